@@ -1,0 +1,1 @@
+"""The process: sockets, configuration, keys, logs, metrics."""
