@@ -1,8 +1,17 @@
-"""Our own request: what a surface hands to the gateway, and the gateway to a backend."""
+"""Our own request: what a surface hands to the gateway, and the gateway to a backend.
+
+No wire names and no dictionaries of the client's. Two things stay JSON on purpose: content parts
+(images, audio, ...), which pass through unchanged, and sampling parameters, which were checked
+and are forwarded byte for byte.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +22,69 @@ class Tool:
     description: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     strict: bool = False
+    kind: Literal["function", "custom"] = "function"
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A call the assistant made. `arguments` is JSON text (or plain text for a custom tool)."""
+
+    call_id: str
+    name: str
+    arguments: str
+    kind: Literal["function", "custom"] = "function"
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of the conversation.
+
+    `content` is text, a list of JSON parts kept verbatim, or None. `call_id` is set on results.
+    """
+
+    role: Role
+    content: str | list[bytes] | None = None
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    reasoning: str | None = None
+    name: str | None = None
+
+
+class ToolChoice(msgspec.Struct, frozen=True):
+    """What the client allows: `allowed` limits the tools, None means all of them."""
+
+    mode: Literal["auto", "none", "required"] = "auto"
+    allowed: frozenset[str] | None = None
+    named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSet:
+    """The request's tools, checked. `repairs` says what had to be mended to use them."""
+
+    tools: tuple[Tool, ...] = ()
+    repairs: tuple[str, ...] = ()
+    size: int = 0
+
+    @property
+    def strict(self) -> bool:
+        """Whether any tool is strict."""
+        return any(tool.strict for tool in self.tools)
+
+
+NO_TOOLS = ToolSet()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One turn to be made, whatever surface it came in by."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: ToolSet = NO_TOOLS
+    choice: ToolChoice = ToolChoice()
+    parallel: bool = True
+    stream: bool = False
+    include_usage: bool = False
+    params: Mapping[str, bytes] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+    adjusted: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()

@@ -13,15 +13,23 @@ FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filte
 
 
 class TextDelta(msgspec.Struct, frozen=True, gc=False):
-    """The next piece of the answer's text."""
+    """The next piece of the answer's text. `logprobs` is the backend's JSON for it, verbatim."""
 
     text: str
+    logprobs: bytes = b""
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True, gc=False):
     """The next piece of the model's reasoning, which is not part of the answer."""
 
     text: str
+
+
+class Extra(msgspec.Struct, frozen=True, gc=False):
+    """Another field of the answer (refusal, annotations, audio, ...): JSON, passed on verbatim."""
+
+    name: str
+    json: bytes
 
 
 class CallStart(msgspec.Struct, frozen=True, gc=False):
@@ -71,4 +79,6 @@ class TurnEnd(msgspec.Struct, frozen=True, gc=False):
     reason: FinishReason
 
 
-Event: TypeAlias = TextDelta | ReasoningDelta | CallStart | ArgsDelta | CallEnd | Usage | TurnEnd
+Event: TypeAlias = (
+    TextDelta | ReasoningDelta | Extra | CallStart | ArgsDelta | CallEnd | Usage | TurnEnd
+)

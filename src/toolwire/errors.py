@@ -1,0 +1,153 @@
+"""Every error a caller may see.
+
+    GatewayError
+    ├── RequestError            400  the request is wrong; the message says what, where and what to do
+    │   └── ToolSchemaError     400  a tool's JSON Schema is wrong
+    ├── Unauthorized            401  no key, or a wrong one
+    ├── NotFound                404  no such path
+    │   └── ModelNotFound       404  no such model
+    ├── MethodNotAllowed        405
+    ├── TooLarge                413  the body is over the limit
+    ├── ShuttingDown            503  the process is ending
+    ├── InternalError           500  our fault
+    └── UpstreamError           502  the backend failed
+        ├── UpstreamUnavailable 503  the backend cannot be reached, or says it is busy
+        ├── UpstreamTimeout     504  the backend is too slow
+        ├── UpstreamRefused     4xx  the backend refused the request; its own words
+        └── ToolChoiceUnmet     502  the model did not do what tool_choice demands
+
+Facts live on the class, particulars in the constructor. Each surface turns them into its own
+body in one place (`surfaces.errors`).
+"""
+
+from typing import ClassVar
+
+
+class GatewayError(Exception):
+    """Something a caller is told about."""
+
+    status: int = 500
+    type: ClassVar[str] = "server_error"
+    code: str | None = None
+
+    def __init__(self, message: str, *, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+        if code is not None:
+            self.code = code
+
+
+class RequestError(GatewayError):
+    """The client's request is wrong."""
+
+    status = 400
+    type = "invalid_request_error"
+
+
+class ToolSchemaError(RequestError):
+    """A tool's parameters are not a schema that can be used."""
+
+    code = "invalid_function_parameters"
+
+
+class Unauthorized(GatewayError):
+    """No API key, or one we do not know."""
+
+    status = 401
+    type = "invalid_request_error"
+    code = "invalid_api_key"
+
+
+class NotFound(GatewayError):
+    """There is nothing at this path."""
+
+    status = 404
+    type = "invalid_request_error"
+    code = "not_found"
+
+
+class ModelNotFound(NotFound):
+    """No route serves this model."""
+
+    code = "model_not_found"
+
+
+class MethodNotAllowed(GatewayError):
+    """The path exists, the method does not."""
+
+    status = 405
+    type = "invalid_request_error"
+    code = "method_not_allowed"
+
+
+class TooLarge(GatewayError):
+    """The request body is over the limit."""
+
+    status = 413
+    type = "invalid_request_error"
+    code = "request_too_large"
+
+
+class ShuttingDown(GatewayError):
+    """The process is ending and cannot finish this turn."""
+
+    status = 503
+    code = "shutting_down"
+
+
+class InternalError(GatewayError):
+    """A defect of ours. The details are in the log, under the request id."""
+
+    code = "internal_error"
+
+
+class UpstreamError(GatewayError):
+    """The backend failed. `retryable`: the same request may succeed if it is sent again."""
+
+    status = 502
+    code = "upstream_error"
+    retryable: bool = True
+    retry_after: float | None = None
+
+
+class UpstreamUnavailable(UpstreamError):
+    """The backend cannot be reached, or says that it is busy."""
+
+    status = 503
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, rate_limited: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        if rate_limited:
+            self.status = 429
+            self.code = "rate_limit_exceeded"
+
+
+class UpstreamTimeout(UpstreamError):
+    """The backend was silent for longer than the limit."""
+
+    status = 504
+    code = "upstream_timeout"
+    retryable = False
+
+
+class UpstreamRefused(UpstreamError):
+    """The backend refused the request: its status and its own words, in our form."""
+
+    retryable = False
+
+    def __init__(
+        self, message: str, *, status: int, param: str | None = None, code: str | None = None
+    ) -> None:
+        super().__init__(message, param=param, code=code)
+        self.status = status
+
+
+class ToolChoiceUnmet(UpstreamError):
+    """tool_choice demands a call and the model made none."""
+
+    code = "tool_choice_unmet"
+    retryable = False

@@ -1,0 +1,34 @@
+"""What a backend said, before anyone trusts it.
+
+A backend decodes its own wire into fragments; `gateway.native` makes them right and turns them
+into events. Nothing here is guaranteed: ids repeat, indexes lie, names come in halves.
+"""
+
+from typing import Any
+
+import msgspec
+
+from toolwire.protocol.events import Usage
+
+
+class CallFragment(msgspec.Struct, frozen=True, gc=False):
+    """One delta of one native call, as the backend sent it. `arguments` may be any JSON value."""
+
+    index: int | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: Any = None
+    custom: bool = False
+
+
+class Fragment(msgspec.Struct, frozen=True):
+    """One delta of one choice. `extras` are other message fields, JSON verbatim."""
+
+    choice: int = 0
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[CallFragment, ...] = ()
+    finish: str | None = None
+    usage: Usage | None = None
+    logprobs: bytes = b""
+    extras: tuple[tuple[str, bytes], ...] = ()
