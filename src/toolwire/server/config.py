@@ -1,0 +1,143 @@
+"""One typed configuration from three sources: the file, then the environment, then the flags.
+
+The later source wins, setting by setting. Everything that can be wrong is said here, before
+anything listens, with the file, the line, the key and what to do.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from toolwire.server.config_fields import Problem, read
+from toolwire.server.config_models import RouteReader, read_keys
+from toolwire.server.config_overrides import SECTIONS, known_flags, with_overrides
+from toolwire.server.config_values import is_loopback
+from toolwire.server.settings import (
+    BackendConfig,
+    ClientKey,
+    Config,
+    Limits,
+    Listen,
+    Log,
+    Retries,
+    Route,
+    Secret,
+    Timeouts,
+)
+from toolwire.server.toml_lines import find_line
+
+__all__ = [
+    "BackendConfig",
+    "ClientKey",
+    "Config",
+    "ConfigError",
+    "Limits",
+    "Listen",
+    "Log",
+    "Retries",
+    "Route",
+    "Secret",
+    "Timeouts",
+    "load",
+    "secrets_of",
+]
+
+_SECRET_HEADER = re.compile("key|token|secret|auth|cookie|password", re.IGNORECASE)
+_TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used. The text says where, what is wrong and what to do."""
+
+    def __init__(self, message: str, path: Path | None = None, line: int | None = None) -> None:
+        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(place + message)
+        self.message = message
+        self.path = path
+        self.line = line
+
+
+def load(path: Path | None, *, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    """Read the configuration. `flags` maps a flag's name to its value; None is "not given"."""
+    if unknown := set(flags) - known_flags():
+        raise TypeError(f"no such flags: {', '.join(sorted(unknown))}")
+    text = _read_text(path)
+    try:
+        config = _from_file(_parse(text, path), path, env)
+        config = with_overrides(config, env, flags)
+        _check_whole(config)
+    except Problem as problem:
+        if not problem.at:
+            raise ConfigError(problem.text) from None
+        raise ConfigError(problem.text, path, find_line(text, problem.at)) from None
+    return config
+
+
+def secrets_of(config: Config) -> Iterator[str]:
+    """Every value of the configuration that must never be seen in a log or an answer."""
+    for backend in (backend for route in config.models for backend in route.backends):
+        if backend.key is not None:
+            yield backend.key.reveal()
+        yield from (v for name, v in backend.headers.items() if _SECRET_HEADER.search(name))
+
+
+def _read_text(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError("is not UTF-8 text: save it as UTF-8", path) from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(f"cannot be read ({reason}): check the path", path) from None
+
+
+def _parse(text: str, path: Path | None) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _TOML_LINE.search(str(error))
+        line = int(found[1]) if found else text.count("\n") + 1
+        advice = "strings need quotes, a table's name needs [brackets]"
+        raise ConfigError(f"is not valid TOML: {error}; {advice}", path, line) from None
+
+
+def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) -> Config:
+    made: dict[str, Any] = {
+        name: read(type(getattr(Config(), name)), tree.get(name, {}), (name,)) for name in SECTIONS
+    }
+    if path is not None:
+        made["listen"] = _beside(path, made["listen"])
+    made["keys"] = read_keys(tree.get("keys", []))
+    made["models"] = RouteReader(env, made["timeouts"]).routes(tree.get("models", []))
+    return read(Config, tree, (), made)
+
+
+def _beside(path: Path, listen: Listen) -> Listen:
+    """Paths in the file are relative to the file."""
+    cert, key = listen.tls_cert, listen.tls_key
+    return replace(listen, tls_cert=cert and path.parent / cert, tls_key=key and path.parent / key)
+
+
+def _check_whole(config: Config) -> None:
+    """What no single setting can know."""
+    listen = config.listen
+    if not config.models:
+        advice = "give --upstream URL, set TOOLWIRE_UPSTREAM, or add a [[models]] table"
+        raise Problem((), f"no model is configured: {advice}")
+    if not (is_loopback(listen.host) or config.keys or listen.public):
+        raise Problem(
+            ("listen", "host"),
+            f'listen.host = "{listen.host}" can be reached from other machines and no client keys '
+            "are configured: add [[keys]] or set TOOLWIRE_API_KEY, listen on 127.0.0.1, "
+            "or allow everybody with public = true (--public)",
+        )
+    if (listen.tls_cert is None) != (listen.tls_key is None):
+        raise Problem(("listen",), "listen.tls_cert and listen.tls_key go together: set both")
+    for file in (listen.tls_cert, listen.tls_key):
+        if file is not None and not file.is_file():
+            raise Problem(("listen",), f"no file at {file}: check listen.tls_cert and tls_key")

@@ -1,0 +1,114 @@
+"""Reads the file's `[[models]]` and `[[keys]]`: what a single record cannot know by itself.
+
+That is: a backend's key comes from the environment, its name from its URL, its time limits from
+the common ones, and no two of a kind may have the same name.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolwire.server import auth, config_values
+from toolwire.server.config_fields import At, Problem, as_table, as_tables, dotted, read
+from toolwire.server.settings import BackendConfig, ClientKey, Route, Secret, Timeouts
+
+
+def read_keys(tables: object) -> tuple[ClientKey, ...]:
+    """The keys of our clients."""
+    placed = _placed(tables, ("keys",))
+    keys = tuple(read(ClientKey, table, at) for at, table in placed)
+    places = [at for at, _ in placed]
+    _refuse_twice((key.name for key in keys), places, "name")
+    _refuse_twice((key.sha256 for key in keys), places, "sha256", show=config_values.hidden)
+    return keys
+
+
+@dataclass(frozen=True, slots=True)
+class RouteReader:
+    """Reads the routes, with what they take from outside their tables."""
+
+    env: Mapping[str, str]
+    timeouts: Timeouts
+
+    def routes(self, tables: object) -> tuple[Route, ...]:
+        """The models that are served."""
+        placed = _placed(tables, ("models",))
+        routes = tuple(self._route(as_table(table, at), at) for at, table in placed)
+        _refuse_twice((route.name for route in routes), (at for at, _ in placed), "name")
+        return routes
+
+    def _route(self, table: dict[str, Any], at: At) -> Route:
+        if "backend" in table and "backends" in table:
+            raise Problem((*at, "backend"), "give either 'backend' or 'backends', not both")
+        if "backend" in table:
+            backends = [self._backend(table["backend"], (*at, "backend"))]
+        else:
+            backends = self._backends(table.get("backends", []), at)
+        return read(Route, table, at, {"backends": with_names(backends)})
+
+    def _backends(self, tables: object, at: At) -> list[BackendConfig]:
+        placed = _placed(tables, (*at, "backends"))
+        if not placed:
+            advice = 'add backend = { url = "http://host:8000/v1" }'
+            raise Problem(at, f"{dotted(at)} has no backend: {advice}")
+        backends = [self._backend(table, place) for place, table in placed]
+        named = [(b.name, place) for b, (place, _) in zip(backends, placed, strict=True) if b.name]
+        _refuse_twice((name for name, _ in named), (place for _, place in named), "name")
+        return backends
+
+    def _backend(self, table: object, at: At) -> BackendConfig:
+        items = as_table(table, at)
+        made: dict[str, Any] = {}
+        if "key_env" in items:
+            made["key"] = key_from(items["key_env"], self.env, (*at, "key_env"))
+        if "timeouts" in items:
+            own = read(Timeouts, items["timeouts"], (*at, "timeouts"))
+            given = {name: getattr(own, name) for name in items["timeouts"]}
+            made["timeouts"] = replace(self.timeouts, **given)
+        return read(BackendConfig, items, at, made)
+
+
+def with_names(backends: Iterable[BackendConfig]) -> tuple[BackendConfig, ...]:
+    """The backends of a route, those without a name named after their host."""
+    named: dict[str, BackendConfig] = {}
+    for backend in backends:
+        host = urlsplit(backend.url).netloc
+        name, number = backend.name or host, 1
+        while name in named:
+            number += 1
+            name = f"{host}-{number}"
+        named[name] = replace(backend, name=name)
+    return tuple(named.values())
+
+
+def key_from(variable: object, env: Mapping[str, str], at: At, source: str = "") -> Secret:
+    """The backend's key that the environment variable named `variable` holds."""
+    source = source or dotted(at)
+    try:
+        name = config_values.variable(variable)
+    except ValueError as complaint:
+        raise Problem(at, f"{source}: {complaint}") from None
+    if name not in env:
+        # A key put here by mistake can look like a variable's name, but hardly in capitals.
+        shown = f" {name}" if name.isupper() else ""
+        raise Problem(at, f"{source}: environment variable{shown} is not set: export it first")
+    key = env[name].strip()
+    if not auth.is_usable(key):
+        raise Problem(at, f"{source}: the variable must hold a key of visible ASCII, no spaces")
+    return Secret(key)
+
+
+def _placed(tables: object, at: At) -> list[tuple[At, Any]]:
+    return [((*at, number), table) for number, table in enumerate(as_tables(tables, at))]
+
+
+def _refuse_twice(
+    values: Iterable[str], places: Iterable[At], key: str, *, show: Any = config_values.plain
+) -> None:
+    seen = set()
+    for value, place in zip(values, places, strict=True):
+        at = (*place, key)
+        if value in seen:
+            raise Problem(at, f"{dotted(at)}{show(value)} is there twice: make it unique")
+        seen.add(value)

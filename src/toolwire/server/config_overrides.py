@@ -1,0 +1,90 @@
+"""What the environment and the command line change in a configuration read from the file.
+
+A flag wins over a variable, and a variable over the file, setting by setting. An upstream given
+here takes the place of the route "*", so that the models of the file stay.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from toolwire.server import auth
+from toolwire.server.config_fields import Problem, from_text, setting_of, settings_of, value
+from toolwire.server.config_models import key_from, with_names
+from toolwire.server.settings import BackendConfig, ClientKey, Config, Route, Secret
+
+SECTIONS = ("listen", "limits", "timeouts", "retries", "log")
+UPSTREAM_FLAGS = ("upstream", "upstream_key_env", "upstream_dialect")
+
+
+def with_overrides(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    """The configuration with every variable and flag that names a setting, or an upstream."""
+    for section in SECTIONS:
+        record = getattr(config, section)
+        changed = _changes(type(record), env, flags)
+        config = replace(config, **{section: replace(record, **changed)})
+    return _with_client_key(_with_upstream(config, env, flags), env)
+
+
+def known_flags() -> set[str]:
+    """The names that `flags` may hold."""
+    records = (type(getattr(Config(), section)) for section in SECTIONS)
+    own = {setting.option.flag for record in records for setting in settings_of(record)}
+    return (own - {""}).union(UPSTREAM_FLAGS)
+
+
+def _changes(cls: type[Any], env: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, Any]:
+    changed = {}
+    for setting in settings_of(cls):
+        variable, flag = setting.option.env, setting.option.flag
+        if flags.get(flag) is not None:
+            changed[setting.name] = value(setting, flags[flag], (), _as_flag(flag))
+        elif env.get(variable):
+            changed[setting.name] = value(setting, from_text(setting, env[variable]), (), variable)
+    return changed
+
+
+def _with_upstream(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    urls, source = flags.get("upstream"), "--upstream"
+    if not urls:
+        urls, source = env.get("TOOLWIRE_UPSTREAM", "").split(), "TOOLWIRE_UPSTREAM"
+    if not urls:
+        return config
+    url = setting_of(BackendConfig, "url")
+    dialect, key = _upstream_dialect(env, flags), _upstream_key(env, flags)
+    backends = [
+        BackendConfig(url=value(url, text, (), source), dialect=dialect, key=key) for text in urls
+    ]
+    route = Route(name="*", backends=with_names(backends))
+    return replace(config, models=(*(m for m in config.models if m.name != "*"), route))
+
+
+def _upstream_dialect(env: Mapping[str, str], flags: Mapping[str, Any]) -> str:
+    setting = setting_of(BackendConfig, "dialect")
+    name, source = flags.get("upstream_dialect"), "--upstream-dialect"
+    if not name:
+        name, source = env.get("TOOLWIRE_UPSTREAM_DIALECT"), "TOOLWIRE_UPSTREAM_DIALECT"
+    return str(value(setting, name or setting.default, (), source))
+
+
+def _upstream_key(env: Mapping[str, str], flags: Mapping[str, Any]) -> Secret | None:
+    variable = flags.get("upstream_key_env")
+    if variable:
+        return key_from(variable, env, (), "--upstream-key-env")
+    if env.get("TOOLWIRE_UPSTREAM_KEY"):
+        return key_from("TOOLWIRE_UPSTREAM_KEY", env, (), "TOOLWIRE_UPSTREAM_KEY")
+    return None
+
+
+def _with_client_key(config: Config, env: Mapping[str, str]) -> Config:
+    plain = env.get("TOOLWIRE_API_KEY", "").strip()
+    if not plain:
+        return config
+    if not auth.is_usable(plain):
+        raise Problem((), "TOOLWIRE_API_KEY: use visible ASCII without spaces as a key")
+    key = ClientKey(name="TOOLWIRE_API_KEY", sha256=auth.hash_key(plain))
+    return replace(config, keys=(*config.keys, key))
+
+
+def _as_flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
