@@ -1,0 +1,34 @@
+"""What reached the backend: one entry per request, for tests to look at."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass
+class Recorded:
+    """One request. Times are `time.monotonic()`, which all processes of one machine share."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    at: float
+    closed_at: float | None = field(default=None, init=False)
+    """When the peer closed the connection before the reply was complete."""
+    finished_at: float | None = field(default=None, init=False)
+    """When the last byte of the reply was handed to the kernel."""
+
+    @property
+    def json(self) -> Any:
+        """The body, decoded."""
+        return json.loads(self.body)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the entry as the control endpoint shows it."""
+        try:
+            decoded = self.json
+        except ValueError:
+            decoded = None
+        text = self.body.decode("utf-8", "replace")
+        return {**asdict(self), "body": text, "json": decoded}

@@ -1,0 +1,133 @@
+"""The endpoints: which reply a request gets. Pure: a request and the stage in, a reply out."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.scripted.chunks import CREATED, completion, stream_chunks
+from tests.scripted.record import Recorded
+from tests.scripted.reply import Reply, error_reply, json_reply, stream_reply
+from tests.scripted.request import ChatRequest
+from tests.scripted.scripts import Script, load_script
+from tests.scripted.variants import Variant, load_variant
+from tests.scripted.variants.base import Exchange
+
+MODELS = ("scripted", "scripted-mini")
+
+
+@dataclass
+class Stage:
+    """What is being played: the script, the variant, the key demanded and what has come in."""
+
+    variant: Variant
+    script: Script
+    key: str | None = None
+    requests: list[Recorded] = field(default_factory=list)
+    posts: int = 0
+
+    def set(self, variant: str, script: Any) -> None:
+        """Switch to another variant and script and forget what has come in."""
+        self.variant, self.script = load_variant(variant), load_script(script)
+        self.requests.clear()
+        self.posts = 0
+
+
+def answer_request(stage: Stage, request: Recorded) -> Reply:
+    """Find the reply to one request, and record it unless it is about the server itself."""
+    path = request.path.partition("?")[0]
+    if path.startswith("/_scripted/"):
+        return CONTROL.get((request.method, path), _not_found)(stage, request)
+    stage.requests.append(request)
+    if stage.key is not None and request.headers.get("authorization") != f"Bearer {stage.key}":
+        return error_reply(401, "Incorrect API key provided.", code="invalid_api_key")
+    if request.method == "GET" and path.startswith("/v1/models/"):
+        return _model(stage, request)
+    reply = ENDPOINTS.get((request.method, path), _not_found)(stage, request)
+    if request.method != "POST":
+        return reply
+    stage.posts += 1
+    return stage.variant.reply(reply, Exchange(request, stage.posts))
+
+
+def _chat(stage: Stage, request: Recorded) -> Reply:
+    try:
+        body = request.json
+    except ValueError:
+        return error_reply(400, "We could not parse the JSON body of your request.")
+    variant = stage.variant
+    chat = variant.ask(ChatRequest(body))
+    answer = variant.say(stage.script(chat), chat)
+    if not variant.streams(asked=chat.stream):
+        return json_reply(variant.whole(completion(answer, chat)))
+    chunks = variant.chunks(stream_chunks(answer, chat))
+    events = [b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks]
+    return stream_reply(variant.events([*events, b"data: [DONE]\n\n"]))
+
+
+def _models(stage: Stage, request: Recorded) -> Reply:
+    return json_reply({"object": "list", "data": [_model_record(name) for name in MODELS]})
+
+
+def _model(stage: Stage, request: Recorded) -> Reply:
+    return json_reply(_model_record(request.path.removeprefix("/v1/models/")))
+
+
+def _model_record(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": CREATED, "owned_by": "scripted"}
+
+
+def _embeddings(stage: Stage, request: Recorded) -> Reply:
+    given = request.json.get("input", "")
+    texts = given if isinstance(given, list) else [given]
+    data = [
+        {"object": "embedding", "index": index, "embedding": [float(len(str(text))), 0.5, -0.5]}
+        for index, text in enumerate(texts)
+    ]
+    usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+    model = request.json.get("model", MODELS[0])
+    return json_reply({"object": "list", "data": data, "model": model, "usage": usage})
+
+
+def _completions(stage: Stage, request: Recorded) -> Reply:
+    body = request.json
+    choice = {"text": body.get("prompt", ""), "index": 0, "logprobs": None, "finish_reason": "stop"}
+    record = {"id": "cmpl-scripted", "object": "text_completion", "created": CREATED}
+    whole = {**record, "model": body.get("model", MODELS[0]), "choices": [choice]}
+    if body.get("stream"):
+        return stream_reply([b"data: %s\n\n" % json.dumps(whole).encode(), b"data: [DONE]\n\n"])
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return json_reply({**whole, "usage": usage})
+
+
+def _not_found(stage: Stage, request: Recorded) -> Reply:
+    return error_reply(404, f"Invalid URL ({request.method} {request.path})")
+
+
+def _show_requests(stage: Stage, request: Recorded) -> Reply:
+    shown = [entry.to_json() for entry in stage.requests]
+    return json_reply({"now": request.at, "requests": shown})
+
+
+def _set_stage(stage: Stage, request: Recorded) -> Reply:
+    body = request.json
+    try:
+        stage.set(body.get("variant", "std"), body.get("script", "file_task"))
+    except LookupError as error:
+        return error_reply(400, str(error))
+    return json_reply({"ok": True})
+
+
+Endpoint = Callable[[Stage, Recorded], Reply]
+
+ENDPOINTS: dict[tuple[str, str], Endpoint] = {
+    ("POST", "/v1/chat/completions"): _chat,
+    ("POST", "/v1/completions"): _completions,
+    ("POST", "/v1/embeddings"): _embeddings,
+    ("GET", "/v1/models"): _models,
+}
+
+CONTROL: dict[tuple[str, str], Endpoint] = {
+    ("GET", "/_scripted/requests"): _show_requests,
+    ("POST", "/_scripted/variant"): _set_stage,
+}
