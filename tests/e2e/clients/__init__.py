@@ -1,0 +1,1 @@
+"""Real agents and SDKs of other projects, installed by name and run headless and offline."""

@@ -1,0 +1,89 @@
+"""The nouns of this folder: a client, the stage it runs on, the command that runs it.
+
+No client is named here (see registry) and nothing is started here (see run).
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[2]
+CACHE = REPOSITORY / ".cache" / "clients"
+SCRIPTS = HERE / "scripts"
+
+Source = Literal["npm", "pip", "environment"]
+"""Where a client comes from: npm, PyPI (a venv of its own), or the environment that runs us."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One run's surroundings. `home` and `work` are fresh; `root` is where the client lives."""
+
+    base_url: str
+    key: str
+    model: str
+    home: Path
+    work: Path
+    root: Path
+    python: Path
+    checks: tuple[str, ...] = ()
+    """The sub-checks to run instead of the usual ones, for a client that has them."""
+
+    def write(self, path: str, text: str) -> Path:
+        """Write a configuration file under the run's home."""
+        target = self.home / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        return target
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to execute, and the variables it needs beyond the common ones."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client of another project and everything we know about running it.
+
+    `breaks` are the variants of the scripted model under which the client fails when it talks
+    to the model directly: what Toolwire has to heal.
+    """
+
+    name: str
+    source: Source
+    recipe: Callable[[Stage], Command]
+    breaks: tuple[str, ...] = ()
+    package: str = ""
+    """The folder it is installed from and into, where that is not called `name`."""
+    model: str = "scripted"
+    turns: int = 4
+    """Requests with tools that the file task takes: write, read, run, finish."""
+    limit: float = 90
+    """Seconds after which the run is ended and counts as failed."""
+
+    @property
+    def root(self) -> Path:
+        """The folder the client is installed in."""
+        return CACHE / (self.package or self.name)
+
+    @property
+    def pins(self) -> tuple[Path, ...]:
+        """The committed files that fix what is installed."""
+        if self.source == "npm":
+            folder = HERE / "packages" / self.root.name
+            return (folder / "package.json", folder / "package-lock.json")
+        if self.source == "pip":
+            return (REPOSITORY / "requirements" / f"clients-{self.root.name}.txt",)
+        return ()
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that has the client, if it is a Python library."""
+        return self.root / "bin" / "python" if self.source == "pip" else Path(sys.executable)

@@ -1,0 +1,182 @@
+"""How each client is pointed at a base URL and given the task: its files, variables and flags.
+
+A recipe writes below the run's own home, starts nothing and asks nothing of the network.
+"""
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.e2e.clients import node
+from tests.e2e.clients.client import SCRIPTS, Command, Stage
+
+TASK = (
+    "Create hello.py in the current directory so that running it prints hello. "
+    "Then read the file, run it with python3, and finish."
+)
+PROVIDER = "scripted"
+
+
+def cline_3(stage: Stage) -> Command:
+    provider = {"provider": "openai-compatible", "apiKey": stage.key, "model": stage.model}
+    entry = {
+        "settings": {**provider, "baseUrl": stage.base_url},
+        "updatedAt": "2026-01-01T00:00:00.000Z",
+        "tokenSource": "manual",
+    }
+    settings = {
+        "version": 1,
+        "lastUsedProvider": "openai-compatible",
+        "modes": {},
+        "providers": {"openai-compatible": entry},
+    }
+    stage.write(".cline/data/settings/providers.json", json.dumps(settings))
+    binary = stage.root / "node_modules" / "@cline" / "cli-linux-x64" / "bin" / "cline"
+    flags = ("--json", "--auto-approve", "true", "-P", "openai-compatible", "-m", stage.model)
+    return Command((str(binary), *flags, TASK), {"CLINE_NO_AUTO_UPDATE": "1"})
+
+
+def cline_2(stage: Stage) -> Command:
+    state = {
+        "openAiBaseUrl": stage.base_url,
+        "welcomeViewCompleted": True,
+        "telemetrySetting": "disabled",
+        "nativeToolCallEnabled": True,
+    }
+    for mode in ("actMode", "planMode"):
+        state[f"{mode}ApiProvider"] = "openai"
+        state[f"{mode}OpenAiModelId"] = stage.model
+    stage.write(".cline/data/globalState.json", json.dumps(state))
+    stage.write(".cline/data/secrets.json", json.dumps({"openAiApiKey": stage.key}))
+    script = stage.root / "node_modules" / "cline" / "dist" / "cli.mjs"
+    flags = ("task", "--json", "-y", "-m", stage.model)
+    return _node(str(script), *flags, TASK, env={"CLINE_NO_AUTO_UPDATE": "1"})
+
+
+def goose(stage: Stage) -> Command:
+    url = urlsplit(stage.base_url)
+    env = {
+        "GOOSE_PROVIDER": "openai",
+        "GOOSE_MODEL": stage.model,
+        "GOOSE_MODE": "auto",
+        "GOOSE_DISABLE_KEYRING": "1",
+        "GOOSE_TELEMETRY_ENABLED": "false",
+        "OPENAI_HOST": f"{url.scheme}://{url.netloc}",
+        "OPENAI_BASE_PATH": f"{url.path.strip('/')}/chat/completions",
+        "OPENAI_API_KEY": stage.key,
+    }
+    binary = stage.root / "node_modules" / "@aaif" / "goose-binary-linux-x64" / "bin" / "goose"
+    flags = ("run", "--no-session", "--with-builtin", "developer", "-t", TASK)
+    return Command((str(binary), *flags), env)
+
+
+def pi(stage: Stage) -> Command:
+    model = {
+        "id": stage.model,
+        "name": stage.model,
+        "reasoning": False,
+        "input": ["text"],
+        "contextWindow": 128_000,
+        "maxTokens": 8192,
+        "cost": dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0),
+    }
+    provider = {
+        "baseUrl": stage.base_url,
+        "api": "openai-completions",
+        "apiKey": stage.key,
+        "models": [model],
+    }
+    stage.write(".pi/agent/models.json", json.dumps({"providers": {PROVIDER: provider}}))
+    script = stage.root / "node_modules" / "@mariozechner" / "pi-coding-agent" / "dist" / "cli.js"
+    flags = ("--offline", "--provider", PROVIDER, "--model", stage.model, "-p", TASK)
+    return _node(str(script), *flags, env={"PI_OFFLINE": "1"})
+
+
+def continue_(stage: Stage) -> Command:
+    model = {
+        "name": PROVIDER,
+        "provider": "openai",
+        "model": stage.model,
+        "apiBase": stage.base_url,
+        "apiKey": stage.key,
+        "roles": ["chat", "edit", "apply"],
+        "capabilities": ["tool_use"],
+    }
+    # JSON is YAML.
+    settings = {"name": PROVIDER, "version": "0.0.1", "schema": "v1", "models": [model]}
+    config = stage.write("config.yaml", json.dumps(settings))
+    script = stage.root / "node_modules" / "@continuedev" / "cli" / "dist" / "cn.js"
+    env = {
+        "CONTINUE_TELEMETRY_ENABLED": "0",
+        "CONTINUE_METRICS_ENABLED": "0",
+        "CONTINUE_CLI_ENABLE_TELEMETRY": "0",
+    }
+    return _node(str(script), "--config", str(config), "--auto", "-p", TASK, env=env)
+
+
+def opencode(stage: Stage) -> Command:
+    model = {
+        "name": stage.model,
+        "limit": {"context": 128_000, "output": 8192},
+        "tool_call": True,
+    }
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": PROVIDER,
+        "options": {"baseURL": stage.base_url, "apiKey": stage.key},
+        "models": {stage.model: model},
+    }
+    reference = f"{PROVIDER}/{stage.model}"
+    settings: dict[str, Any] = {
+        "autoupdate": False,
+        "share": "disabled",
+        "model": reference,
+        "small_model": reference,
+        "permission": {"*": "allow"},
+        "provider": {PROVIDER: provider},
+    }
+    stage.write(".config/opencode/opencode.json", json.dumps(settings))
+    off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+    env = {f"OPENCODE_DISABLE_{name}": "1" for name in off}
+    binary = stage.root / "node_modules" / "opencode-linux-x64" / "bin" / "opencode"
+    return Command((str(binary), "run", "--pure", "--auto", "-m", reference, TASK), env)
+
+
+def qwen_code(stage: Stage) -> Command:
+    settings = {
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
+        "security": {"auth": {"selectedType": "openai"}},
+        "model": {"name": stage.model},
+    }
+    stage.write(".qwen/settings.json", json.dumps(settings))
+    env = {
+        "OPENAI_API_KEY": stage.key,
+        "OPENAI_BASE_URL": stage.base_url,
+        "OPENAI_MODEL": stage.model,
+    }
+    script = stage.root / "node_modules" / "@qwen-code" / "qwen-code" / "cli-entry.js"
+    flags = ("--auth-type", "openai", "-m", stage.model, "-y", "-p", TASK)
+    return _node(str(script), *flags, env=env)
+
+
+def _node(*argv: str, env: dict[str, str] | None = None) -> Command:
+    return Command((str(node.NODE), *argv), env or {})
+
+
+def node_script(stage: Stage) -> Command:
+    """Run our own script for a Node library."""
+    script = SCRIPTS / f"{stage.root.name}.cjs".replace("-", "_")
+    modules = str(stage.root / "node_modules")
+    return _node(str(script), *_target(stage), env={"NODE_PATH": modules})
+
+
+def python_script(stage: Stage) -> Command:
+    """Run our own script for a Python library."""
+    script = SCRIPTS / f"{stage.root.name}.py".replace("-", "_")
+    return Command((str(stage.python), str(script), *_target(stage)))
+
+
+def _target(stage: Stage) -> tuple[str, ...]:
+    return (stage.base_url, stage.key, stage.model, *stage.checks)

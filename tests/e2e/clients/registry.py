@@ -1,0 +1,41 @@
+"""The table of clients. To add one: a record here, a recipe, and its pins.
+
+`breaks` was measured: see `python -m tests.e2e.clients.run NAME --variants`.
+"""
+
+from tests.e2e.clients import recipes
+from tests.e2e.clients.client import Client
+
+_TABLE = (
+    Client("openai-python", "environment", recipes.python_script),
+    Client("cline-3", "npm", recipes.cline_3),
+    Client("cline-2-xml", "npm", recipes.cline_2, package="cline-2"),
+    Client("cline-2", "npm", recipes.cline_2, model="gpt-oss-20b"),
+    Client("goose", "npm", recipes.goose),
+    Client("pi", "npm", recipes.pi),
+    Client("continue", "npm", recipes.continue_),
+    Client("opencode", "npm", recipes.opencode),
+    Client("qwen-code", "npm", recipes.qwen_code),
+    Client("openai-node", "npm", recipes.node_script),
+    Client("ai-sdk", "npm", recipes.node_script),
+    Client("langchain", "pip", recipes.python_script),
+    Client("pydantic-ai", "pip", recipes.python_script),
+)
+
+CLIENTS = {client.name: client for client in _TABLE}
+
+GROUPS = {
+    "quick": ("openai-python",),
+    "cline": ("openai-python", "cline-3", "cline-2-xml", "cline-2"),
+    "all": tuple(CLIENTS),
+}
+
+
+def select(names: str) -> list[Client]:
+    """Find clients by a comma-separated list of names and groups."""
+    wanted = [name for name in names.split(",") if name]
+    members = [member for name in wanted for member in GROUPS.get(name, (name,))]
+    if unknown := [name for name in members if name not in CLIENTS]:
+        known = ", ".join([*GROUPS, *CLIENTS])
+        raise LookupError(f"no client is called {unknown[0]!r}; there are {known}")
+    return [CLIENTS[name] for name in dict.fromkeys(members)]
