@@ -1,11 +1,17 @@
 """What each kind of OpenAI-compatible server takes: a table, so that nothing else has to ask.
 
-A dialect says which request parameters are forwarded, and in which form a server wants call
-ids, token limits and roles. How a request is written in a dialect is not said here.
+A dialect says which request parameters are forwarded and under which name, and in which form a
+server wants call ids, roles and reasoning. How a request is written is not said here.
+
+A parameter is listed when the server documents it and when a client may safely set it. Left out
+on purpose are those that reach into the server: chat templates and their arguments, grammars and
+regular expressions, adapters, logit processors, token id lists, priorities, cache transfer.
+A configuration can add any of them with `params_add`.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "keep"]
@@ -13,48 +19,165 @@ MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
 Constraint: TypeAlias = Literal["none", "json_schema", "structured_outputs", "grammar"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One kind of server."""
+    """One kind of server. `params` are the names clients use; `renames` leads to the server's."""
 
     name: str
     params: frozenset[str]
+    renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     call_ids: CallIds = "keep"
-    max_tokens: MaxTokens = "both"
     reasoning_in_history: bool = False
     developer_role: bool = False
-    constraint: Constraint = "none"
+    constraint: Constraint = "json_schema"
     note: str = ""
+
+    @property
+    def max_tokens(self) -> MaxTokens:
+        """Which of the two names for the token limit the server takes."""
+        if self.renames.get("max_completion_tokens") == "max_tokens":
+            return "max_tokens"
+        if self.renames.get("max_tokens") == "max_completion_tokens":
+            return "max_completion_tokens"
+        return "both"
+
+    def forwarded_as(self, param: str) -> str | None:
+        """The name under which the server takes `param`; None if it is not forwarded."""
+        return self.renames.get(param, param) if param in self.params else None
 
     def with_params(self, add: Iterable[str], remove: Iterable[str]) -> "Dialect":
         """The same dialect with more, or fewer, parameters forwarded."""
-        return replace(self, params=(self.params | set(add)) - set(remove))
-
-    def rename(self, param: str) -> str:
-        """The name under which this server takes `param`: only token limits differ."""
-        if param in ("max_tokens", "max_completion_tokens") and self.max_tokens != "both":
-            return self.max_tokens
-        return param
+        return replace(self, params=self.params.union(add).difference(remove))
 
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_GENERIC = _names(
-    "model messages stream stream_options tools tool_choice max_tokens temperature top_p stop "
-    "seed presence_penalty frequency_penalty response_format"
+_OLD_LIMIT = MappingProxyType({"max_completion_tokens": "max_tokens"})
+_NEW_LIMIT = MappingProxyType({"max_tokens": "max_completion_tokens"})
+
+_CORE = _names(
+    "model messages stream tools max_tokens max_completion_tokens temperature top_p stop "
+    "response_format"
 )
-_OPENAI = _GENERIC | _names(
-    "audio logit_bias logprobs max_completion_tokens metadata modalities n parallel_tool_calls "
-    "prediction prompt_cache_key prompt_cache_retention reasoning_effort safety_identifier "
-    "service_tier store top_logprobs user verbosity web_search_options"
+_PENALTIES = _names("presence_penalty frequency_penalty")
+_GENERIC = _CORE | _PENALTIES | _names("stream_options tool_choice seed")
+_SAMPLING = _GENERIC | _names(
+    "parallel_tool_calls n logit_bias logprobs top_logprobs user reasoning_effort"
+)
+_OPENAI = _SAMPLING | _names(
+    "audio metadata modalities moderation prediction prompt_cache_key prompt_cache_options "
+    "prompt_cache_retention safety_identifier service_tier store verbosity web_search_options"
 )
 
-DIALECTS: dict[str, Dialect] = {
-    dialect.name: dialect
-    for dialect in (
-        Dialect("openai", _OPENAI, call_ids="openai", developer_role=True),
-        Dialect("generic", _GENERIC, max_tokens="max_tokens"),
-    )
-}
+_ALL = (
+    Dialect(
+        name="openai",
+        params=_OPENAI,
+        call_ids="openai",
+        developer_role=True,
+        note="Every parameter of OpenAI's chat completions.",
+    ),
+    Dialect(
+        name="generic",
+        params=_GENERIC,
+        renames=_OLD_LIMIT,
+        constraint="none",
+        note="What practically every compatible server takes; for one that refuses the rest.",
+    ),
+    Dialect(
+        name="vllm",
+        params=_SAMPLING
+        | _names(
+            "top_k min_p repetition_penalty length_penalty min_tokens thinking_token_budget "
+            "include_reasoning cache_salt"
+        ),
+        reasoning_in_history=True,
+        constraint="structured_outputs",
+        note='For a model with Mistral\'s tokenizer set call_ids = "mistral", for Kimi "kimi".',
+    ),
+    Dialect(
+        name="sglang",
+        params=_SAMPLING
+        | _names(
+            "top_k min_p repetition_penalty min_tokens reasoning separate_reasoning "
+            "stream_reasoning cache_salt"
+        ),
+        reasoning_in_history=True,
+        note='For Kimi set call_ids = "kimi".',
+    ),
+    Dialect(
+        name="llamacpp",
+        params=_SAMPLING
+        | _names(
+            "top_k min_p typical_p repeat_penalty repeat_last_n mirostat mirostat_tau "
+            "mirostat_eta dynatemp_range dynatemp_exponent xtc_probability xtc_threshold "
+            "dry_multiplier dry_base dry_allowed_length dry_penalty_last_n cache_prompt"
+        ),
+        renames=_OLD_LIMIT,
+        reasoning_in_history=True,
+        constraint="grammar",
+        note="Start it with --jinja, or it has no tools.",
+    ),
+    Dialect(
+        name="ollama",
+        params=_GENERIC - {"tool_choice"} | _names("logprobs top_logprobs reasoning_effort"),
+        renames=_OLD_LIMIT,
+        note="Has no tool_choice: Toolwire keeps to it instead.",
+    ),
+    Dialect(
+        name="lmstudio",
+        params=_GENERIC | _names("top_k repeat_penalty logit_bias reasoning_effort ttl"),
+        renames=_OLD_LIMIT,
+        note="Takes token limits as max_tokens alone.",
+    ),
+    Dialect(
+        name="mistral",
+        params=_CORE
+        | _PENALTIES
+        | _names(
+            "tool_choice parallel_tool_calls n seed random_seed safe_prompt prediction "
+            "prompt_mode prompt_cache_key reasoning_effort"
+        ),
+        renames=MappingProxyType({**_OLD_LIMIT, "seed": "random_seed"}),
+        call_ids="mistral",
+        note="Refuses every parameter it does not know (422).",
+    ),
+    Dialect(
+        name="openrouter",
+        params=_SAMPLING
+        | _names(
+            "top_k top_a min_p repetition_penalty metadata modalities prediction prompt_cache_key "
+            "service_tier reasoning models provider plugins session_id verbosity"
+        ),
+        call_ids="openai",
+        developer_role=True,
+        note="`provider` and `models` let a client choose where its request goes.",
+    ),
+    Dialect(
+        name="deepseek",
+        params=_CORE
+        | _PENALTIES
+        | _names("stream_options tool_choice logprobs top_logprobs thinking reasoning_effort"),
+        renames=_OLD_LIMIT,
+        reasoning_in_history=True,
+        constraint="none",
+        note="Wants the reasoning of a turn back with the results of its calls.",
+    ),
+    Dialect(
+        name="moonshot",
+        params=_CORE - {"temperature", "top_p"}
+        | _names(
+            "stream_options tool_choice thinking reasoning_effort prompt_cache_key "
+            "safety_identifier"
+        ),
+        renames=_NEW_LIMIT,
+        call_ids="kimi",
+        reasoning_in_history=True,
+        constraint="none",
+        note="Kimi models refuse sampling parameters; for moonshot-v1 add them with params_add.",
+    ),
+)
+
+DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in _ALL})

@@ -1,0 +1,161 @@
+"""What Toolwire writes to stderr: one line per request, and what happens beside them.
+
+Never a body, an argument or a key. An access line is built by hand, because it is on the way of
+every request; everything else goes through `logging` and a formatter that masks secrets.
+"""
+
+import json
+import logging
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import Literal, TextIO
+
+from toolwire.server.redact import Redactor, clip
+
+__all__ = ["Logs", "clip", "setup"]
+
+_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_MOST_WORDS = 1024
+_PLAIN = re.compile(r"[A-Za-z0-9_./:@*+-]{1,200}")
+
+
+class Logs:
+    """The log of one server process. Made by `setup`."""
+
+    def __init__(
+        self,
+        *,
+        level: int,
+        as_json: bool,
+        redactor: Redactor,
+        stream: TextIO,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._level = level
+        self._as_json = as_json
+        self._redactor = redactor
+        self._write = stream.write
+        self._clock = clock
+        self._second = 0
+        self._second_text = ""
+        self._nothing = "null" if as_json else "-"
+        # Paths, models and backends are few and come again and again.
+        self._words: dict[str | None, str] = {}
+
+    def access(
+        self,
+        request_id: str,
+        method: str,
+        path: str,
+        status: int,
+        *,
+        model: str | None = None,
+        backend: str | None = None,
+        key_name: str | None = None,
+        duration_ms: float = 0.0,
+        stream: bool = False,
+        sent: int = 0,
+    ) -> None:
+        """Write the line of one request that is over. `sent` counts the bytes of its answer."""
+        level = 20 if status < 500 else 40
+        if level < self._level:
+            return
+        path = path.partition("?")[0]
+        if self._as_json:
+            line = (
+                f'{{"time":"{self._now()}","level":"{"info" if level == 20 else "error"}",'
+                f'"event":"request","method":{self._shown(method)},"path":{self._shown(path)},'
+                f'"status":{status},"ms":{duration_ms:.1f},"sent":{sent},'
+                f'"stream":{"true" if stream else "false"},"model":{self._shown(model)},'
+                f'"backend":{self._shown(backend)},"key":{self._shown(key_name)},'
+                f'"id":{self._word(request_id)}}}\n'
+            )
+        else:
+            line = (
+                f"{self._now()} {'INFO ' if level == 20 else 'ERROR'} {status} "
+                f"{duration_ms:>8.1f}ms {self._shown(method):<4} {self._shown(path)} "
+                f"model={self._shown(model)} backend={self._shown(backend)} "
+                f"key={self._shown(key_name)} stream={'yes' if stream else 'no'} sent={sent} "
+                f"id={self._word(request_id)}\n"
+            )
+        self._write(line)
+
+    def redact(self, text: str, limit: int | None = None) -> str:
+        """The text, or its first `limit` characters, with every known secret masked."""
+        return self._redactor.redact(text, limit)
+
+    def see(self, key: str) -> None:
+        """Remember a client's key, so that it is masked from now on."""
+        self._redactor.see(key)
+        self._words.clear()
+
+    def stamp(self, seconds: float) -> str:
+        """A time as it stands in the log: UTC, with milliseconds."""
+        whole = int(seconds)
+        if whole != self._second:
+            self._second = whole
+            self._second_text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
+        return f"{self._second_text}.{int((seconds - whole) * 1000):03d}Z"
+
+    def _now(self) -> str:
+        return self.stamp(self._clock())
+
+    def _shown(self, value: str | None) -> str:
+        """A value that a client may have chosen, as one word without secrets or surprises."""
+        shown = self._words.get(value)
+        if shown is None:
+            if len(self._words) >= _MOST_WORDS:
+                self._words.clear()
+            shown = self._words[value] = self._word(value)
+        return shown
+
+    def _word(self, value: str | None) -> str:
+        if value is None:
+            return self._nothing
+        value = self._redactor.redact(value, 200)
+        if not self._as_json and _PLAIN.fullmatch(value):
+            return value
+        return json.dumps(value)
+
+
+class _Formatter(logging.Formatter):
+    """Formats an entry like an access line, with secrets masked in all of it."""
+
+    def __init__(self, logs: Logs, *, as_json: bool) -> None:
+        super().__init__()
+        self._logs = logs
+        self._as_json = as_json
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = record.getMessage()
+        if record.exc_info:
+            text += "\n" + self.formatException(record.exc_info)
+        text = self._logs.redact(text)
+        when = self._logs.stamp(record.created)
+        if not self._as_json:
+            # A line break from outside must not look like an entry of its own.
+            return f"{when} {record.levelname:<5} {text}".replace("\r", "\\r").replace("\n", "\n  ")
+        entry = {"time": when, "level": record.levelname.lower(), "event": "log", "text": text}
+        return json.dumps(entry)
+
+
+def setup(
+    level: Literal["debug", "info", "warning", "error"] = "info",
+    format: Literal["text", "json"] = "text",  # noqa: A002  the setting's name
+    *,
+    secrets: Iterable[str] = (),
+    stream: TextIO | None = None,
+) -> Logs:
+    """Send the log of the `toolwire` loggers to `stream` (stderr), and return it."""
+    stream = stream or sys.stderr
+    as_json = format == "json"
+    logs = Logs(level=_LEVELS[level], as_json=as_json, redactor=Redactor(secrets), stream=stream)
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_Formatter(logs, as_json=as_json))
+    logger = logging.getLogger("toolwire")
+    logger.handlers[:] = [handler]
+    logger.setLevel(_LEVELS[level])
+    logger.propagate = False
+    return logs

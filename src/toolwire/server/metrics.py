@@ -1,0 +1,105 @@
+"""What Toolwire counts: plain numbers, made into Prometheus metrics when somebody asks.
+
+Counting is on the way of every request, so it is an addition in a dict and nothing more; the
+event loop is the only writer, so it needs no lock. Every label has a known, small set of values:
+routes come from the configuration, the rest from our own code, and whatever is beyond them is
+counted as "other". Nothing a client wrote gets in.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+
+OTHER = "other"
+MOST_VALUES = 64  # of a label whose values our own code chooses
+BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+
+
+class Level:
+    """A number that goes up and down."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def inc(self) -> None:
+        """One more."""
+        self.value += 1
+
+    def dec(self) -> None:
+        """One less."""
+        self.value -= 1
+
+
+class Tally:
+    """Counts by one label, whose values stay few even if a caller is careless."""
+
+    __slots__ = ("counts",)
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def __call__(self, value: str, amount: int = 1) -> None:
+        if value not in self.counts and len(self.counts) >= MOST_VALUES:
+            value = OTHER
+        self.counts[value] = self.counts.get(value, 0) + amount
+
+
+class Spread:
+    """How a duration is spread over `BOUNDS`; the last count is for everything longer."""
+
+    __slots__ = ("counts", "sum")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS) + 1)
+        self.sum = 0.0
+
+    def __call__(self, seconds: float) -> None:
+        self.counts[bisect_left(BOUNDS, seconds)] += 1
+        self.sum += seconds
+
+
+class Metrics:
+    """The counters of one server process."""
+
+    def __init__(self, routes: Iterable[str] = ()) -> None:
+        self._routes = frozenset(routes)
+        self.requests: dict[tuple[str, int, bool], int] = {}
+        self.durations: dict[tuple[str, bool], Spread] = {}
+        self.in_flight = Level()
+        self.first_token = Spread()
+        self.token_counts = Tally()
+        self.call_count = 0
+        self.retried = Tally()
+        self.repaired = Tally()
+        self.backend_error = Tally()
+        self.client_gone = Tally()
+
+    def request_done(self, route: str, status: int, stream: bool, seconds: float) -> None:  # noqa: FBT001
+        """Count a request that is over."""
+        if route not in self._routes:
+            route = OTHER
+        if not 100 <= status <= 599:
+            status = 0
+        key = (route, status, stream)
+        self.requests[key] = self.requests.get(key, 0) + 1
+        duration = self.durations.get((route, stream))
+        if duration is None:
+            duration = self.durations[route, stream] = Spread()
+        duration(seconds)
+
+    def tokens(self, prompt: int, completion: int) -> None:
+        """Count the tokens of a turn, as the backend counted them."""
+        self.token_counts("prompt", prompt)
+        self.token_counts("completion", completion)
+
+    def calls(self, number: int) -> None:
+        """Count the tool calls of a turn that were delivered to the client."""
+        self.call_count += number
+
+    def render(self) -> bytes:
+        """Everything, in the text format of Prometheus."""
+        # Imported when first asked for: prometheus_client takes a quarter of our start time.
+        from toolwire.server.metrics_text import render  # noqa: PLC0415
+
+        return render(self)

@@ -1,0 +1,90 @@
+"""Writes our counters in the text format of Prometheus, with its own library."""
+
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from toolwire.server.metrics import BOUNDS, Metrics, Spread, Tally
+
+_LIMITS = [*map(str, BOUNDS), "+Inf"]
+_TALLIES = (
+    ("token_counts", "toolwire_tokens", "kind", "Tokens, as the backends count them."),
+    ("retried", "toolwire_retries", "reason", "Further attempts at a backend."),
+    ("repaired", "toolwire_repairs", "rule", "Repairs of what a model or a client sent."),
+    ("backend_error", "toolwire_backend_errors", "kind", "Failures of backends."),
+    ("client_gone", "toolwire_clients_gone", "moment", "Clients that left before the end."),
+)
+
+
+def render(metrics: Metrics) -> bytes:
+    """Everything that `metrics` has counted, and the process's own memory, CPU and files."""
+    registry = CollectorRegistry()
+    registry.register(_Collector(metrics))
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)
+
+
+class _Collector(Collector):
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        yield from _requests(self._metrics)
+        yield GaugeMetricFamily(
+            "toolwire_requests_in_flight",
+            "Requests under way.",
+            value=self._metrics.in_flight.value,
+        )
+        yield _histogram(
+            "toolwire_first_token_seconds",
+            "Time to the first byte of a streamed answer.",
+            (),
+            [((), self._metrics.first_token)],
+        )
+        yield CounterMetricFamily(
+            "toolwire_tool_calls",
+            "Tool calls delivered to clients.",
+            value=self._metrics.call_count,
+        )
+        for attribute, name, label, text in _TALLIES:
+            yield _tally(name, text, label, getattr(self._metrics, attribute))
+
+
+def _requests(metrics: Metrics) -> Iterator[Metric]:
+    total = CounterMetricFamily(
+        "toolwire_requests", "Requests answered.", labels=("route", "status", "stream")
+    )
+    for (route, status, stream), count in metrics.requests.items():
+        total.add_metric((route, str(status), str(stream).lower()), count)
+    yield total
+    yield _histogram(
+        "toolwire_request_seconds",
+        "Time from a request to the end of its answer.",
+        ("route", "stream"),
+        [((route, str(stream).lower()), s) for (route, stream), s in metrics.durations.items()],
+    )
+
+
+def _tally(name: str, text: str, label: str, tally: Tally) -> Metric:
+    family = CounterMetricFamily(name, text, labels=(label,))
+    for value, count in tally.counts.items():
+        family.add_metric((value,), count)
+    return family
+
+
+def _histogram(
+    name: str, text: str, labels: tuple[str, ...], spreads: Iterable[tuple[tuple[str, ...], Spread]]
+) -> Metric:
+    family = HistogramMetricFamily(name, text, labels=labels)
+    for values, spread in spreads:
+        buckets = list(zip(_LIMITS, accumulate(spread.counts), strict=True))
+        family.add_metric(values, buckets, sum_value=spread.sum)
+    return family
