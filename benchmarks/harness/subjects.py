@@ -98,9 +98,15 @@ def custom_command(template: str) -> Command:
     """Make a command from a line with {port}, {mock_port}, {upstream} and {key} in it."""
 
     def command(site: Site) -> list[str]:
-        line = template.format(
-            port=site.port, mock_port=site.mock_port, upstream=site.upstream, key=KEY
-        )
+        values = {
+            "{port}": str(site.port),
+            "{mock_port}": str(site.mock_port),
+            "{upstream}": site.upstream,
+            "{key}": KEY,
+        }
+        line = template
+        for name, value in values.items():
+            line = line.replace(name, value)
         return shlex.split(line)
 
     return command
