@@ -26,6 +26,8 @@ from tests.scripted.tools import (
 FILE = "hello.py"
 CONTENT = 'print("hello")\n'
 DONE = "I wrote hello.py, read it and ran it: it prints hello."
+STEPS = {"write": ("write", "patch"), "read": ("read",), "run": ("run",), "finish": ("finish",)}
+"""The steps in order, and the roles that can take each, best first."""
 SHELL = {
     "write": f"printf {shlex.quote(CONTENT)} > {FILE}",
     "read": f"cat {FILE}",
@@ -64,34 +66,36 @@ def _next_calls(request: ChatRequest) -> tuple[Call, ...]:
 
 
 def _plan(request: ChatRequest) -> Iterator[tuple[str, Call]]:
-    """Every call of the task, in order."""
+    """Every step of the task with its call, in order."""
     bare = find_bare_tool(request.tools) if request.wants_bare_call else None
     if bare:
         yield "bare", Call(bare["name"], {})
-    steps = {role: _step(request, role) for role in ROLES}
-    if not any(steps[role] for role in ("write", "read", "run")) and not bare:
+    steps = [(step, _call_for(request, step)) for step in STEPS]
+    if not bare and not any(call for step, call in steps if step != "finish"):
         yield "any", _any_call(request)
-    for role, call in steps.items():
+    for step, call in steps:
         if call:
-            yield role, call
+            yield step, call
 
 
-def _step(request: ChatRequest, role: str) -> Call | None:
-    """Take a step with the tool made for it, or with the shell."""
-    tool = find_tool(request.tools, ROLES[role])
-    if tool:
-        hints = _hints(_path(request, tool))[role]
-        return Call(tool["name"], fill_tool(tool, hints, ROLES[role].modes))
+def _call_for(request: ChatRequest, step: str) -> Call | None:
+    """Take a step with a tool made for it, or else with the shell."""
+    for role in STEPS[step]:
+        tool = find_tool(request.tools, ROLES[role])
+        if tool:
+            hints = _hints(_path(request, tool))[role]
+            return Call(tool["name"], fill_tool(tool, hints, ROLES[role].modes))
     shell = find_tool(request.tools, ROLES["run"])
-    if role not in SHELL or not shell:
+    if step not in SHELL or not shell:
         return None
-    return Call(shell["name"], fill_tool(shell, {"command": SHELL[role]}))
+    return Call(shell["name"], fill_tool(shell, {"command": SHELL[step]}))
 
 
 def _hints(path: str) -> dict[str, dict[str, str]]:
-    """The values each step is about, by their meaning."""
+    """The values each role is about, by their meaning."""
     return {
         "write": {"path": path, "content": CONTENT},
+        "patch": {"patch": f"*** Begin Patch\n*** Add File: {FILE}\n+{CONTENT}*** End Patch\n"},
         "read": {"path": path},
         "run": {"command": SHELL["run"]},
         "finish": {"result": DONE},

@@ -74,6 +74,8 @@ class Wire:
 
     def abort(self) -> None:
         """End the connection with a reset instead of a close."""
+        if self._writer.transport.is_closing():
+            return
         sock: socket.socket = self._writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()

@@ -24,11 +24,15 @@ class Recorded:
         """The body, decoded."""
         return json.loads(self.body)
 
+    @property
+    def json_or_none(self) -> Any:
+        """The body, decoded, or None if it is not JSON."""
+        try:
+            return self.json
+        except ValueError:
+            return None
+
     def to_json(self) -> dict[str, Any]:
         """Give the entry as the control endpoint shows it."""
-        try:
-            decoded = self.json
-        except ValueError:
-            decoded = None
         text = self.body.decode("utf-8", "replace")
-        return {**asdict(self), "body": text, "json": decoded}
+        return {**asdict(self), "body": text, "json": self.json_or_none}

@@ -2,35 +2,16 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from tests.scripted.chunks import CREATED, completion, stream_chunks
 from tests.scripted.record import Recorded
 from tests.scripted.reply import Reply, error_reply, json_reply, stream_reply
 from tests.scripted.request import ChatRequest
-from tests.scripted.scripts import Script, load_script
-from tests.scripted.variants import Variant, load_variant
+from tests.scripted.stage import Stage
 from tests.scripted.variants.base import Exchange
 
 MODELS = ("scripted", "scripted-mini")
-
-
-@dataclass
-class Stage:
-    """What is being played: the script, the variant, the key demanded and what has come in."""
-
-    variant: Variant
-    script: Script
-    key: str | None = None
-    requests: list[Recorded] = field(default_factory=list)
-    posts: int = 0
-
-    def set(self, variant: str, script: Any) -> None:
-        """Switch to another variant and script and forget what has come in."""
-        self.variant, self.script = load_variant(variant), load_script(script)
-        self.requests.clear()
-        self.posts = 0
 
 
 def answer_request(stage: Stage, request: Recorded) -> Reply:
@@ -41,22 +22,24 @@ def answer_request(stage: Stage, request: Recorded) -> Reply:
     stage.requests.append(request)
     if stage.key is not None and request.headers.get("authorization") != f"Bearer {stage.key}":
         return error_reply(401, "Incorrect API key provided.", code="invalid_api_key")
-    if request.method == "GET" and path.startswith("/v1/models/"):
+    if request.method == "POST":
+        return _answer_post(stage, request, path)
+    if path.startswith("/v1/models/"):
         return _model(stage, request)
-    reply = ENDPOINTS.get((request.method, path), _not_found)(stage, request)
-    if request.method != "POST":
-        return reply
+    return GETS.get(path, _not_found)(stage, request)
+
+
+def _answer_post(stage: Stage, request: Recorded, path: str) -> Reply:
     stage.posts += 1
-    return stage.variant.reply(reply, Exchange(request, stage.posts))
+    exchange = Exchange(request, stage.posts)
+    if not isinstance(request.json_or_none, dict):
+        return error_reply(400, "We could not parse the JSON body of your request.")
+    return stage.variant.reply(POSTS.get(path, _not_found)(stage, request), exchange)
 
 
 def _chat(stage: Stage, request: Recorded) -> Reply:
-    try:
-        body = request.json
-    except ValueError:
-        return error_reply(400, "We could not parse the JSON body of your request.")
     variant = stage.variant
-    chat = variant.ask(ChatRequest(body))
+    chat = variant.ask(ChatRequest(request.json))
     answer = variant.say(stage.script(chat), chat)
     if not variant.streams(asked=chat.stream):
         return json_reply(variant.whole(completion(answer, chat)))
@@ -120,11 +103,12 @@ def _set_stage(stage: Stage, request: Recorded) -> Reply:
 
 Endpoint = Callable[[Stage, Recorded], Reply]
 
-ENDPOINTS: dict[tuple[str, str], Endpoint] = {
-    ("POST", "/v1/chat/completions"): _chat,
-    ("POST", "/v1/completions"): _completions,
-    ("POST", "/v1/embeddings"): _embeddings,
-    ("GET", "/v1/models"): _models,
+GETS: dict[str, Endpoint] = {"/v1/models": _models}
+
+POSTS: dict[str, Endpoint] = {
+    "/v1/chat/completions": _chat,
+    "/v1/completions": _completions,
+    "/v1/embeddings": _embeddings,
 }
 
 CONTROL: dict[tuple[str, str], Endpoint] = {

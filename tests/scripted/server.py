@@ -10,9 +10,8 @@ from typing import Any, Self
 
 from tests.scripted.http import CutError, PeerGoneError, Wire
 from tests.scripted.record import Recorded
-from tests.scripted.routes import Stage, answer_request
-from tests.scripted.scripts import load_script
-from tests.scripted.variants import load_variant
+from tests.scripted.routes import answer_request
+from tests.scripted.stage import Stage
 
 
 class ScriptedServer:
@@ -26,7 +25,7 @@ class ScriptedServer:
         key: str | None = None,
         port: int = 0,
     ) -> None:
-        self._stage = Stage(load_variant(variant), load_script(script), key)
+        self._stage = Stage(variant, script, key)
         self._wanted_port = port
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread: threading.Thread | None = None
@@ -43,11 +42,11 @@ class ScriptedServer:
         return self._stage.requests
 
     def use(self, variant: str = "std", script: Any = "file_task") -> None:
-        """Switch to another variant and script and forget what has come in."""
+        """Switch to another variant and script and start a new record."""
         self._stage.set(variant, script)
 
     def wait_for(self, condition: Callable[[], object], seconds: float = 5.0) -> None:
-        """Block until the condition holds; for tests outside the server's own loop."""
+        """Block until the condition holds; in the server's own loop call it with `to_thread`."""
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
@@ -116,10 +115,8 @@ class ScriptedServer:
         try:
             while await self._exchange(wire):
                 continue
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ConnectionError):
             wire.abort()
-        except ConnectionError:
-            pass
         finally:
             self._tasks.discard(task)
             await wire.close()

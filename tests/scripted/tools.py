@@ -16,8 +16,10 @@ MEANINGS: dict[str, tuple[str, ...]] = {
     "path": ("path", "file", "filepath", "filename", "absolutepath", "targetfile", "relpath"),
     "content": ("content", "text", "filetext", "filecontent", "newtext", "body"),
     "command": ("command", "cmd", "shellcommand"),
+    "patch": ("patch", "input"),
     "result": ("result", "summary", "answer", "response", "message"),
 }
+DRASTIC = re.compile(r"(?i)exit|clean|clear|cancel|shutdown|delete")
 MEANING_OF = {name: meaning for meaning, names in MEANINGS.items() for name in names}
 
 
@@ -37,7 +39,8 @@ ROLES = {
     ),
     "read": Role(("read", "view", "editor"), frozenset({"path"}), ("view", "read")),
     "run": Role(("bash", "shell", "execute", "run", "command", "terminal"), frozenset({"command"})),
-    "finish": Role(("attempt_completion", "submit_and_exit", "finish_task"), frozenset()),
+    "patch": Role(("apply_patch",), frozenset({"patch"})),
+    "finish": Role(("attempt_completion", "submit_and_exit", "final_result"), frozenset()),
 }
 
 
@@ -52,10 +55,9 @@ def find_tool(tools: list[Schema], role: Role) -> Schema | None:
 
 
 def find_bare_tool(tools: list[Schema]) -> Schema | None:
-    """Choose a tool that can be called without arguments."""
-    return next(
-        (tool for tool in tools if not (tool.get("parameters") or {}).get("required")), None
-    )
+    """Choose a tool that can be called without arguments and without doing much."""
+    bare = (tool for tool in tools if not (tool.get("parameters") or {}).get("required"))
+    return next((tool for tool in bare if not DRASTIC.search(tool["name"])), None)
 
 
 def meanings(schema: Schema) -> set[str]:
@@ -115,7 +117,7 @@ class _Filler:
             case "integer" | "number":
                 return self.hints.get("*", schema.get("minimum", 1))
             case _:
-                return str(self._hint(name) or self.hints.get("*") or name or "text")
+                return str(self._hint(name) or self.hints.get("*", name or "text"))
 
     def _hint(self, name: str) -> Any:
         return self.hints.get(MEANING_OF.get(_plain(name), ""))

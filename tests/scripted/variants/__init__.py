@@ -11,15 +11,7 @@ from tests.scripted.variants import (
 )
 from tests.scripted.variants.base import VARIANTS, Variant, load_variant
 
-__all__ = [
-    "VARIANTS",
-    "Variant",
-    "call_shape",
-    "connection",
-    "encoding",
-    "failures",
-    "identity",
-    "load_variant",
-    "speech",
-    "stream_shape",
-]
+__all__ = ["MODULES", "VARIANTS", "Variant", "load_variant"]
+
+MODULES = (stream_shape, call_shape, identity, speech, encoding, failures, connection)
+"""Importing them enters their variants in the table."""

@@ -2,9 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
+from typing import Any
 
 from tests.scripted.chunks import Chunk, call_deltas, deltas, is_head
 from tests.scripted.request import ChatRequest
@@ -24,12 +24,12 @@ class ArgsObj(Variant, name="args_obj"):
     def chunks(self, chunks: list[Chunk]) -> list[Chunk]:
         whole = _whole_calls(chunks)
         for call in call_deltas(whole):
-            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+            call["function"]["arguments"] = _value(call["function"]["arguments"])
         return whole
 
     def whole(self, body: Chunk) -> Chunk:
         for call in _calls(body):
-            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+            call["function"]["arguments"] = _value(call["function"]["arguments"])
         return body
 
 
@@ -77,13 +77,13 @@ class ArgsTwice(Variant, name="args_twice"):
     """The arguments come in deltas, and then the whole of them again."""
 
     def chunks(self, chunks: list[Chunk]) -> list[Chunk]:
-        after: list[Chunk] = []
-        for place, chunk in enumerate(chunks):
-            after.append(chunk)
-            for call in _ending_calls(chunks, place):
-                again = {"index": call["index"], "function": dict(call["function"])}
-                after.append(_like(chunk, {"tool_calls": [again]}))
-        return after
+        ends = {call["index"]: chunk for chunk in chunks for call in call_deltas([chunk])}
+        for whole in _joined_calls(chunks):
+            index, function = whole["index"], whole["function"]
+            again = {"index": index, "function": {"arguments": function["arguments"]}}
+            place = next(i for i, chunk in enumerate(chunks) if chunk is ends[index])
+            chunks.insert(place + 1, _like(ends[index], {"tool_calls": [again]}))
+        return chunks
 
 
 class _NoArgs(Variant):
@@ -182,6 +182,13 @@ class LegacyFunctionCall(Variant, name="legacy_function_call"):
         return _legacy_finish(body)
 
 
+def _value(arguments: str) -> Any:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
 def _legacy_finish(body: Chunk) -> Chunk:
     for choice in body["choices"]:
         if choice["finish_reason"] == "tool_calls":
@@ -217,15 +224,6 @@ def _whole_calls(chunks: list[Chunk]) -> list[Chunk]:
     for call in call_deltas(heads):
         call["function"] = joined[call["index"]]["function"]
     return heads
-
-
-def _ending_calls(chunks: list[Chunk], place: int) -> Iterator[Chunk]:
-    """The call, joined, whose last delta is at this place."""
-    here = {call["index"] for call in call_deltas([chunks[place]])}
-    later = {call["index"] for call in call_deltas(chunks[place + 1 :])}
-    for call in _joined_calls(chunks):
-        if call["index"] in here - later:
-            yield call
 
 
 def _is_tail(chunk: Chunk, places: set[int]) -> bool:

@@ -1,7 +1,9 @@
 """Variants of the bytes of the event stream."""
 
+import io
 import json
 from dataclasses import replace
+from itertools import cycle, takewhile
 
 from tests.scripted.reply import Reply
 from tests.scripted.variants.base import Exchange, Variant
@@ -92,12 +94,9 @@ class SplitEvents(Variant, name="split_events"):
     """Events come in pieces of 1 to 7 bytes, one write (and HTTP chunk) each."""
 
     def events(self, events: list[bytes]) -> list[bytes]:
-        data, split = b"".join(events), []
-        while data:
-            size = len(split) % 7 + 1
-            split.append(data[:size])
-            data = data[size:]
-        return split
+        rest = io.BytesIO(b"".join(events))
+        pieces = (rest.read(size) for size in cycle(range(1, 8)))
+        return list(takewhile(bool, pieces))
 
 
 class SplitBytes(Variant, name="split_bytes"):
