@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
+ToolMode: TypeAlias = Literal["auto", "none", "required"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +52,30 @@ class Message(msgspec.Struct, frozen=True):
 class ToolChoice(msgspec.Struct, frozen=True):
     """What the client allows: `allowed` limits the tools, None means all of them."""
 
-    mode: Literal["auto", "none", "required"] = "auto"
+    mode: ToolMode = "auto"
     allowed: frozenset[str] | None = None
     named: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ToolSet:
-    """The request's tools, checked. `repairs` says what had to be mended to use them."""
+    """The request's tools by name, checked, with their compiled validators.
 
-    tools: tuple[Tool, ...] = ()
+    `originals` gives the client's own name of a tool that had to be renamed for backends, and
+    `repairs` says what else had to be mended.
+    """
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    validators: Mapping[str, Any] = field(default_factory=dict)
+    originals: Mapping[str, str] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
-    size: int = 0
+    memo: dict[str, bytes] = field(default_factory=dict)
+    """What was derived from the set once (its wire form) and lives as long as it does."""
 
     @property
     def strict(self) -> bool:
         """Whether any tool is strict."""
-        return any(tool.strict for tool in self.tools)
+        return any(tool.strict for tool in self.tools.values())
 
 
 NO_TOOLS = ToolSet()

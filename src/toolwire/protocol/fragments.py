@@ -22,7 +22,10 @@ class CallFragment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fragment(msgspec.Struct, frozen=True):
-    """One delta of one choice. `extras` are other message fields, JSON verbatim."""
+    """One delta of one choice. `extras` are other message fields, JSON verbatim.
+
+    `gap`: something stood here that could not be read.
+    """
 
     choice: int = 0
     text: str = ""
@@ -32,3 +35,4 @@ class Fragment(msgspec.Struct, frozen=True):
     usage: Usage | None = None
     logprobs: bytes = b""
     extras: tuple[tuple[str, bytes], ...] = ()
+    gap: bool = False

@@ -2,12 +2,14 @@
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Iterable
 
 from toolwire.server.settings import ClientKey
 
 LONGEST_KEY = 512  # no key of any provider is near it; more is not worth hashing
+_VISIBLE = re.compile(rb"[\x21-\x7e]+")
 
 
 class Keyring:
@@ -50,14 +52,14 @@ def bearer(authorization: bytes | str | None) -> bytes | None:
         authorization = authorization.encode("ascii")
     scheme, _, key = authorization.strip().partition(b" ")
     key = key.strip()
-    if scheme.lower() != b"bearer" or not _is_visible(key):
+    if scheme.lower() != b"bearer" or not _VISIBLE.fullmatch(key):
         return None
     return key
 
 
 def is_usable(key: str) -> bool:
     """Whether a client could present this key: visible ASCII, neither empty nor over-long."""
-    return key.isascii() and len(key) <= LONGEST_KEY - len("Bearer ") and _is_visible(key.encode())
+    return len(key) <= LONGEST_KEY - len("Bearer ") and bearer(f"Bearer {key}") == key.encode()
 
 
 def hash_key(plain: str) -> str:
@@ -68,7 +70,3 @@ def hash_key(plain: str) -> str:
 def new_key() -> str:
     """A new key for a client, with 256 random bits."""
     return "tw-" + secrets.token_urlsafe(32)
-
-
-def _is_visible(key: bytes) -> bool:
-    return bool(key) and all(0x21 <= byte <= 0x7E for byte in key)

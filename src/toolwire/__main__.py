@@ -1,0 +1,5 @@
+"""`python -m toolwire`."""
+
+from toolwire.cli import main
+
+main()

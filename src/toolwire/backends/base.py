@@ -1,0 +1,60 @@
+"""What the gateway knows of a backend: it can be opened, and then it speaks in fragments."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from toolwire.protocol.chat import Message, Request, ToolSet
+from toolwire.protocol.fragments import Fragment
+
+Listener: TypeAlias = Callable[[list[Fragment]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One turn as a backend is asked for it: the checked history, and only the tools allowed."""
+
+    request: Request
+    messages: Sequence[Message]
+    tools: ToolSet
+
+
+class Answer(Protocol):
+    """A backend's answer, under way. Always closed by whoever opened it."""
+
+    async def relay(self, listener: Listener) -> bool:
+        """Hand over fragments as they are read, until the end.
+
+        Whether the backend said that it was done, rather than just closing. Raises
+        `UpstreamError` if it broke, and whatever the listener raises.
+        """
+        ...
+
+    def pause(self) -> None:
+        """The client does not keep up: stop reading from the backend."""
+        ...
+
+    def resume(self) -> None:
+        """Read again."""
+        ...
+
+    def close(self) -> None:
+        """Let go. Before the end this drops the connection, so the backend stops its work."""
+        ...
+
+
+class Backend(Protocol):
+    """Where a model is."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in logs, metrics and headers."""
+        ...
+
+    def ignored(self, request: Request) -> list[str]:
+        """The parameters of this request that this backend is not sent."""
+        ...
+
+    async def open(self, outgoing: Outgoing) -> Answer:
+        """Send the request; returns when the answer has begun. Raises `UpstreamError`."""
+        ...

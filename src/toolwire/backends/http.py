@@ -1,0 +1,290 @@
+"""HTTP/1.1 to a backend: pooled connections, each answer handed over block by block as it is read.
+
+Why not a ready-made client: see docs/adr/0003-http-stack.md. The parser is llhttp (httptools).
+Redirects are never followed, and a connection goes only where the configured URL says.
+"""
+
+import asyncio
+import ssl
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import httptools
+
+from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
+
+_MAX_IDLE = 64
+_IDLE_SECONDS = 30.0
+_MAX_HEAD = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a base URL points: parsed once, so that what is checked is what is dialled."""
+
+    host: str
+    port: int
+    tls: bool
+    path: str
+
+    @classmethod
+    def of(cls, url: str) -> "Origin":
+        """Parse a base URL such as `http://127.0.0.1:8000/v1`."""
+        parts = urlsplit(url)
+        tls = parts.scheme == "https"
+        return cls(
+            parts.hostname or "", parts.port or (443 if tls else 80), tls, parts.path.rstrip("/")
+        )
+
+    @property
+    def authority(self) -> str:
+        """The Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
+
+
+@dataclass(slots=True)
+class Head:
+    """The status and headers of an answer."""
+
+    status: int = 0
+    headers: dict[bytes, bytes] = field(default_factory=dict)
+
+
+class Connection(asyncio.Protocol):
+    """One connection, one answer at a time."""
+
+    def __init__(self) -> None:
+        self.used = False
+        self.head = Head()
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._fresh()
+
+    def _fresh(self) -> None:
+        self._parser: Any = httptools.HttpResponseParser(self)
+        self.head = Head()
+        self._head_size = 0
+        self._started = False
+        self._complete = False
+        self._body: list[bytes] = []
+        self._listener: Callable[[bytes], None] | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._error: Exception | None = None
+
+    # What the loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(UpstreamError(f"The backend does not speak HTTP: {error}."))
+            return
+        self._deliver()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        if self._complete:
+            return
+        if self._started and exc is None and self._until_close():
+            self._complete = True
+            self._deliver()
+        else:
+            self._fail(UpstreamUnavailable("The backend closed the connection."))
+
+    # What the parser calls.
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._head_size += len(name) + len(value)
+        if self._head_size > _MAX_HEAD:
+            self._fail(UpstreamError("The backend's answer has too many headers."))
+            return
+        self.head.headers[name.lower()] = value
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200:
+            self.head.status = status
+            self._started = True
+
+    def on_body(self, data: bytes) -> None:
+        self._body.append(data)
+
+    def on_message_complete(self) -> None:
+        if self._started:
+            self._complete = True
+        else:
+            self.head.headers.clear()  # 1xx: the answer proper is still to come
+
+    # What we call.
+
+    async def request(self, head: bytes, body: bytes) -> Head:
+        """Send a request; returns when the answer's head is there."""
+        if self._transport is None:
+            raise UpstreamUnavailable("The backend closed the connection.")
+        if self.used:
+            self._fresh()
+        self.used = True
+        self._transport.write(head + body)
+        while not self._started:
+            await self._wait()
+        if self._error is not None:
+            raise self._error
+        return self.head
+
+    async def relay(self, listener: Callable[[bytes], None]) -> None:
+        """Hand the body over as it arrives, until its end."""
+        self._listener = listener
+        self._deliver()
+        while not self._complete:
+            await self._wait()
+        if self._error is not None:
+            raise self._error
+
+    def pause(self) -> None:
+        """Stop reading."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read again."""
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+    @property
+    def reusable(self) -> bool:
+        """Whether another request may follow on this connection."""
+        return (
+            self._transport is not None
+            and not self._transport.is_closing()
+            and self._complete
+            and self._error is None
+            and bool(self._parser.should_keep_alive())
+        )
+
+    @property
+    def alive(self) -> bool:
+        """Whether the peer has not closed it while it was idle."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    def abort(self) -> None:
+        """Drop the connection now."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _until_close(self) -> bool:
+        headers = self.head.headers
+        return b"content-length" not in headers and b"transfer-encoding" not in headers
+
+    def _deliver(self) -> None:
+        """Give what was read to the listener; wake whoever waits for the head or the end."""
+        if self._listener is not None and self._body and self._error is None:
+            body, self._body = self._body, []
+            try:
+                self._listener(body[0] if len(body) == 1 else b"".join(body))
+            except Exception as error:  # noqa: BLE001 - handed on, to whoever awaits the end
+                self._fail(error)
+                return
+        waiter = self._waiter
+        if waiter is not None and (self._complete or (self._started and self._listener is None)):
+            self._waiter = None
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _fail(self, error: Exception) -> None:
+        self._error = self._error or error
+        self._complete = self._started = True
+        self._deliver()
+        self.abort()
+
+    async def _wait(self) -> None:
+        self._waiter = self._loop.create_future()
+        await self._waiter
+        if self._error is not None:
+            raise self._error
+
+
+class HttpPool:
+    """Connections to one origin. Idle ones are kept a while and used again, newest first."""
+
+    def __init__(self, origin: Origin, *, connect_timeout: float) -> None:
+        self.origin = origin
+        self._connect_timeout = connect_timeout
+        self._idle: deque[tuple[float, Connection]] = deque()
+        self._tls = ssl.create_default_context() if origin.tls else None
+
+    async def send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Connection:
+        """Send a request; the connection that carries its answer, head read."""
+        lines = [f"{method} {self.origin.path}{path} HTTP/1.1", f"host: {self.origin.authority}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        lines += [f"content-length: {len(body)}", "", ""]
+        head = "\r\n".join(lines).encode("latin-1")
+        while (idle := self._take_idle()) is not None:
+            try:
+                await idle.request(head, body)
+            except UpstreamUnavailable:
+                # The backend closed it while it was idle, before a byte of an answer: not a failure.
+                continue
+            except BaseException:
+                idle.abort()
+                raise
+            return idle
+        connection = await self._connect()
+        try:
+            await connection.request(head, body)
+        except BaseException:
+            connection.abort()
+            raise
+        return connection
+
+    def release(self, connection: Connection) -> None:
+        """Give a connection back: kept if it can be used again, dropped if not."""
+        if connection.reusable and len(self._idle) < _MAX_IDLE:
+            self._idle.append((asyncio.get_running_loop().time(), connection))
+        else:
+            connection.abort()
+
+    def close(self) -> None:
+        """Drop every idle connection."""
+        while self._idle:
+            self._idle.pop()[1].abort()
+
+    def _take_idle(self) -> Connection | None:
+        now = asyncio.get_running_loop().time()
+        while self._idle and now - self._idle[0][0] > _IDLE_SECONDS:
+            self._idle.popleft()[1].abort()
+        while self._idle:
+            connection = self._idle.pop()[1]
+            if connection.alive:
+                return connection
+        return None
+
+    async def _connect(self) -> Connection:
+        loop = asyncio.get_running_loop()
+        origin = self.origin
+        try:
+            async with asyncio.timeout(self._connect_timeout):
+                _, connection = await loop.create_connection(
+                    Connection, origin.host, origin.port, ssl=self._tls
+                )
+        except TimeoutError:
+            error = UpstreamTimeout(
+                f"The backend at {origin.authority} did not accept a connection "
+                f"within {self._connect_timeout:g} s."
+            )
+            error.retryable = True
+            raise error from None
+        except OSError as error:
+            raise UpstreamUnavailable(
+                f"The backend at {origin.authority} cannot be reached: "
+                f"{error.strerror or error}. Is it running?"
+            ) from None
+        return connection

@@ -1,0 +1,222 @@
+"""The bytes of an OpenAI-compatible answer -> fragments.
+
+One decoder for both forms: an event stream, or one JSON body. Which it is, is decided by what the
+backend says it sends, not by what was asked for: some send JSON although a stream was asked for,
+and a stream although it was not.
+"""
+
+from typing import Any
+
+import msgspec
+
+from toolwire.errors import UpstreamError
+from toolwire.protocol.events import Usage
+from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.sse import SseDecoder, SseEvent
+
+_MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
+_BROKEN_LINES = 16
+"""So many lines that are not JSON are passed over before the stream counts as broken."""
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: Any = None
+
+
+class _Custom(msgspec.Struct):
+    name: str | None = None
+    input: str | None = None
+
+
+class _Call(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    type: str | None = None
+    function: _Function | None = None
+    custom: _Custom | None = None
+
+
+class _Delta(msgspec.Struct):
+    content: str | list[Any] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[_Call] | None = None
+    function_call: _Function | None = None
+    refusal: str | None = None
+    annotations: list[Any] | None = None
+    audio: dict[str, Any] | None = None
+
+
+class _Choice(msgspec.Struct):
+    index: int = 0
+    delta: _Delta | None = None
+    message: _Delta | None = None
+    finish_reason: str | None = None
+    logprobs: dict[str, Any] | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: dict[str, Any] | None = None
+    completion_tokens_details: dict[str, Any] | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+_encode = msgspec.json.Encoder().encode
+_NOTHING = _Delta()
+
+
+class AnswerDecoder:
+    """Reads one answer. `done` tells, at the end, whether the backend said it was over."""
+
+    def __init__(self, *, streamed: bool, max_line: int) -> None:
+        self.done = False
+        self._broken = 0
+        self._sse = SseDecoder(max_line=max_line) if streamed else None
+        self._body: list[bytes] = []
+        self._room = max_line
+
+    def feed(self, block: bytes) -> list[Fragment]:
+        """Take the next bytes."""
+        if self._sse is not None:
+            return self._events(self._sse.feed(block))
+        self._room -= len(block)
+        if self._room < 0:
+            raise UpstreamError("The backend's answer is larger than the limit.")
+        self._body.append(block)
+        return []
+
+    def finish(self) -> list[Fragment]:
+        """The backend has closed the answer."""
+        if self._sse is not None:
+            return self._events(self._sse.finish())
+        body = b"".join(self._body)
+        if not body.strip():
+            raise UpstreamError("The backend sent an empty answer.")
+        try:
+            fragments = self._chunk(body)
+        except msgspec.MsgspecError as error:
+            raise UpstreamError(
+                f"The backend's answer is not what it should be: {error}."
+            ) from None
+        self.done = True
+        return fragments
+
+    def _events(self, events: list[SseEvent]) -> list[Fragment]:
+        fragments: list[Fragment] = []
+        for event in events:
+            if self.done:
+                break
+            if event.data.strip() == b"[DONE]":
+                self.done = True
+                continue
+            try:
+                fragments += self._chunk(event.data)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                fragments.append(self._gap(event))
+        return fragments
+
+    def _gap(self, event: SseEvent) -> Fragment:
+        """A line that is no chunk: passed over, but what it stood in the middle of is suspect."""
+        self._broken += 1
+        if event.event == b"error" or self._broken > _BROKEN_LINES:
+            raise UpstreamError("The backend's event stream is broken.")
+        return Fragment(gap=True)
+
+    def _chunk(self, data: bytes) -> list[Fragment]:
+        chunk = _decode(data)
+        if chunk.error:
+            raise UpstreamError(error_text(chunk.error) or "The backend reported an error.")
+        usage = _usage(chunk.usage) if chunk.usage is not None else None
+        if not chunk.choices:
+            return [Fragment(usage=usage)] if usage else []
+        fragments = [_fragment(choice) for choice in chunk.choices]
+        if usage:
+            fragments.append(Fragment(usage=usage))
+        return fragments
+
+
+def error_text(error: object) -> str:
+    """The words in an `error` value, which some backends give as a string."""
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or ""
+    return error if isinstance(error, str) else str(error)
+
+
+def _usage(usage: _Usage) -> Usage | None:
+    if usage.prompt_tokens is None or usage.completion_tokens is None:
+        return None
+    details = {
+        name: value
+        for name in ("prompt_tokens_details", "completion_tokens_details")
+        if (value := getattr(usage, name)) is not None
+    }
+    return Usage(usage.prompt_tokens, usage.completion_tokens, _encode(details) if details else b"")
+
+
+def _fragment(choice: _Choice) -> Fragment:
+    delta = choice.delta or choice.message or _NOTHING
+    calls: tuple[CallFragment, ...] = ()
+    if delta.tool_calls:
+        calls = tuple([_call(call) for call in delta.tool_calls])
+    elif delta.function_call is not None:
+        # The form of before 2023, which some servers still write.
+        calls = (CallFragment(0, None, delta.function_call.name, delta.function_call.arguments),)
+    text, reasoning = delta.content, delta.reasoning_content or delta.reasoning or ""
+    if text is not None and not isinstance(text, str):
+        text, thought = _parts(text)
+        reasoning += thought
+    return Fragment(
+        choice.index,
+        text or "",
+        reasoning,
+        calls,
+        choice.finish_reason or None,
+        None,
+        _encode(choice.logprobs) if choice.logprobs else b"",
+        _extras(delta),
+    )
+
+
+def _extras(delta: _Delta) -> tuple[tuple[str, bytes], ...]:
+    if delta.refusal is None and delta.annotations is None and delta.audio is None:
+        return ()
+    values = [(name, getattr(delta, name)) for name in _MESSAGE_EXTRAS]
+    return tuple((name, _encode(value)) for name, value in values if value)
+
+
+def _call(call: _Call) -> CallFragment:
+    if call.custom is not None:
+        return CallFragment(call.index, call.id, call.custom.name, call.custom.input, custom=True)
+    function = call.function
+    if function is None:
+        return CallFragment(call.index, call.id)
+    return CallFragment(call.index, call.id, function.name, function.arguments)
+
+
+def _parts(parts: list[Any]) -> tuple[str, str]:
+    """Content as a list of parts: text, and the thinking that Mistral puts there."""
+    text: list[str] = []
+    thought: list[str] = []
+    for part in parts:
+        if not isinstance(part, dict):
+            continue
+        if part.get("type") == "thinking":
+            thought.append(_parts_text(part.get("thinking")))
+        else:
+            text.append(_parts_text(part.get("text")))
+    return "".join(text), "".join(thought)
+
+
+def _parts_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return _parts(value)[0] if isinstance(value, list) else ""

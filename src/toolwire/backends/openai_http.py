@@ -1,0 +1,209 @@
+"""A server that speaks the OpenAI API over HTTP."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from toolwire.backends.base import Listener, Outgoing
+from toolwire.backends.dialects import Dialect
+from toolwire.backends.http import Connection, Head, HttpPool
+from toolwire.backends.openai_answer import AnswerDecoder, error_text
+from toolwire.backends.openai_request import encode_body, ignored_params
+from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
+from toolwire.protocol.chat import Request
+
+
+class _Model(msgspec.Struct):
+    id: str
+
+
+class _Models(msgspec.Struct):
+    data: list[_Model]
+
+
+_decode_models = msgspec.json.Decoder(_Models)
+_MAX_ERROR_BODY = 64 * 1024
+_RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+
+
+class OpenAiHttpAnswer:
+    """One answer under way."""
+
+    def __init__(self, pool: HttpPool, connection: Connection, decoder: AnswerDecoder) -> None:
+        self._pool = pool
+        self._connection = connection
+        self._decoder = decoder
+
+    async def relay(self, listener: Listener) -> bool:
+        """See `Answer.relay`."""
+        decoder = self._decoder
+
+        def feed(block: bytes) -> None:
+            if fragments := decoder.feed(block):
+                listener(fragments)
+
+        await self._connection.relay(feed)
+        if fragments := decoder.finish():
+            listener(fragments)
+        return decoder.done
+
+    def pause(self) -> None:
+        """See `Answer.pause`."""
+        self._connection.pause()
+
+    def resume(self) -> None:
+        """See `Answer.resume`."""
+        self._connection.resume()
+
+    def close(self) -> None:
+        """See `Answer.close`."""
+        self._pool.release(self._connection)
+
+
+class RawHttpAnswer:
+    """An answer that is handed on as it is."""
+
+    def __init__(self, pool: HttpPool, connection: Connection) -> None:
+        self._pool = pool
+        self._connection = connection
+        self.head = connection.head
+        self.status = connection.head.status
+        self.headers = connection.head.headers
+        self.relay = connection.relay
+        self.pause = connection.pause
+        self.resume = connection.resume
+
+    def close(self) -> None:
+        """Let go; before the end this drops the connection."""
+        self._pool.release(self._connection)
+
+
+class OpenAiHttpBackend:
+    """Speaks to one base URL, in one dialect. `redact` masks keys in what the server says."""
+
+    def __init__(
+        self,
+        name: str,
+        pool: HttpPool,
+        dialect: Dialect,
+        *,
+        model: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        max_line: int = 8 << 20,
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        self.name = name
+        self.pool = pool
+        self._dialect = dialect
+        self._model = model
+        self.headers = {**(headers or {}), "accept-encoding": "identity"}
+        self._max_line = max_line
+        self._redact = redact
+
+    def ignored(self, request: Request) -> list[str]:
+        """See `Backend.ignored`."""
+        return ignored_params(request, self._dialect)
+
+    async def open(self, outgoing: Outgoing) -> OpenAiHttpAnswer:
+        """See `Backend.open`."""
+        body = encode_body(outgoing, self._dialect, self._model)
+        accept = "text/event-stream" if outgoing.request.stream else "application/json"
+        headers = {**self.headers, "content-type": "application/json", "accept": accept}
+        connection = await self.pool.send("POST", "/chat/completions", headers, body)
+        try:
+            if connection.head.status != 200:
+                raise await self._refusal(connection)
+            streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
+            return OpenAiHttpAnswer(
+                self.pool, connection, AnswerDecoder(streamed=streamed, max_line=self._max_line)
+            )
+        except BaseException:
+            connection.abort()
+            raise
+
+    async def forward(self, method: str, target: str, kind: str, body: bytes) -> "RawHttpAnswer":
+        """Send any other request below the base URL; its answer is not looked into."""
+        headers = {**self.headers, "content-type": kind, "accept": "*/*"}
+        connection = await self.pool.send(method, target, headers, body)
+        return RawHttpAnswer(self.pool, connection)
+
+    async def models(self) -> list[str]:
+        """The names of the models that this server says it has."""
+        answer = await self.forward("GET", "/models", "application/json", b"")
+        blocks: list[bytes] = []
+        try:
+            await answer.relay(blocks.append)
+        finally:
+            answer.close()
+        body = b"".join(blocks)
+        if answer.status != 200:
+            raise refusal(self.name, answer.head, body, self._redact)
+        try:
+            return [model.id for model in _decode_models.decode(body).data]
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise UpstreamError(f"The backend '{self.name}' gave no list of models.") from None
+
+    async def _refusal(self, connection: Connection) -> UpstreamError:
+        """What the server's error status and body mean for the client."""
+        head = connection.head
+        blocks: list[bytes] = []
+        room = _MAX_ERROR_BODY
+
+        def read(block: bytes) -> None:
+            nonlocal room
+            room -= len(block)
+            if room >= 0:
+                blocks.append(block)
+
+        await connection.relay(read)
+        return refusal(self.name, head, b"".join(blocks), self._redact)
+
+
+def refusal(name: str, head: Head, body: bytes, redact: Callable[[str], str]) -> UpstreamError:
+    """Translate an error answer: its own words where they help, never its secrets."""
+    fields = _error_fields(body)
+    said = redact(error_text(fields) if fields else body.decode("utf-8", "replace"))[:500].strip()
+    said = "" if said.startswith("<") else said  # an HTML page of some proxy
+    status = head.status
+    if status in _RETRY_STATUS:
+        return UpstreamUnavailable(
+            f"The backend '{name}' answered {status}" + (f": {said}" if said else "."),
+            retry_after=_retry_after(head),
+            rate_limited=status == 429,
+        )
+    if status in (401, 403):
+        return UpstreamError(
+            f"The backend '{name}' refused Toolwire's key ({status}). "
+            "Set the right one with 'key_env' in toolwire.toml or --upstream-key-env."
+        )
+    if 400 <= status < 500:
+        param, code = fields.get("param"), fields.get("code")
+        return UpstreamRefused(
+            said or f"The backend '{name}' refused the request ({status}).",
+            status=status,
+            param=param if isinstance(param, str) else None,
+            code=code if isinstance(code, str) else "upstream_error",
+        )
+    if 300 <= status < 400:
+        return UpstreamError(
+            f"The backend '{name}' answered with a redirect ({status}), which is never followed. "
+            "Configure the final address."
+        )
+    return UpstreamError(f"The backend '{name}' answered {status}" + (f": {said}" if said else "."))
+
+
+def _error_fields(body: bytes) -> dict[str, object]:
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    error = value.get("error", value) if isinstance(value, dict) else value
+    return error if isinstance(error, dict) else {"message": error_text(error)}
+
+
+def _retry_after(head: Head) -> float | None:
+    raw = head.headers.get(b"retry-after", b"")
+    try:
+        return max(0.0, float(raw))
+    except ValueError:
+        return None

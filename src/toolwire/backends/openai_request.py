@@ -1,0 +1,144 @@
+"""Our nouns -> the body of an OpenAI-compatible `/chat/completions`, in a server's dialect.
+
+Fields that SDKs echo back are gone by now (they are not in our nouns); sampling parameters and
+tools are the client's checked bytes.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from toolwire.backends.base import Outgoing
+from toolwire.backends.dialects import Dialect
+from toolwire.protocol.chat import Message, Request, Tool, ToolCall, ToolChoice, ToolSet
+from toolwire.protocol.ids import provider_ids
+
+_encode = msgspec.json.Encoder().encode
+
+
+class _Function(msgspec.Struct):
+    name: str
+    arguments: str
+
+
+class _Custom(msgspec.Struct):
+    name: str
+    input: str
+
+
+class _Call(msgspec.Struct, omit_defaults=True):
+    id: str
+    type: str | UnsetType = UNSET
+    function: _Function | UnsetType = UNSET
+    custom: _Custom | UnsetType = UNSET
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: str | Raw | None
+    name: str | UnsetType = UNSET
+    tool_calls: list[_Call] | UnsetType = UNSET
+    tool_call_id: str | UnsetType = UNSET
+    reasoning_content: str | UnsetType = UNSET
+
+
+class _ToolSpec(msgspec.Struct):
+    name: str
+    description: str | UnsetType = UNSET
+    parameters: Raw | UnsetType = UNSET
+    strict: bool | UnsetType = UNSET
+    format: Raw | UnsetType = UNSET
+
+
+def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> bytes:
+    """The body to send. `model` is the backend's own name for it, if it has one."""
+    request = outgoing.request
+    fields = [
+        b'{"model":' + _encode(model or request.model),
+        b'"messages":' + encode_messages(outgoing.messages, dialect),
+    ]
+    params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
+    fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
+    if outgoing.tools.tools:
+        fields.append(b'"tools":' + _tools(outgoing.tools))
+        fields.append(b'"tool_choice":' + _choice(request.choice))
+        if not request.parallel and "parallel_tool_calls" in dialect.params:
+            fields.append(b'"parallel_tool_calls":false')
+    if request.stream:
+        fields.append(b'"stream":true')
+        if request.include_usage and "stream_options" in dialect.params:
+            fields.append(b'"stream_options":{"include_usage":true}')
+    else:
+        fields.append(b'"stream":false')
+    return b",".join(fields) + b"}"
+
+
+def ignored_params(request: Request, dialect: Dialect) -> list[str]:
+    """What the client sent and this dialect does not take."""
+    return [name for name in request.params if dialect.forwarded_as(name) is None]
+
+
+def encode_messages(messages: Sequence[Message], dialect: Dialect) -> bytes:
+    """The history, with call ids in the form this dialect demands."""
+    calls = [call for message in messages for call in message.calls]
+    ids = provider_ids(calls, dialect.call_ids)
+    names = {call.call_id: call.name for call in calls}
+    return _encode([_message(message, dialect, ids, names) for message in messages])
+
+
+def _message(
+    message: Message, dialect: Dialect, ids: dict[str, str], names: dict[str, str]
+) -> _Message:
+    role = message.role
+    if role == "developer" and not dialect.developer_role:
+        role = "system"
+    out = _Message(role, _content(message.content), message.name or UNSET)
+    if message.calls:
+        out.tool_calls = [_call(call, ids[call.call_id]) for call in message.calls]
+    elif role == "assistant" and out.content is None:
+        out.content = ""
+    if role == "tool":
+        # No client sends the tool's name, and some models' templates need it.
+        out.tool_call_id = ids[message.call_id]
+        out.name = names[message.call_id]
+    if message.reasoning and dialect.reasoning_in_history:
+        out.reasoning_content = message.reasoning
+    return out
+
+
+def _content(content: str | list[bytes] | None) -> str | Raw | None:
+    return Raw(b"[" + b",".join(content) + b"]") if isinstance(content, list) else content
+
+
+def _call(call: ToolCall, provider_id: str) -> _Call:
+    if call.kind == "custom":
+        return _Call(provider_id, "custom", custom=_Custom(call.name, call.arguments))
+    arguments = call.arguments if call.arguments.strip() else "{}"
+    return _Call(provider_id, "function", function=_Function(call.name, arguments))
+
+
+def _choice(choice: ToolChoice) -> bytes:
+    if choice.named and choice.allowed:
+        name = next(iter(choice.allowed))
+        return _encode({"type": "function", "function": {"name": name}})
+    return _encode(choice.mode)
+
+
+def _tools(toolset: ToolSet) -> bytes:
+    """The tools as they were checked; encoded once for each set that is in the cache."""
+    memo = toolset.memo
+    if "openai" not in memo:
+        memo["openai"] = _encode([_tool(tool) for tool in toolset.tools.values()])
+    return memo["openai"]
+
+
+def _tool(tool: Tool) -> dict[str, object]:
+    spec = _ToolSpec(tool.name, UNSET if tool.description is None else tool.description)
+    schema = Raw(_encode(tool.parameters))
+    if tool.kind == "custom":
+        spec.format = schema if tool.parameters else UNSET
+    else:
+        spec.parameters = schema
+        spec.strict = True if tool.strict else UNSET
+    return {"type": tool.kind, tool.kind: spec}

@@ -1,0 +1,42 @@
+"""Several backends for one model: the least busy one first, a failed one last for a while."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from toolwire.backends.base import Backend
+
+COOL_DOWN = 5.0
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """One backend of a pool, and how it is doing."""
+
+    backend: Backend
+    in_flight: int = 0
+    failed_at: float = field(default=float("-inf"))
+
+
+class BackendPool:
+    """Chooses. `clock` is the event loop's."""
+
+    def __init__(self, backends: Sequence[Backend], clock: Callable[[], float]) -> None:
+        self._members = [Member(backend) for backend in backends]
+        self._clock = clock
+
+    def pick(self, tried: Sequence[Member] = ()) -> Member:
+        """The best backend for the next attempt; one that was not tried before, if there is one."""
+        now = self._clock()
+        return min(
+            self._members,
+            key=lambda m: (m in tried, now - m.failed_at < COOL_DOWN, m.in_flight),
+        )
+
+    def failed(self, member: Member) -> None:
+        """This backend could not answer: prefer others for a while."""
+        member.failed_at = self._clock()
+
+    @property
+    def backends(self) -> list[Backend]:
+        """All of them."""
+        return [member.backend for member in self._members]

@@ -1,0 +1,1 @@
+"""One incremental reader per family of formats."""

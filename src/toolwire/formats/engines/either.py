@@ -1,0 +1,49 @@
+"""Two engines behind one opener: which one reads is decided by the first characters."""
+
+import re
+from dataclasses import dataclass
+
+from toolwire.formats.reader import Need
+from toolwire.formats.turn import Call, Engine, Turn
+
+_LIMIT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """`first` reads if the text looks like `looks`, else `second`.
+
+    `looks` must match at the start of every text that `first` can read, and a buffer that may
+    still become such a text is waited for: `prefix` matches it whole.
+    """
+
+    looks: re.Pattern[str]
+    prefix: re.Pattern[str]
+    first: Engine
+    second: Engine
+
+    def read(
+        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
+    ) -> Need[bool]:
+        """Look ahead, then read."""
+        reader = turn.reader
+        while not self.looks.match(reader.buf, reader.pos):
+            waiting = len(reader.buf) - reader.pos < _LIMIT and not reader.final
+            if not waiting or not self.prefix.fullmatch(reader.buf, reader.pos):
+                engine = self.second
+                break
+            yield
+        else:
+            engine = self.first
+        return (
+            yield from engine.read(turn, strict=strict, name=name, provider_id=provider_id)
+        )
+
+    def write(self, calls: list[Call]) -> str:
+        """As the second engine writes: the first is what is tolerated."""
+        return self.second.write(calls)
+
+
+def json_or(second: Engine, first: Engine) -> Either:
+    """JSON objects, alone or in an array, beside another syntax."""
+    return Either(re.compile(r"\s*+\[?+\s*+\{"), re.compile(r"\s*+\[?+\s*+"), first, second)

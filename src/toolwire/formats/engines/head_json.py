@@ -1,0 +1,167 @@
+"""Family B: the name stands in a header, the arguments are one JSON object behind it."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+from toolwire.formats import json_text
+from toolwire.formats.lexer import Lexer
+from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.turn import Call, Turn, finish_call, start_call
+
+_SPACE = 64
+_MAX_HEAD = 512
+_FENCE_LINE = re.compile(r"`{3}+\w{0,16}+")
+
+# What a header says: the name, "" if it does not say, None if it is no header; and the id.
+Head: TypeAlias = tuple[str | None, str | None]
+_NAME = re.compile(r"[^\s<>{}\[\]()\"'`,;|]{1,128}+")
+
+
+def plain_head(text: str) -> Head:
+    """The header is the name."""
+    name = text.strip()
+    return (name, None) if _NAME.fullmatch(name) else (None, None)
+
+
+def kimi_head(text: str) -> Head:
+    """`functions.NAME:INDEX`, which is also the id; a counter or a foreign id names no tool."""
+    wire = text.strip()
+    if not wire or "\n" in wire:
+        wire = "".join(wire.split())
+    name = wire.removeprefix("functions.").rpartition(":")[0] if ":" in wire else wire
+    if name.isdecimal() or name.startswith("call_"):
+        return "", wire
+    name = name.removeprefix("functions.")
+    return (name, wire) if _NAME.fullmatch(name) else (None, None)
+
+
+def typed_head(text: str) -> Head:
+    """`function<SEP>NAME`: the first field is the type of the call."""
+    return plain_head(text.rpartition("｜>")[2] if "｜>" in text else text)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadJson:
+    """A header, a separator, JSON.
+
+    `separators` end the header and are consumed; `{` ends it too when `brace` is set. `fields`
+    are separators inside the header: what follows one is not the name but the id.
+    """
+
+    separators: tuple[str, ...] = ()
+    id_marker: str = ""
+    name_marker: str = ""
+    brace: bool = False
+    parse: Callable[[str], Head] = plain_head
+    close: tuple[str, ...] = ()
+    layout: str = "{name}{args}"
+
+    def read(
+        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
+    ) -> Need[bool]:
+        """Read one header and its arguments."""
+        if not name:
+            head = yield from self._read_head(turn)
+            found, provider_id = self._split(head) if head is not None else (None, None)
+            if found is None:
+                return turn.refuse("no header of a call")
+            name = found
+        name = turn.tools.resolve(name)
+        if strict and name and not turn.tools.allows(name):
+            return turn.refuse(f"{name[:80]!r} is not a known tool")
+        fenced = yield from self._open_fence(turn)
+        if (yield from skip_space(turn.reader, _SPACE)) != "{":
+            return turn.refuse("no arguments behind the header")
+        if name:
+            clean = yield from _copy_arguments(turn, name, provider_id)
+        else:
+            clean = yield from _infer_name(turn, provider_id)
+        if clean:
+            yield from self._close_fence(turn, fenced=fenced)
+        return clean
+
+    def _split(self, head: str) -> Head:
+        if self.name_marker:
+            wire_id, found, name = head.rpartition(self.name_marker)
+            parsed, _ = self.parse(name)
+            return parsed, (wire_id.strip() or None) if found else None
+        text, _, wire_id = head.partition(self.id_marker) if self.id_marker else (head, "", "")
+        name, own = self.parse(text)
+        return name, wire_id.strip() or own
+
+    def _read_head(self, turn: Turn) -> Need[str | None]:
+        """The header up to its separator, which is taken; None if it does not come."""
+        reader, lexer = turn.reader, _separator_lexer(self)
+        while True:
+            start, end, marker = lexer.search(reader.buf, reader.pos, reader.final)
+            if start - reader.pos > _MAX_HEAD or (reader.final and not marker):
+                return None
+            if marker:
+                head = reader.buf[reader.pos : start]
+                reader.pos = start if marker[0] in "{`" else end
+                return head
+            yield
+
+    def _open_fence(self, turn: Turn) -> Need[bool]:
+        reader = turn.reader
+        if (yield from skip_space(reader, _SPACE)) != "`":
+            return False
+        yield from peek(reader, 20)
+        match = _FENCE_LINE.match(reader.buf, reader.pos)
+        reader.pos = match.end() if match else reader.pos
+        return match is not None
+
+    def _close_fence(self, turn: Turn, *, fenced: bool) -> Need[None]:
+        if not fenced or (yield from skip_space(turn.reader, _SPACE)) != "`":
+            return
+        if (yield from peek(turn.reader, 3)) == "```":
+            turn.reader.pos += 3
+            turn.settle()
+
+    def write(self, calls: list[Call]) -> str:
+        """The calls without the markers around."""
+        return "".join(
+            self.layout.replace("{name}", call.name)
+            .replace("{id}", call.provider_id or "")
+            .replace("{args}", call.arguments)
+            for call in calls
+        )
+
+
+@lru_cache(maxsize=64)
+def _separator_lexer(engine: HeadJson) -> Lexer:
+    markers = dict.fromkeys(engine.separators, "end")
+    if engine.brace:
+        markers["{"] = "end"
+        markers["```"] = "end"
+    return Lexer(markers)
+
+
+def _copy_arguments(turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
+    start_call(turn, name, provider_id)
+    copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
+    return (yield from finish_call(turn, ok=copied))
+
+
+def _infer_name(turn: Turn, provider_id: str | None) -> Need[bool]:
+    """The header named no tool: the arguments do, or only one tool has such arguments."""
+    held: list[str] = []
+    if not (yield from json_text.copy_value(turn.reader, held.append)):
+        return turn.refuse("the arguments are not JSON")
+    arguments = "".join(held)
+    fields = json.loads(arguments)
+    name = fields.get("name")
+    inner = fields.get("arguments", fields.get("parameters"))
+    if isinstance(name, str) and isinstance(inner, dict):
+        arguments = json.dumps(inner, ensure_ascii=False)
+    else:
+        name = turn.tools.fitting(fields)
+    if not name:
+        return turn.refuse("the header names no tool and no single tool fits the arguments")
+    start_call(turn, turn.tools.resolve(name), provider_id)
+    turn.sink.args(arguments)
+    return (yield from finish_call(turn, ok=True))

@@ -1,0 +1,317 @@
+"""Family A: the call is a JSON object that holds the name and the arguments.
+
+The members of the call object are read one by one, in any order; the arguments are copied as they
+arrive once the name is known. A call is over when its arguments are, so that a forgotten last
+brace, or an id that comes late, changes nothing.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from toolwire.formats import json_text, scalars
+from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.turn import Call, Turn, finish_call, start_call
+
+_SPACE = 256
+_MAX_NAME = 256
+_FENCE_LINE = re.compile(r"```\w{0,16}+")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCalls:
+    """`{"name": ..., "arguments": {...}}`, alone, in a row, or in an array.
+
+    `shape` "array" demands brackets. With `name_is_key` the call is `{NAME: {arguments}}`.
+    `atomic`: if one element of the array is not a call, none is. A tool named `no_call` is the
+    model's way to call nothing. `answer_key` holds plain text instead of a call.
+    """
+
+    shape: Literal["any", "array"] = "any"
+    name_keys: tuple[str, ...] = ("name", "tool_name")
+    args_keys: tuple[str, ...] = ("arguments", "parameters", "args", "input")
+    id_keys: tuple[str, ...] = ("id", "tool_call_id", "call_id")
+    name_is_key: bool = False
+    atomic: bool = False
+    separators: str = ",;"
+    wrap: tuple[str, str] = ("", "")
+    joint: str = "\n"
+    no_call: str = ""
+    answer_key: str = ""
+
+    def read(
+        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
+    ) -> Need[bool]:
+        """Read one call, or all of an array."""
+        fenced = yield from _skip_fence(turn)
+        char = yield from skip_space(turn.reader, _SPACE)
+        if char == "[":
+            clean = yield from self._read_array(turn, strict=strict)
+        elif char == "{" and self.shape == "any":
+            clean = yield from self._read_row(turn, strict=strict)
+        else:
+            return turn.refuse("no JSON where a call should be")
+        if clean and fenced:
+            yield from _skip_fence(turn)
+            turn.settle()
+        return clean
+
+    def _read_array(self, turn: Turn, *, strict: bool) -> Need[bool]:
+        reader, before = turn.reader, turn.sink.calls
+        hold = self.atomic and not turn.sink.live
+        if hold:
+            turn.sink.hold()
+        reader.pos += 1
+        clean = yield from self.read_items(turn, strict=strict)
+        if hold and clean:
+            turn.sink.release()
+            turn.settle()
+        elif hold:
+            turn.sink.drop()
+        return clean and turn.sink.calls > before
+
+    def read_items(self, turn: Turn, *, strict: bool) -> Need[bool]:
+        """Elements up to the closing bracket, which may be missing at the end of the text."""
+        reader = turn.reader
+        while True:
+            char = yield from skip_space(reader, _SPACE)
+            if char == "{":
+                if not (yield from self._read_call(turn, strict=strict)):
+                    return False
+                char = yield from skip_space(reader, _SPACE)
+            if char == ",":
+                reader.pos += 1
+                continue
+            if char == "]":
+                reader.pos += 1
+                turn.settle()
+                return True
+            return char == "" or (yield from _at_marker(turn))
+
+    def _read_row(self, turn: Turn, *, strict: bool) -> Need[bool]:
+        """One call after another, with nothing or a separator between them."""
+        reader = turn.reader
+        while True:
+            if not (yield from self._read_call(turn, strict=strict)):
+                return False
+            ahead = yield from _after_layout(turn, self.separators)
+            if ahead < 0:
+                return True
+            reader.pos += ahead
+
+    def _read_call(self, turn: Turn, *, strict: bool) -> Need[bool]:
+        return (yield from _CallObject(self, turn, strict=strict).read())
+
+    def write(self, calls: list[Call]) -> str:
+        """The calls as this format writes them, without the markers around."""
+        bodies = [self._write_one(call) for call in calls]
+        before, after = self.wrap
+        return before + (", " if before else self.joint).join(bodies) + after
+
+    def _write_one(self, call: Call) -> str:
+        if self.name_is_key:
+            return f"{{{json.dumps(call.name)}: {call.arguments}}}"
+        name, args = self.name_keys[0], self.args_keys[0]
+        head = f'"{name}": {json.dumps(call.name, ensure_ascii=False)}'
+        return f'{{{head}, "{args}": {call.arguments}}}'
+
+
+class _CallObject:
+    """One call object being read, member by member."""
+
+    __slots__ = ("engine", "held", "name", "provider_id", "strict", "turn")
+
+    def __init__(self, engine: JsonCalls, turn: Turn, *, strict: bool) -> None:
+        self.engine = engine
+        self.turn = turn
+        self.strict = strict
+        self.name = ""
+        self.provider_id: str | None = None
+        self.held: str | None = None  # arguments that came before the name
+
+    def read(self) -> Need[bool]:
+        reader = self.turn.reader
+        reader.pos += 1
+        while True:
+            char = yield from skip_space(reader, _SPACE)
+            if char == "}":
+                reader.pos += 1
+                return (yield from self._close())
+            if char == ",":
+                reader.pos += 1
+                continue
+            key = yield from read_string(self.turn)
+            if key is None or (yield from skip_space(reader, _SPACE)) != ":":
+                return self.turn.refuse("not a JSON object")
+            reader.pos += 1
+            done = yield from self._member(key)
+            if done is not None:
+                return done
+
+    def _member(self, key: str) -> Need[bool | None]:
+        """One member; None to go on with the next."""
+        engine, turn = self.engine, self.turn
+        char = yield from skip_space(turn.reader, _SPACE)
+        if engine.name_is_key:
+            self.name = key
+            return (yield from self._arguments(char))
+        if key in engine.name_keys and char in ("'", '"') and not self.name:
+            return (yield from self._read_name())
+        if key in engine.args_keys and self.held is None:
+            return (yield from self._arguments(char))
+        if key in engine.id_keys and char in ("'", '"'):
+            self.provider_id = yield from read_string(turn)
+            return None
+        if key in ("function", "tool_call") and char == "{":
+            return (yield from self.read())
+        if key == "tool_calls" and char == "[":
+            turn.reader.pos += 1
+            return (yield from engine.read_items(turn, strict=self.strict)) and self._nest_end()
+        if key == engine.answer_key and char == '"':
+            return (yield from self._answer())
+        if self.strict and key not in ("type", *engine.id_keys):
+            return turn.refuse(f"a call has no member {key[:40]!r}")
+        copied = yield from json_text.copy_value(turn.reader, lambda _: None)
+        return None if copied else turn.refuse("not JSON")
+
+    def _nest_end(self) -> bool:
+        """Behind the calls of an outer object; its brace may be missing."""
+        reader = self.turn.reader
+        if reader.buf.startswith("}", reader.pos):
+            reader.pos += 1
+            self.turn.settle()
+        return True
+
+    def _answer(self) -> Need[bool]:
+        turn = self.turn
+        text = yield from read_string(turn)
+        if text is None or (yield from skip_space(turn.reader, _SPACE)) != "}":
+            return turn.refuse("the answer is not a string")
+        turn.reader.pos += 1
+        turn.sink.text(text)
+        turn.settle()
+        return True
+
+    def _read_name(self) -> Need[bool | None]:
+        turn = self.turn
+        written = yield from read_string(turn)
+        if not written or len(written) > _MAX_NAME:
+            return turn.refuse("the name is not a string")
+        self.name = turn.tools.resolve(written)
+        if self.strict and not turn.tools.allows(self.name):
+            return turn.refuse(f"{self.name[:80]!r} is not a known tool")
+        return None
+
+    def _arguments(self, char: str) -> Need[bool | None]:
+        """The arguments: sent at once if the name is known, else held till it is."""
+        turn = self.turn
+        if self.name and self.name == self.engine.no_call:
+            copied = yield from json_text.copy_value(turn.reader, lambda _: None)
+            yield from self._rest()
+            turn.settle()
+            return copied
+        if char == "{" and self.name:
+            start_call(turn, self.name, self.provider_id)
+            copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
+            if not (yield from finish_call(turn, ok=copied)):
+                return False
+            yield from self._rest()
+            return True
+        held: list[str] = []
+        if not (yield from json_text.copy_value(turn.reader, held.append)):
+            return turn.refuse("the arguments are not JSON")
+        self.held = _as_object("".join(held))
+        return None if self.held else turn.refuse("the arguments are not an object")
+
+    def _close(self) -> Need[bool]:
+        """The object is over before its arguments were sent: they were held, or there are none."""
+        turn = self.turn
+        if not self.name:
+            return turn.refuse("the object has no name")
+        if self.held is None and self.strict:
+            return turn.refuse("the object has no arguments")
+        start_call(turn, self.name, self.provider_id)
+        turn.sink.args(self.held or "{}")
+        return (yield from finish_call(turn, ok=True))
+
+    def _rest(self) -> Need[None]:
+        """Pass the members after the arguments, and the brace, if they are there."""
+        reader = self.turn.reader
+        while True:
+            char = yield from skip_space(reader, _SPACE)
+            if char == "}":
+                reader.pos += 1
+                self.turn.settle()
+                return
+            if char != ",":
+                return
+            reader.pos += 1
+            if (yield from skip_space(reader, _SPACE)) not in ("'", '"'):
+                return
+            key = yield from read_string(self.turn)
+            if key is None or (yield from skip_space(reader, _SPACE)) != ":":
+                return
+            reader.pos += 1
+            yield from skip_space(reader, _SPACE)
+            if not (yield from json_text.copy_value(reader, lambda _: None)):
+                return
+
+
+def read_string(turn: Turn) -> Need[str | None]:
+    """The short string at the reader's position, decoded; None if there is none."""
+    reader = turn.reader
+    quote = yield from peek(reader, 1)
+    pieces: list[str] = []
+    if quote == "'":
+        copied = yield from scalars.copy_python_string(reader, pieces.append)
+    elif quote == '"':
+        reader.pos += 1
+        pieces.append(quote)
+        copied = yield from json_text.copy_string(reader, pieces.append)
+    else:
+        return None
+    return str(json.loads("".join(pieces))) if copied else None
+
+
+def _as_object(value: str) -> str:
+    """Arguments that were not an object at first sight: a string that holds one, or nothing."""
+    if value.startswith("{"):
+        return value
+    if value.startswith('"'):
+        inner = str(json.loads(value)).strip() or "{}"
+        return inner if inner[0] == "{" and json_text.end_of_value(inner, 0) == len(inner) else ""
+    return "{}" if value == "null" else ""
+
+
+def _at_marker(turn: Turn) -> Need[bool]:
+    marker, _ = yield from turn.stop.at(turn.reader)
+    return bool(marker)
+
+
+def _after_layout(turn: Turn, separators: str) -> Need[int]:
+    """How far ahead the next call of a row begins, or -1 if none follows."""
+    reader, ahead = turn.reader, 0
+    while True:
+        while reader.pos + ahead >= len(reader.buf):
+            if reader.final:
+                return -1
+            yield
+        char = reader.buf[reader.pos + ahead]
+        if char == "{":
+            return ahead
+        if ahead == 8 or not (char.isspace() or char in separators):
+            return -1
+        ahead += 1
+
+
+def _skip_fence(turn: Turn) -> Need[bool]:
+    """Pass a line such as ```json, in front of or behind a call."""
+    reader = turn.reader
+    if (yield from skip_space(reader, _SPACE)) != "`":
+        return False
+    yield from peek(reader, 20)
+    match = _FENCE_LINE.match(reader.buf, reader.pos)
+    if match:
+        reader.pos = match.end()
+    return match is not None

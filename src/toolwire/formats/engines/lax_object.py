@@ -1,0 +1,209 @@
+"""Family F: `call:NAME{key:value}`, an object whose keys are bare and whose strings have their own
+delimiter instead of quotes and escapes."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from json import loads
+from typing import Any
+
+from toolwire.formats import scalars, values
+from toolwire.formats.json_text import escape
+from toolwire.formats.lexer import Lexer
+from toolwire.formats.python_text import MAX_DEPTH
+from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.turn import Call, Turn, finish_call, start_call
+
+_SPACE = 256
+_MAX_BARE = 4096
+_HEAD = re.compile(r"\s*+(?:call)?+:?+\s*+([^\s{}()<>:]{1,128}+)\s*+([{(])")
+_HEAD_PREFIX = re.compile(r"\s*+(?:c|ca|cal|call)?+:?+\s*+[^\s{}()<>:]{0,128}+\s*+")
+_BARE = re.compile(r"[^,{}()\[\]<]*+")
+_KEY = re.compile(r"[^:,{}()\[\]]{0,128}+")
+_CLOSER = {"{": "}", "(": ")", "[": "]"}
+
+
+@dataclass(frozen=True, slots=True)
+class LaxObject:
+    """`delimiter` stands on both sides of a string. `typed`: delimited text has no type of its
+    own, so the schema decides."""
+
+    delimiter: str
+    typed: bool = False
+
+    def read(
+        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
+    ) -> Need[bool]:
+        """Read one call."""
+        reader = turn.reader
+        while not (head := _HEAD.match(reader.buf, reader.pos)):
+            if reader.final or not _HEAD_PREFIX.fullmatch(reader.buf, reader.pos):
+                return turn.refuse("not call:NAME{")
+            if len(reader.buf) - reader.pos > 300:
+                return turn.refuse("the name is too long")
+            yield
+        name = turn.tools.resolve(head[1])
+        if strict and not turn.tools.allows(name):
+            return turn.refuse(f"{name[:80]!r} is not a known tool")
+        reader.pos = head.end()
+        start_call(turn, name)
+        complete = yield from _ObjectCopy(self, turn, name).members(_CLOSER[head[2]], 0)
+        return (yield from finish_call(turn, ok=complete, why="the arguments break off"))
+
+    def write(self, calls: list[Call]) -> str:
+        """The calls without the markers around."""
+        return "".join(f"call:{c.name}{self._write(loads(c.arguments))}" for c in calls)
+
+    def _write(self, value: Any) -> str:
+        if isinstance(value, dict):
+            return "{" + ",".join(f"{k}:{self._write(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, list):
+            return "[" + ",".join(map(self._write, value)) + "]"
+        if isinstance(value, str):
+            return f"{self.delimiter}{value}{self.delimiter}"
+        return values.to_json(value)
+
+
+@lru_cache(maxsize=8)
+def _delimiter_lexer(delimiter: str) -> Lexer:
+    return Lexer({delimiter: "end"})
+
+
+class _ObjectCopy:
+    """The arguments of one call on their way to JSON."""
+
+    __slots__ = ("engine", "name", "put", "turn")
+
+    def __init__(self, engine: LaxObject, turn: Turn, name: str) -> None:
+        self.engine = engine
+        self.turn = turn
+        self.name = name
+        self.put = turn.sink.args
+
+    def members(self, closer: str, depth: int) -> Need[bool]:
+        """Members up to the closing bracket, from behind the opening one."""
+        reader, separator = self.turn.reader, "{"
+        while True:
+            char = yield from skip_space(reader, _SPACE)
+            if char == closer:
+                reader.pos += 1
+                self.put("}" if separator == ", " else "{}")
+                return True
+            if char == ",":
+                reader.pos += 1
+                continue
+            key = yield from self._key()
+            if key is None:
+                return False
+            self.put(f"{separator}{values.quote(key)}: ")
+            separator = ", "
+            types = self.turn.tools.types(self.name, key) if depth == 0 else frozenset()
+            if not (yield from self._value(types, depth)):
+                return False
+
+    def _key(self) -> Need[str | None]:
+        reader = self.turn.reader
+        delimiter = self.engine.delimiter
+        key = ""
+        if (yield from peek(reader, len(delimiter))) == delimiter:
+            pieces: list[str] = []
+            if not (yield from self._delimited(pieces.append)):
+                return None
+            key = "".join(pieces)
+        while not key:
+            match = _KEY.match(reader.buf, reader.pos)
+            end = match.end() if match else reader.pos
+            if end < len(reader.buf):
+                key = reader.buf[reader.pos : end].strip().strip("\"'")
+                reader.pos = end
+                break
+            if reader.final or end - reader.pos >= 128:
+                return None
+            yield
+        if not key or (yield from skip_space(reader, _SPACE)) != ":":
+            return None
+        reader.pos += 1
+        return key
+
+    def _value(self, types: values.Types, depth: int) -> Need[bool]:
+        reader, delimiter = self.turn.reader, self.engine.delimiter
+        char = yield from skip_space(reader, _SPACE)
+        if char in _CLOSER:
+            reader.pos += 1
+            if depth == MAX_DEPTH:
+                return False
+            if char == "[":
+                return (yield from self._items(depth + 1))
+            return (yield from self.members(_CLOSER[char], depth + 1))
+        if char == delimiter[0] and (yield from peek(reader, len(delimiter))) == delimiter:
+            return (yield from self._string(types))
+        return (yield from self._bare(types))
+
+    def _items(self, depth: int) -> Need[bool]:
+        reader, separator = self.turn.reader, "["
+        while True:
+            char = yield from skip_space(reader, _SPACE)
+            if char == "]":
+                reader.pos += 1
+                self.put("]" if separator == ", " else "[]")
+                return True
+            if char == ",":
+                reader.pos += 1
+                continue
+            if not char:
+                return False
+            self.put(separator)
+            separator = ", "
+            if not (yield from self._value(frozenset(), depth)):
+                return False
+
+    def _string(self, types: values.Types) -> Need[bool]:
+        if self.engine.typed and not values.is_text(types):
+            pieces: list[str] = []
+            if not (yield from self._delimited(pieces.append)):
+                return False
+            self.put(values.coerce("".join(pieces), types))
+            return True
+        self.put('"')
+        closed = yield from self._delimited(lambda text: self.put(escape(text)))
+        self.put('"')
+        return closed
+
+    def _delimited(self, put: Any) -> Need[bool]:
+        """Copy the text between two delimiters."""
+        reader, delimiter = self.turn.reader, self.engine.delimiter
+        lexer = _delimiter_lexer(delimiter)
+        reader.pos += len(delimiter)
+        while True:
+            start, end, marker = lexer.search(reader.buf, reader.pos, reader.final)
+            if start > reader.pos:
+                put(reader.buf[reader.pos : start])
+                reader.pos = start
+            if marker:
+                reader.pos = end
+                return True
+            if reader.final:
+                return False
+            yield
+
+    def _bare(self, types: values.Types) -> Need[bool]:
+        """A bare value: a JSON word or number if it is one, else what the schema makes of it."""
+        reader = self.turn.reader
+        while True:
+            match = _BARE.match(reader.buf, reader.pos)
+            end = match.end() if match else reader.pos
+            if end < len(reader.buf):
+                break
+            if reader.final or end - reader.pos > _MAX_BARE:
+                return False
+            yield
+        text = reader.buf[reader.pos : end].strip()
+        if not text:
+            return False
+        reader.pos = end
+        literal = scalars.from_json_bare(text)
+        if literal is not None and not (types and values.is_text(types)):
+            self.put(literal)
+        else:
+            self.put(values.coerce(text.strip("\"'"), types))
+        return True

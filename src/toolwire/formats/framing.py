@@ -1,0 +1,293 @@
+"""Where does text end and a call begin? For formats that mark calls inside one stream of text.
+
+Theory of operation. The framer is always in one of four states:
+
+- content: looks for openers, sections, reasoning and code fences; everything else is text;
+- a code fence: only its end is looked for, because a call that is quoted is not a call;
+- a region of calls: an opener was found. The engine reads the call; then end markers and layout
+  are swallowed and the next opener continues the region. The first plain text ends it. What the
+  engine refuses becomes text again, and reading goes on where the engine stopped, never before it;
+- reasoning: ended by its end marker. A call in it counts only if it is the last thing the model
+  wrote: then the end marker was forgotten. If anything follows, it was a draft.
+
+No state holds back more than the longest marker, and the layout in front of it.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from toolwire.formats.lexer import Lexer
+from toolwire.formats.reader import Need, skip_space
+from toolwire.formats.toolset import ToolSet
+from toolwire.formats.turn import Engine, Turn
+
+LAYOUT = 4  # this much whitespace between calls, or after the last, is the format's own
+_FENCE = "```"
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """The markers around reasoning."""
+
+    opens: tuple[str, ...]
+    closes: tuple[str, ...]
+
+
+def thinking(name: str = "think", *, left: str = "<", right: str = ">") -> Reasoning:
+    """`<think>...</think>` with the newlines that templates put around it."""
+    start, end = f"{left}{name}{right}", f"{left}/{name}{right}"
+    closes = tuple(f"{a}{end}{b}" for a in ("\n", "") for b in ("\n\n", "\n", ""))
+    return Reasoning((f"{start}\n", start), closes)
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """The literal texts that frame the calls of a format.
+
+    `opens` come before a call, `ends` after one. `sections` wrap calls and carry no meaning.
+    `bare` openers belong to the call itself ("[", "{"), so only known tools are taken, or, with
+    `bare_start`, anything of the right shape that begins the answer. `drop` is never shown.
+    `loose` tags may carry a tail before ">".
+    """
+
+    opens: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
+    bare_start: Literal["known", "any"] = "known"
+    drop: tuple[str, ...] = ()
+    reasoning: Reasoning | None = None
+    loose: tuple[str, ...] = ()
+
+    def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> "MarkerFramer":
+        """A framer for one turn."""
+        return MarkerFramer(self, turn, engine, starts_inside=starts_inside)
+
+    def for_tools(self, tools: ToolSet) -> "Markers":  # noqa: ARG002
+        """These markers; formats whose markers are the tools' names make their own."""
+        return self
+
+    def stop(self) -> Lexer:
+        """The markers at which a malformed call is given up."""
+        return _lexers(self).stop
+
+    def hold_limit(self) -> int:
+        """How many characters of plain text may be held back at most."""
+        return _lexers(self).content.longest - 1 + LAYOUT
+
+
+@dataclass(frozen=True, slots=True)
+class _Lexers:
+    content: Lexer
+    fence: Lexer
+    reasoning: Lexer
+    region: Lexer
+    stop: Lexer
+
+
+@lru_cache(maxsize=256)
+def _lexers(markers: Markers) -> _Lexers:
+    loose = markers.loose
+    calls = _kinds(open=markers.opens, section=markers.sections)
+    swallowed = _kinds(end=markers.ends, drop=markers.drop)
+    think, unthink = {}, {}
+    if markers.reasoning:
+        think = _kinds(think=markers.reasoning.opens)
+        unthink = _kinds(unthink=markers.reasoning.closes)
+    drop = _kinds(drop=markers.drop)
+    bare = _kinds(bare=markers.bare)
+    return _Lexers(
+        content=Lexer({_FENCE: "fence", **drop, **unthink, **think, **bare, **calls}, loose),
+        fence=Lexer({_FENCE: "fence"}),
+        reasoning=Lexer({**unthink, **calls}, loose),
+        region=Lexer({**swallowed, **calls}, loose),
+        stop=Lexer({**swallowed, **calls}, loose),
+    )
+
+
+def _kinds(**markers: tuple[str, ...]) -> dict[str, str]:
+    return {marker: kind for kind, group in markers.items() for marker in group}
+
+
+class MarkerFramer:
+    """Reads one turn of a format whose calls are marked in the text."""
+
+    def __init__(
+        self, markers: Markers, turn: Turn, engine: Engine, *, starts_inside: bool
+    ) -> None:
+        self._markers = markers
+        self._turn = turn
+        self._reader = turn.reader
+        self._sink = turn.sink
+        self._engine = engine
+        self._lexers = _lexers(markers)
+        self._inside = starts_inside
+        self._last = ""  # the last character of text, to see a call quoted in `backticks`
+        self._fence = 0  # the length of the code fence that is open
+
+    def run(self) -> Need[None]:
+        """Read the whole turn."""
+        if self._inside:
+            yield from self._reasoning()
+        reader = self._reader
+        while True:
+            lexer = self._lexers.fence if self._fence else self._lexers.content
+            start, end, marker = lexer.search(reader.buf, reader.pos, reader.final)
+            if start > reader.pos:
+                self._last = reader.buf[start - 1]
+                self._text(start - reader.pos)
+            if marker:
+                yield from self._meet(marker, end - start, lexer.kinds[marker])
+            elif reader.final:
+                return
+            else:
+                yield
+
+    def _meet(self, marker: str, size: int, kind: str) -> Need[None]:
+        if kind == "fence":
+            yield from self._pass_fence(size)
+        elif self._last == "`":
+            self._last = marker[-1]
+            self._text(size, "quoted in backticks")
+        elif kind in ("open", "section", "bare"):
+            yield from self._region(marker, size, kind)
+        else:
+            self._take(size, "markup")
+            self._last = ""
+            if kind == "think":
+                yield from self._reasoning()
+
+    def _pass_fence(self, size: int) -> Need[None]:
+        """A code fence: one that is open ends at a run of backticks at least as long."""
+        reader = self._reader
+        run = size
+        while reader.pos + run >= len(reader.buf) and not reader.final:
+            yield
+        while reader.buf[reader.pos + run : reader.pos + run + 1] == "`":
+            run += 1
+            while reader.pos + run >= len(reader.buf) and not reader.final:
+                yield
+        self._text(run)
+        self._last = ""
+        if not self._fence:
+            self._fence = run
+        elif run >= self._fence:
+            self._fence = 0
+
+    def _reasoning(self) -> Need[None]:
+        """Read reasoning, from behind its opener to behind its end."""
+        reader, lexer = self._reader, self._lexers.reasoning
+        while True:
+            start, end, marker = lexer.search(reader.buf, reader.pos, reader.final)
+            if start > reader.pos:
+                self._sink.reasoning(reader.buf[reader.pos : start])
+                self._take(start - reader.pos, "reasoning")
+            kind = lexer.kinds.get(marker)
+            if kind == "unthink":
+                self._take(end - start, "markup")
+                return
+            if marker:
+                if (yield from self._draft(marker, end - start)):
+                    return
+            elif reader.final:
+                return
+            else:
+                yield
+
+    def _draft(self, marker: str, size: int) -> Need[bool]:
+        """A call in reasoning. True if nothing follows it, so that it was meant."""
+        reader, sink, start = self._reader, self._sink, self._reader.offset
+        reader.mark()
+        sink.hold()
+        before = sink.calls
+        clean = yield from self._calls(marker, size, strict=True)
+        at_end = reader.final and reader.pos == len(reader.buf)
+        if clean and at_end and sink.calls > before:
+            reader.unmark()
+            sink.release()
+            self._trace(start, "call", "the last thing in reasoning that was never closed")
+            return True
+        sink.drop()
+        sink.reasoning(reader.raw())
+        self._trace(start, "reasoning", "a call in reasoning is a draft")
+        return False
+
+    def _region(self, marker: str, size: int, kind: str) -> Need[None]:
+        """Calls and what stands between them, up to the first plain text."""
+        reader = self._reader
+        start = reader.offset
+        reader.mark()
+        strict = bool(self._markers.sections)
+        if kind == "bare":
+            strict = not (self._markers.bare_start == "any" and self._sink.blank)
+        before = self._sink.calls
+        yield from self._calls(marker, size, strict=strict)
+        any_call = self._sink.calls > before
+        pending = reader.raw()
+        at_end = reader.final and reader.pos == len(reader.buf)
+        taken = reader.offset - len(pending)
+        self._trace(start, "call", end=taken)
+        if any_call and at_end and pending.isspace():
+            self._trace(taken, "layout")
+        elif pending:
+            self._sink.text(pending)
+            self._last = pending[-1]
+            self._trace(taken, "text", self._turn.why)
+            if marker.startswith(_FENCE) and not any_call:
+                self._fence = len(_FENCE)
+        self._turn.why = ""
+
+    def _calls(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
+        """Read calls as long as structure follows; False if the engine refused one of them."""
+        turn, reader, lexer = self._turn, self._reader, self._lexers.region
+        any_call = False
+        while marker:
+            kind = lexer.kinds.get(marker, "open")
+            if kind == "open":
+                if not (yield from self._call(marker, size, strict=strict)):
+                    return False
+                any_call = True
+            elif kind == "section":
+                reader.pos += size
+            elif any_call:
+                reader.pos += size
+                turn.settle()
+            else:
+                break
+            strict = strict and turn.sink.held
+            marker, size = yield from lexer.at(reader)
+            if not marker and (yield from skip_space(reader, LAYOUT)) != " ":
+                marker, size = yield from lexer.at(reader)
+        return True
+
+    def _call(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
+        """One opener and the calls behind it."""
+        reader, lexer = self._reader, self._lexers.region
+        if marker not in self._markers.bare:
+            reader.pos += size
+            while marker == (yield from lexer.at(reader))[0]:
+                reader.pos += size  # an opener written twice
+        return (yield from self._engine.read(self._turn, strict=strict))
+
+    def _text(self, size: int, why: str = "") -> None:
+        reader = self._reader
+        self._sink.text(reader.buf[reader.pos : reader.pos + size])
+        start = reader.offset
+        reader.pos += size
+        self._trace(start, "text", why)
+
+    def _take(self, size: int, kind: Literal["markup", "reasoning"]) -> None:
+        start = self._reader.offset
+        self._reader.pos += size
+        self._trace(start, kind)
+
+    def _trace(
+        self,
+        start: int,
+        kind: Literal["text", "reasoning", "call", "markup", "layout"],
+        why: str = "",
+        end: int | None = None,
+    ) -> None:
+        if self._turn.trace is not None:
+            self._turn.trace.add(start, self._reader.offset if end is None else end, kind, why)

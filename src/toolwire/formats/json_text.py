@@ -1,0 +1,190 @@
+"""Copies one JSON value out of the text, byte for byte, while it arrives.
+
+The value ends where its brackets balance, so an end marker inside a string never ends a call.
+Nothing is decoded and written again; three slips of models are put right on the way because each
+has only one reading: raw control characters in strings, 'single quoted' strings, and the Python
+words True, False and None. Anything else that is not JSON stops the copy.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from json.encoder import encode_basestring
+from typing import Any
+
+from toolwire.formats import scalars
+from toolwire.formats.reader import Need, Reader
+
+MAX_DEPTH = 200
+_BIG = 48  # from this many buffered characters on, ask the C scanner first
+
+_INSIDE = r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
+_IN_STRING = re.compile(_INSIDE)
+_TOKEN = re.compile(rf'[ \t\n\r]*+([{{}}\[\],:]|"{_INSIDE}"|[-+.\w]++(?=[\s,\]}}]))')
+_SPACE = re.compile(r"[ \t\n\r]*+")
+_BARE = re.compile(r"[-+.\w]{0,600}+")
+_ESCAPE_LENGTH = {"u": 6}
+_CLOSER = {"{": "}", "[": "]"}
+
+# What may come next.
+_VALUE, _FIRST_ITEM, _FIRST_KEY, _KEY, _COLON, _NEXT, _DONE, _WRONG = range(8)
+
+Put = Callable[[str], None]
+
+
+def _short(number: str) -> int:
+    if len(number) > scalars.MAX_BARE:
+        raise ValueError("number too long")
+    return 0
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+_scan = json.JSONDecoder(parse_int=_short, parse_float=_short, parse_constant=_refuse).scan_once
+
+
+def escape(text: str) -> str:
+    """`text` as the inside of a JSON string."""
+    return encode_basestring(text)[1:-1]
+
+
+def end_of_value(text: str, pos: int) -> int:
+    """Where the strict JSON value at `pos` ends, or -1: not JSON, not complete, or too deep."""
+    try:
+        end = _scan(text, pos)[1]
+    except (ValueError, StopIteration, RecursionError):
+        return -1
+    if text.count("{", pos, end) + text.count("[", pos, end) > MAX_DEPTH:
+        return -1  # perhaps too deep: the copier counts
+    return end
+
+
+def copy_value(reader: Reader, put: Put) -> Need[bool]:
+    """Copy the value at the reader's position to `put`; False where it stops being JSON."""
+    if len(reader.buf) - reader.pos >= _BIG:
+        end = end_of_value(reader.buf, reader.pos)
+        if end >= 0:
+            put(reader.buf[reader.pos : end])
+            reader.pos = end
+            return True
+    stack: list[str] = []
+    expect = _VALUE
+    while expect < _DONE:
+        expect = _copy_complete(reader, put, stack, expect)
+        if expect < _DONE:
+            expect = yield from _copy_arriving(reader, put, stack, expect)
+    return expect == _DONE
+
+
+def _copy_complete(reader: Reader, put: Put, stack: list[str], expect: int) -> int:
+    """Copy all tokens that are in the buffer whole; returns what may come next."""
+    buf = reader.buf
+    pos = start = reader.pos
+    while expect < _DONE and (match := _TOKEN.match(buf, pos)):
+        token = match[1]
+        then = _after(expect, token, stack)
+        if then == _WRONG:
+            return _WRONG
+        pos = match.end()
+        if token in scalars.PYTHON_WORDS:
+            put(buf[start : match.start(1)] + scalars.PYTHON_WORDS[token])
+            start = pos
+        expect = then
+    if pos > start:
+        put(buf[start:pos])
+    reader.pos = pos
+    return expect
+
+
+def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> Need[int]:
+    """Copy one token that is cut off by the end of the buffer, or unusual, as it arrives."""
+    space = _SPACE.match(reader.buf, reader.pos)
+    if space and space.end() > reader.pos:
+        put(space.group())
+        reader.pos = space.end()
+    if reader.pos == len(reader.buf):
+        if reader.final:
+            return _WRONG
+        yield
+        return expect
+    char = reader.buf[reader.pos]
+    if char not in "\"'":
+        token = yield from bare_token(reader)
+        return expect if _TOKEN.match(reader.buf, reader.pos) and token else _WRONG
+    then = _after(expect, '"', stack)
+    if then == _WRONG:
+        return _WRONG
+    if char == "'":
+        copied = yield from scalars.copy_python_string(reader, put)
+    else:
+        put(char)
+        reader.pos += 1
+        copied = yield from copy_string(reader, put)
+    return then if copied else _WRONG
+
+
+def _after(expect: int, token: str, stack: list[str]) -> int:
+    """What may come after `token` where `expect` was expected."""
+    first = token[0]
+    if expect == _COLON:
+        return _VALUE if first == ":" else _WRONG
+    if expect == _NEXT and first == ",":
+        return _KEY if stack[-1] == "}" else _VALUE
+    if first in "}]":
+        closes = expect in (_NEXT, _FIRST_KEY, _FIRST_ITEM) and stack.pop() == first
+        return _closed(stack) if closes else _WRONG
+    if expect in (_FIRST_KEY, _KEY):
+        return _COLON if first == '"' else _WRONG
+    if expect == _NEXT or first in ",:":
+        return _WRONG
+    if first in _CLOSER:
+        stack.append(_CLOSER[first])
+        return _WRONG if len(stack) > MAX_DEPTH else _FIRST_KEY if first == "{" else _FIRST_ITEM
+    return _closed(stack) if first == '"' or scalars.from_json_bare(token) else _WRONG
+
+
+def _closed(stack: list[str]) -> int:
+    return _NEXT if stack else _DONE
+
+
+def copy_string(reader: Reader, put: Put) -> Need[bool]:
+    """Copy the rest of a double quoted string, with its closing quote."""
+    buf, pos = reader.buf, reader.pos
+    while True:
+        end = _IN_STRING.match(buf, pos).end()  # type: ignore[union-attr]
+        if end == len(buf):
+            if end > pos:
+                put(buf[pos:])
+            reader.pos = end
+            if reader.final:
+                return False
+            yield
+            buf, pos = reader.buf, 0
+            continue
+        char = buf[end]
+        if char == '"':
+            put(buf[pos : end + 1])
+            reader.pos = end + 1
+            return True
+        put(buf[pos:end])
+        reader.pos = pos = end
+        if char != "\\":
+            put(escape(char))
+            reader.pos = pos = end + 1
+        elif len(buf) - end < _ESCAPE_LENGTH.get(buf[end + 1 : end + 2], 2) and not reader.final:
+            yield  # an escape that is cut in two
+            buf, pos = reader.buf, 0
+        else:
+            return False
+
+
+def bare_token(reader: Reader) -> Need[str]:
+    """The number or word at the reader's position, complete, not taken."""
+    while True:
+        match = _BARE.match(reader.buf, reader.pos)
+        token = match.group() if match else ""
+        if reader.pos + len(token) < len(reader.buf) or reader.final or len(token) == 600:
+            return token
+        yield

@@ -1,0 +1,103 @@
+"""Finds markers in text that arrives in pieces, and holds back the least possible.
+
+All markers of a state are compiled into one regular expression shaped like a trie, in which every
+inner node may also end at the end of the buffer. One search then answers both questions: where is
+the leftmost, longest marker, and does the buffer end in what may become one? The trie has no
+repetition, so a search cannot backtrack further than the longest marker.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from toolwire.formats.reader import Need, Reader
+
+_TAIL = r"[:/\w]{1,32}+"
+
+
+class Lexer:
+    """The live markers of one state, each with a kind.
+
+    A marker in `loose` ends in ">" and may carry a tail before it: `</parameter1>`,
+    `<tool_call:opensource>`. It is reported as the marker without the tail.
+    """
+
+    __slots__ = ("_extendable", "_final", "_loose", "_partial", "kinds", "longest")
+
+    def __init__(self, kinds: Mapping[str, str], loose: Iterable[str] = ()) -> None:
+        self.kinds = dict(kinds)
+        self._loose = frozenset(loose)
+        markers = list(self.kinds)
+        self.longest = max(map(len, markers), default=0)
+        self._extendable = {m for m in markers if any(o != m and o.startswith(m) for o in markers)}
+        self._partial = re.compile(_trie(markers, self._loose, partial=True))
+        self._final = re.compile(_trie(markers, self._loose, partial=False))
+
+    def search(self, buf: str, pos: int, final: bool) -> tuple[int, int, str]:
+        """Where plain text ends, where the marker that follows it ends, and that marker.
+
+        Without a marker the last is "": everything up to the first number is plain, the rest, if
+        any, may be the beginning of one.
+        """
+        match = (self._final if final else self._partial).search(buf, pos)
+        if match is None:
+            size = len(buf)
+            return size, size, ""
+        marker = self._marker(match.group())
+        if marker and (final or match.end() < len(buf) or marker not in self._extendable):
+            return match.start(), match.end(), marker
+        return match.start(), match.start(), ""
+
+    def at(self, reader: Reader, ahead: int = 0) -> Need[tuple[str, int]]:
+        """The marker at the reader's position (plus `ahead`), and its length; ("", 0) if none."""
+        while True:
+            buf, pos = reader.buf, reader.pos + ahead
+            match = (self._final if reader.final else self._partial).match(buf, pos)
+            if match is None:
+                return "", 0
+            marker = self._marker(match.group())
+            sure = reader.final or match.end() < len(buf) or marker not in self._extendable
+            if marker and sure:
+                return marker, match.end() - pos
+            if reader.final:
+                return "", 0
+            yield
+
+    def _marker(self, found: str) -> str:
+        if found in self.kinds:
+            return found
+        if self._loose and found.endswith(">"):
+            bare = re.sub(_TAIL + ">$", "", found) + ">"
+            return bare if bare in self._loose else ""
+        return ""
+
+
+def _trie(markers: Iterable[str], loose: frozenset[str], *, partial: bool) -> str:
+    root: dict[str, Any] = {}
+    for marker in markers:
+        node = root
+        for char in marker[:-1] if marker in loose else marker:
+            node = node.setdefault(char, {})
+        if marker in loose:
+            node = node.setdefault("loose", {})
+        node[""] = {}
+    if not root:
+        return r"(?!)"
+    return _node(root, top=True, partial=partial)
+
+
+def _node(node: dict[str, Any], *, top: bool, partial: bool) -> str:
+    at_end = r"|\Z" if partial else ""
+    branches = []
+    for char, child in node.items():
+        if char == "loose":
+            branches.append(f"(?:>|{_TAIL}(?:>{at_end}))")
+        elif char:
+            branches.append(re.escape(char) + _node(child, top=False, partial=partial))
+    if not branches:
+        return ""
+    if partial and not top:
+        branches.append(r"\Z")
+    if "" in node:
+        branches.append("")
+    return branches[0] if len(branches) == 1 else "(?:" + "|".join(branches) + ")"

@@ -1,0 +1,99 @@
+"""One turn's text -> events, for any format of the catalogue."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from toolwire.formats.reader import Reader
+from toolwire.formats.record import Format
+from toolwire.formats.sink import Sink
+from toolwire.formats.toolset import ToolSet
+from toolwire.formats.trace import Trace
+from toolwire.formats.turn import Turn
+from toolwire.protocol.chat import Tool
+from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
+
+Delivery = Literal["live", "whole"]
+
+
+class Parser:
+    """Reads one turn. Never raises on model text; not to be used for a second turn."""
+
+    __slots__ = ("_reader", "_run", "_sink", "trace")
+
+    def __init__(
+        self,
+        format: Format,  # noqa: A002  # the word the whole house uses for a model's syntax
+        tools: Iterable[Tool] = (),
+        *,
+        delivery: Delivery = "live",
+        starts_inside: bool = False,
+        trace: Trace | None = None,
+    ) -> None:
+        toolset = ToolSet(tools)
+        framing = format.framing.for_tools(toolset)
+        self.trace = trace
+        self._reader = Reader()
+        self._sink = Sink(live=delivery == "live")
+        turn = Turn(self._reader, self._sink, toolset, framing.stop(), trace)
+        framer = framing.framer(turn, format.engine, starts_inside=starts_inside)
+        self._run = framer.run()
+        next(self._run, None)
+
+    def feed(self, text: str) -> list[Event]:
+        """The events that `text`, the next piece of the turn, makes certain."""
+        self._reader.add(text)
+        next(self._run, None)
+        return self._sink.take()
+
+    def finish(self) -> list[Event]:
+        """The events that only the end of the turn makes certain."""
+        self._reader.final = True
+        for _ in self._run:
+            raise AssertionError("an engine asked for more after the end")
+        return self._sink.take()
+
+
+class ExtractedCall(msgspec.Struct, frozen=True):
+    """A call found in a text. `arguments` is JSON text, one object."""
+
+    name: str
+    arguments: str
+    provider_id: str | None = None
+
+    def decoded(self) -> Any:
+        """The arguments as Python values."""
+        return json.loads(self.arguments)
+
+
+class Extracted(msgspec.Struct, frozen=True):
+    """What a whole text holds. Content and reasoning are None when there is none."""
+
+    content: str | None
+    reasoning: str | None
+    calls: list[ExtractedCall]
+
+
+def join(events: Iterable[Event]) -> Extracted:
+    """What the events of a turn add up to."""
+    content: list[str] = []
+    reasoning: list[str] = []
+    starts: list[CallStart] = []
+    arguments: list[list[str]] = []
+    for event in events:
+        if isinstance(event, TextDelta):
+            content.append(event.text)
+        elif isinstance(event, ReasoningDelta):
+            reasoning.append(event.text)
+        elif isinstance(event, CallStart):
+            starts.append(event)
+            arguments.append([])
+        elif isinstance(event, ArgsDelta):
+            arguments[event.index].append(event.json)
+    calls = [
+        ExtractedCall(start.name, "".join(pieces), start.provider_id)
+        for start, pieces in zip(starts, arguments, strict=True)
+    ]
+    return Extracted("".join(content) or None, "".join(reasoning) or None, calls)

@@ -1,0 +1,45 @@
+"""What a format is: one small record. The catalogue is a table of these."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from toolwire.formats.lexer import Lexer
+from toolwire.formats.reader import Need
+from toolwire.formats.toolset import ToolSet
+from toolwire.formats.turn import Engine, Turn
+
+IdPolicy: TypeAlias = Literal["random", "mistral9", "kimi", "wire"]
+
+
+class Framer(Protocol):
+    """Reads one turn, handing what is a call to an engine."""
+
+    def run(self) -> Need[None]: ...
+
+
+class Framing(Protocol):
+    """How a format tells calls from text."""
+
+    def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> Framer: ...
+
+    def stop(self) -> Lexer: ...
+
+    def for_tools(self, tools: ToolSet) -> "Framing": ...
+
+    def hold_limit(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A tool-call syntax: how it is framed and read, and which models write it."""
+
+    name: str
+    framing: Framing
+    engine: Engine
+    family: str
+    aliases: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    special_tokens: tuple[str, ...] = ()
+    ids: IdPolicy = "random"
+    starts_inside: bool = False
+    note: str = ""

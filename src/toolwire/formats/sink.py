@@ -1,0 +1,139 @@
+"""Where a parser puts what it has read: joins pieces into events and decides when a call is sent.
+
+`live`: a call is sent as it is read. Otherwise it is staged, and sent when it is complete or, in a
+group, when the group is. What is staged can be taken back as if it had never been read.
+"""
+
+from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, ReasoningDelta, TextDelta
+
+_TEXT, _REASONING, _ARGS = range(3)
+
+
+class Sink:
+    """Collects the events of one turn; `take` hands over what is ready."""
+
+    __slots__ = (
+        "_count",
+        "_direct",
+        "_events",
+        "_groups",
+        "_kind",
+        "_parts",
+        "_staged",
+        "blank",
+        "live",
+    )
+
+    def __init__(self, *, live: bool) -> None:
+        self.live = live
+        self.blank = True  # nothing but whitespace has been written so far
+        self._direct = live
+        self._groups = 0
+        self._events: list[Event] = []
+        self._staged: list[Event] = []
+        self._parts: list[str] = []
+        self._kind = _TEXT
+        self._count = 0
+
+    @property
+    def calls(self) -> int:
+        """How many calls were made so far."""
+        return self._count
+
+    @property
+    def held(self) -> bool:
+        """Whether calls are staged until a group is released."""
+        return self._groups > 0
+
+    def take(self) -> list[Event]:
+        """The events since the last time."""
+        if self._parts and (self.live or self._kind != _ARGS):
+            self._flush()
+        events = self._events
+        self._events = []
+        return events
+
+    def text(self, text: str) -> None:
+        """The next piece of the answer."""
+        if text:
+            self._put(_TEXT, text)
+            if self.blank and not text.isspace():
+                self.blank = False
+
+    def reasoning(self, text: str) -> None:
+        """The next piece of reasoning."""
+        if text:
+            self._put(_REASONING, text)
+
+    def start(self, name: str, provider_id: str | None = None) -> None:
+        """A call begins."""
+        self._flush()
+        self._kind = _ARGS
+        self._call_events().append(CallStart(self._count, name, provider_id=provider_id))
+        self._count += 1
+
+    def args(self, piece: str) -> None:
+        """The next piece of the current call's arguments."""
+        self._parts.append(piece)
+
+    def end(self, *, complete: bool = True) -> None:
+        """The current call is over."""
+        self._flush()
+        self._kind = _TEXT
+        self.blank = False
+        self._call_events().append(CallEnd(self._count - 1, complete))
+        if not self._groups:
+            self._commit()
+
+    def hold(self) -> None:
+        """Stage calls from here on, whatever the delivery, until `release` or `take_back`."""
+        self._groups += 1
+        self.live = False
+
+    def release(self) -> None:
+        """Send what was staged since `hold`."""
+        self._leave()
+        self._commit()
+
+    def take_back(self) -> None:
+        """Forget the calls that were staged."""
+        if self._kind == _ARGS:
+            self._parts = []
+            self._kind = _TEXT
+        self._count -= sum(type(event) is CallStart for event in self._staged)
+        self._staged = []
+
+    def drop(self) -> None:
+        """Forget what was staged since `hold`."""
+        self._leave()
+        self.take_back()
+
+    def _leave(self) -> None:
+        self._groups -= 1
+        self.live = self._direct and not self._groups
+
+    def _commit(self) -> None:
+        if self._staged:
+            self._events += self._staged
+            self._staged = []
+
+    def _call_events(self) -> list[Event]:
+        return self._events if self.live else self._staged
+
+    def _put(self, kind: int, text: str) -> None:
+        if self._kind != kind:
+            self._flush()
+            self._kind = kind
+        self._parts.append(text)
+
+    def _flush(self) -> None:
+        if not self._parts:
+            return
+        joined = "".join(self._parts)
+        self._parts = []
+        if self._kind == _TEXT:
+            self._events.append(TextDelta(joined))
+        elif self._kind == _REASONING:
+            self._events.append(ReasoningDelta(joined))
+        else:
+            self._call_events().append(ArgsDelta(self._count - 1, joined))

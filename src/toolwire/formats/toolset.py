@@ -1,0 +1,71 @@
+"""What a parser knows about the request's tools: their names, and the types of their arguments."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from toolwire.formats.values import Types, types_of
+from toolwire.protocol.chat import Tool
+
+_PREFIXES = ("functions.", "function.", "tools.", "tool.")
+
+
+class ToolSet:
+    """The tools of one turn. Empty means that nothing is known, not that nothing may be called."""
+
+    __slots__ = ("_tools", "_types")
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._types: dict[tuple[str, str], Types] = {}
+
+    def __iter__(self) -> Iterable[Tool]:  # type: ignore[override]
+        return iter(self._tools.values())
+
+    def allows(self, name: str) -> bool:
+        """Whether `name` can be called, as far as is known."""
+        return not self._tools or name in self._tools
+
+    def resolve(self, written: str) -> str:
+        """The tool that a model means by `written`: as it is, without a prefix, or not doubled."""
+        name = written.strip()
+        if name in self._tools:
+            return name
+        for prefix in _PREFIXES:
+            if name.startswith(prefix) and (name[len(prefix) :] in self._tools or not self._tools):
+                return name[len(prefix) :]
+        half = name[: len(name) // 2]
+        if half and name == f"{half}.{half}":
+            return half
+        return name.removeprefix("functions.")
+
+    def properties(self, name: str) -> Mapping[str, Any]:
+        """The declared properties of a tool; empty when it is unknown."""
+        tool = self._tools.get(name)
+        declared = tool.parameters.get("properties") if tool else None
+        return declared if isinstance(declared, Mapping) else {}
+
+    def required(self, name: str) -> frozenset[str]:
+        """The properties a call of this tool must have."""
+        tool = self._tools.get(name)
+        required = tool.parameters.get("required") if tool else None
+        return frozenset(required) if isinstance(required, list | tuple) else frozenset()
+
+    def types(self, name: str, key: str) -> Types:
+        """The JSON types of one argument; empty when unknown, which means text."""
+        known = self._types.get((name, key))
+        if known is None:
+            tool = self._tools.get(name)
+            schema = self.properties(name).get(key)
+            known = types_of(schema, tool.parameters) if tool else frozenset()
+            self._types[name, key] = known
+        return known
+
+    def fitting(self, keys: Iterable[str]) -> str | None:
+        """The only tool whose properties are these: for formats that may forget to name it."""
+        given = frozenset(keys)
+        fits = [
+            tool.name
+            for tool in self._tools.values()
+            if given <= self.properties(tool.name).keys() and self.required(tool.name) <= given
+        ]
+        return fits[0] if len(fits) == 1 else None

@@ -1,0 +1,96 @@
+"""What framers and engines share while one turn is read, and the shape of both."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from toolwire.formats.lexer import Lexer
+from toolwire.formats.reader import Need, Reader
+from toolwire.formats.sink import Sink
+from toolwire.formats.toolset import ToolSet
+from toolwire.formats.trace import Trace
+
+
+@dataclass(slots=True)
+class Turn:
+    """One turn being read. `stop` are the markers at which a malformed call is given up."""
+
+    reader: Reader
+    sink: Sink
+    tools: ToolSet
+    stop: Lexer
+    trace: Trace | None = None
+    why: str = ""  # why the last span was not a call
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def settle(self) -> None:
+        """Everything read so far is dealt with: from here on it could become text again."""
+        if not self.sink.held:
+            self.reader.mark()
+
+    def refuse(self, why: str) -> bool:
+        """Say why this is not a call. Always False, to be returned."""
+        self.why = why
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A complete call: `arguments` is the text of one JSON object."""
+
+    name: str
+    arguments: str
+    provider_id: str | None = None
+
+
+class Engine(Protocol):
+    """Reads the calls that follow an opener, and writes them.
+
+    `read` stands behind the opener. It returns False where it meets something that is no call;
+    then the caller makes text of everything taken since the last call was settled.
+    `strict`: only a tool that is known may be called.
+    `name` and `provider_id` are what a header said, where the framing has headers.
+    """
+
+    def read(
+        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
+    ) -> Need[bool]: ...
+
+
+def start_call(turn: Turn, name: str, provider_id: str | None = None) -> None:
+    """A call begins. Sent live it cannot become text again, so nothing more is remembered."""
+    turn.sink.start(name, provider_id)
+    if turn.sink.live:
+        turn.reader.unmark()
+
+
+def finish_call(turn: Turn, *, ok: bool, why: str = "the arguments are not JSON") -> Need[bool]:
+    """End the call that was started: well, or as delivery demands when its arguments broke off.
+
+    Live, the name has been sent and cannot be taken back, so the rest of the call goes out as the
+    model wrote it and the call is marked incomplete. Otherwise the call is taken back.
+    """
+    if ok:
+        turn.sink.end()
+        turn.settle()
+        return True
+    if not turn.sink.live:
+        turn.sink.take_back()
+        return turn.refuse(why)
+    yield from copy_rest(turn)
+    turn.sink.end(complete=False)
+    turn.settle()
+    turn.why = why
+    return True
+
+
+def copy_rest(turn: Turn) -> Need[None]:
+    """Copy everything up to the next structural marker to the current call's arguments."""
+    reader = turn.reader
+    while True:
+        end, _, marker = turn.stop.search(reader.buf, reader.pos, reader.final)
+        if end > reader.pos:
+            turn.sink.args(reader.buf[reader.pos : end])
+            reader.pos = end
+        if marker or reader.final:
+            return
+        yield

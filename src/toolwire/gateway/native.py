@@ -1,0 +1,213 @@
+"""What a backend with native tools said -> events, made right.
+
+Theory of operation. Backends disagree on everything about call deltas: indexes are missing, shared
+or gapped; ids are missing, repeated or the same for two calls; names come twice or in halves;
+arguments are objects, null, or sent a second time; two calls come interleaved. So a delta is first
+given to the call it belongs to (`_owner`), and calls are then released strictly one after the
+other (`_release`): a call is over when its JSON is balanced and another one has begun, and what
+belongs to later calls waits. A well-behaved stream passes through without any delay.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from toolwire.errors import UpstreamError
+from toolwire.protocol.balance import JsonBalance
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    Extra,
+    FinishReason,
+    ReasoningDelta,
+    TextDelta,
+    TurnEnd,
+)
+from toolwire.protocol.fragments import CallFragment, Fragment
+
+_REASONS: dict[str, FinishReason] = {
+    "length": "length", "max_tokens": "length", "model_length": "length",
+    "content_filter": "content_filter", "tool_calls": "tool_calls", "function_call": "tool_calls",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call as far as it is known."""
+
+    provider_id: str | None = None
+    name: str = ""
+    custom: bool = False
+    waiting: list[str] = field(default_factory=list)
+    balance: JsonBalance = field(default_factory=JsonBalance)
+    has_arguments: bool = False
+    started: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return self.balance.complete
+
+
+class NativeTurn:
+    """One choice of one answer. `feed` each fragment, then `finish`."""
+
+    def __init__(self, tools: Collection[str], new_call_id: Callable[[], str]) -> None:
+        self.repairs: set[str] = set()
+        self._tools = tools
+        self._new_call_id = new_call_id
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._by_id: dict[str, _Call] = {}
+        self._released = 0
+        self._finish: str | None = None
+
+    def feed(self, fragment: Fragment) -> list[Event]:
+        """Take what the backend said next."""
+        events: list[Event] = []
+        if fragment.gap:
+            self._mind_the_gap()
+        if fragment.reasoning:
+            events.append(ReasoningDelta(fragment.reasoning))
+        if fragment.text:
+            events.append(TextDelta(fragment.text, fragment.logprobs))
+        for name, json in fragment.extras:
+            events.append(Extra(name, json))
+        for piece in fragment.calls:
+            self._take(piece, events)
+        if fragment.finish is not None:
+            self._finish = fragment.finish
+        return events
+
+    def finish(self, *, done: bool) -> list[Event]:
+        """The answer is over. `done`: the backend said so, rather than just falling silent."""
+        reason = self._finish
+        if reason == "error":
+            raise UpstreamError("The backend ended its answer with an error.")
+        if reason is None:
+            if not done:
+                raise UpstreamError("The backend ended its answer before it was finished.")
+            if any(call.has_arguments and not call.complete for call in self._calls):
+                raise UpstreamError("The backend ended its answer in the middle of a tool call.")
+            self.repairs.add("finish_reason_missing")
+        events: list[Event] = []
+        self._release(events, last=True)
+        events.append(TurnEnd(_REASONS.get(reason or "", "stop")))
+        return events
+
+    def _mind_the_gap(self) -> None:
+        """A lost line is tolerable in text; in a call it could make a wrong call that looks right."""
+        if self._calls and not self._calls[-1].complete:
+            raise UpstreamError("The backend's event stream is broken inside a tool call.")
+        self.repairs.add("broken_line_skipped")
+
+    def _take(self, piece: CallFragment, events: list[Event]) -> None:
+        call = self._owner(piece)
+        if piece.name and not call.started:
+            call.name = self._joined_name(call.name, piece.name)
+        text = _as_text(piece.arguments)
+        if text:
+            self._add_arguments(call, text)
+        self._release(events)
+
+    def _owner(self, piece: CallFragment) -> _Call:
+        """The call this delta belongs to: an open one, or a new one."""
+        call = self._find(piece)
+        if call is None:
+            call = _Call(piece.id or None, custom=piece.custom)
+            self._calls.append(call)
+        if piece.index is not None:
+            self._by_index[piece.index] = call
+        if piece.id and call.provider_id in (None, piece.id):
+            call.provider_id = piece.id
+            self._by_id[piece.id] = call
+        return call
+
+    def _find(self, piece: CallFragment) -> _Call | None:
+        known = self._by_id.get(piece.id) if piece.id else None
+        if piece.index is None:
+            call = known or (self._calls[-1] if self._calls and not piece.id else None)
+        else:
+            call = self._by_index.get(piece.index)
+            if call is None and not piece.name:
+                # An index out of nowhere without a name goes on with a call that we know.
+                call = known or (self._calls[-1] if self._calls and not piece.id else None)
+            elif call is not None and piece.id and call.provider_id not in (None, piece.id):
+                call = known
+        if call is None or not piece.name or not call.complete:
+            return call
+        # A name for a call that is complete: the whole call again, or another one at its place.
+        repeated = piece.id == call.provider_id if piece.id else False
+        if (repeated and piece.name == call.name) or self._is_echo(call, piece):
+            return call
+        self.repairs.add("call_index_shared")
+        return None
+
+    @staticmethod
+    def _is_echo(call: _Call, piece: CallFragment) -> bool:
+        """A delta that only repeats the name, as some backends do in every delta."""
+        return not piece.id and piece.name == call.name and not _as_text(piece.arguments)
+
+    def _joined_name(self, name: str, more: str) -> str:
+        """Names come whole, repeated, in halves or as a growing prefix; the tools decide."""
+        if not name or name == more:
+            return more
+        if name + more in self._tools:
+            return name + more
+        return more if more in self._tools and more.startswith(name) else name + more
+
+    def _add_arguments(self, call: _Call, text: str) -> None:
+        call.has_arguments = True
+        if call.custom:
+            call.waiting.append(text)
+            return
+        used = call.balance.feed(text)
+        if used < len(text) and text[used:].strip():
+            self.repairs.add("arguments_repeated")
+        if used:
+            call.waiting.append(text[:used])
+
+    def _release(self, events: list[Event], *, last: bool = False) -> None:
+        """Send on what is in turn, one call after the other."""
+        while self._released < len(self._calls):
+            index, call = self._released, self._calls[self._released]
+            followed = last or index + 1 < len(self._calls)
+            if not call.started and not self._start(call, index, events, followed=followed):
+                return
+            if call.waiting:
+                events.append(ArgsDelta(index, "".join(call.waiting)))
+                call.waiting.clear()
+            if not (last or (followed and (call.complete or call.custom))):
+                return
+            self._end(call, index, events)
+
+    def _start(self, call: _Call, index: int, events: list[Event], *, followed: bool) -> bool:
+        """Announce the call as soon as its name cannot change any more."""
+        settled = call.name in self._tools and not any(
+            tool != call.name and tool.startswith(call.name) for tool in self._tools
+        )
+        if not (settled or call.has_arguments or followed):
+            return False
+        if not call.name:
+            raise UpstreamError("The backend sent a tool call without a name.")
+        call.started = True
+        kind: Literal["function", "custom"] = "custom" if call.custom else "function"
+        events.append(CallStart(index, call.name, self._new_call_id(), call.provider_id, kind))
+        return True
+
+    def _end(self, call: _Call, index: int, events: list[Event]) -> None:
+        if not call.has_arguments and not call.custom:
+            events.append(ArgsDelta(index, "{}"))
+        complete = call.complete or call.custom or not call.has_arguments
+        events.append(CallEnd(index, complete))
+        self._released += 1
+
+
+def _as_text(arguments: object) -> str:
+    """Arguments as JSON text, whatever JSON type the backend gave them."""
+    if isinstance(arguments, str):
+        return arguments
+    return "" if arguments is None else msgspec.json.encode(arguments).decode()

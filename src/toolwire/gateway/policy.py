@@ -1,0 +1,101 @@
+"""What the client allowed, enforced on the events: tool_choice and parallel_tool_calls.
+
+Also the one place that decides the finish reason, and the one that keeps white space beside calls
+out of the answer, so that a stream and a whole answer say the same (spec 1.8).
+"""
+
+from typing import assert_never
+
+from toolwire.errors import ToolChoiceUnmet
+from toolwire.protocol.chat import ToolChoice
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    Extra,
+    FinishReason,
+    ReasoningDelta,
+    TextDelta,
+    TurnEnd,
+    Usage,
+)
+
+
+class Policy:
+    """One choice of one answer. Calls that are not allowed are left out, and that is recorded."""
+
+    def __init__(self, choice: ToolChoice, *, parallel: bool) -> None:
+        self.repairs: set[str] = set()
+        self.calls = 0
+        self._choice = choice
+        self._most = 0 if choice.mode == "none" else (None if parallel else 1)
+        self._kept: dict[int, int] = {}
+        self._blank: list[TextDelta] = []
+        self._spoke = False
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """The events that may go out, indexes without gaps."""
+        out: list[Event] = []
+        for event in events:
+            self._take(event, out)
+        return out
+
+    def _take(self, event: Event, out: list[Event]) -> None:
+        match event:
+            case ArgsDelta(index, json):
+                if (kept := self._kept.get(index)) is not None:
+                    out.append(event if kept == index else ArgsDelta(kept, json))
+            case TextDelta():
+                self._text(event, out)
+            case ReasoningDelta() | Extra() | Usage():
+                out.append(event)
+            case CallStart():
+                self._start(event, out)
+            case CallEnd(index, complete):
+                if (kept := self._kept.get(index)) is not None:
+                    out.append(CallEnd(kept, complete))
+            case TurnEnd(reason):
+                self._end(reason, out)
+            case _:
+                assert_never(event)
+
+    def _text(self, event: TextDelta, out: list[Event]) -> None:
+        if self._spoke:
+            out.append(event)
+        elif event.text.isspace():
+            self._blank.append(event)
+        else:
+            self._spoke = True
+            out.extend(self._blank)
+            out.append(event)
+
+    def _start(self, event: CallStart, out: list[Event]) -> None:
+        if self._choice.mode == "none":
+            self.repairs.add("call_dropped:tool_choice_none")
+        elif self._choice.allowed is not None and event.name not in self._choice.allowed:
+            self.repairs.add("call_dropped:tool_not_allowed")
+        elif self._most is not None and self.calls >= self._most:
+            self.repairs.add("call_dropped:parallel_tool_calls_false")
+        else:
+            kept = self._kept[event.index] = self.calls
+            self.calls += 1
+            out.append(
+                event
+                if kept == event.index
+                else CallStart(kept, event.name, event.call_id, event.provider_id, event.kind)
+            )
+
+    def _end(self, reason: FinishReason, out: list[Event]) -> None:
+        if not self.calls and not self._spoke:
+            out.extend(self._blank)
+        if reason in ("length", "content_filter"):
+            out.append(TurnEnd(reason))
+            return
+        if self._choice.mode == "required" and not self.calls:
+            raise ToolChoiceUnmet(
+                "The model answered without the tool call that 'tool_choice' demands. "
+                "Ask again, or use 'tool_choice': 'auto'.",
+                param="tool_choice",
+            )
+        out.append(TurnEnd("tool_calls" if self.calls else "stop"))

@@ -1,0 +1,47 @@
+"""Where does this JSON value end? Incremental, linear, without decoding anything."""
+
+import re
+
+_OUTSIDE = re.compile(r'["{}\[\]]')
+_INSIDE = re.compile(r'["\\]')
+
+
+class JsonBalance:
+    """Follows one JSON object or array as it arrives in pieces, aware of strings and escapes."""
+
+    __slots__ = ("_depth", "_escaped", "_in_string", "complete", "started")
+
+    def __init__(self) -> None:
+        self.started = False
+        self.complete = False
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+
+    def feed(self, text: str) -> int:
+        """Take the next piece; the number of its characters that belong to the value."""
+        if self.complete:
+            return 0
+        at = 0
+        if self._escaped and text:
+            self._escaped = False
+            at = 1
+        while True:
+            found = (_INSIDE if self._in_string else _OUTSIDE).search(text, at)
+            if found is None:
+                return len(text)
+            at = found.end()
+            mark = found[0]
+            if mark == '"':
+                self._in_string = not self._in_string
+            elif mark == "\\":
+                self._escaped = at == len(text)
+                at += 1
+            elif mark in "{[":
+                self.started = True
+                self._depth += 1
+            else:
+                self._depth -= 1
+                if self._depth <= 0:
+                    self.complete = True
+                    return at

@@ -1,0 +1,153 @@
+"""What msgspec found wrong, in OpenAI's words, with the path of the place.
+
+The types are the only description of what is valid; this file only translates.
+"""
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from toolwire.errors import RequestError
+
+T = TypeVar("T")
+
+_NAMES = {
+    "str": "a string", "int": "an integer", "float": "a decimal", "bool": "a boolean",
+    "object": "an object", "array": "an array", "null": "null", "bytes": "a string",
+}  # fmt: skip
+_SUPPORTED = (
+    (
+        re.compile(r"messages\[\d+\]\.role"),
+        "'system', 'developer', 'user', 'assistant', and 'tool'",
+    ),
+    (re.compile(r"tools\[\d+\]\.type"), "'function' and 'custom'"),
+    (re.compile(r".*tool_calls\[\d+\]\.type"), "'function' and 'custom'"),
+)
+_NOT_JSON = (
+    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using "
+    "your HTTP library correctly. The body must be one JSON object in UTF-8"
+)
+_WHERE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.+)`")
+_TYPE = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?$")
+_RANGE = re.compile(r"Expected `(int|float)[^`]*` (>=|<=|>|<) (\S+)")
+_LENGTH = re.compile(r"Expected `(str|array|object)[^`]*` of length (>=|<=) (\d+)")
+_ENUM = re.compile(r"Invalid (?:enum )?value (.+)", re.DOTALL)
+
+
+def not_json(detail: str) -> RequestError:
+    """The body is not JSON at all."""
+    return RequestError(f"{_NOT_JSON}: {detail}.)")
+
+
+def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
+    """Decode `raw`, the value of parameter `root`; what is wrong is a `RequestError`."""
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        raise explain(error, raw, root) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise not_json(str(error)) from None
+    except RecursionError:
+        raise not_json(f"'{root}' is nested too deeply") from None
+
+
+def explain(error: msgspec.ValidationError, raw: bytes, root: str) -> RequestError:
+    """Translate one msgspec error about the value of `root`."""
+    match = _WHERE.match(str(error))
+    what, path = (match["what"], match["path"] or "") if match else (str(error), "")
+    where = f"{root}{path}" if root else path.lstrip(".")
+    if found := _MISSING.match(what):
+        return missing(f"{where}.{found[1]}" if where else found[1])
+    if found := _RANGE.match(what):
+        return _out_of_range(found, where, _value_at(raw, path))
+    if found := _LENGTH.match(what):
+        return _bad_length(found, where, _value_at(raw, path))
+    if found := _TYPE.match(what):
+        return wrong_type(where, found[1], found[2] or _kind(_value_at(raw, path)))
+    if found := _ENUM.match(what):
+        return bad_value(found[1].strip("'"), where)
+    return RequestError(f"Invalid value for '{where}': {what}.", param=where, code="invalid_value")
+
+
+def missing(where: str) -> RequestError:
+    """A required field is not there."""
+    return RequestError(
+        f"Missing required parameter: '{where}'.", param=where, code="missing_required_parameter"
+    )
+
+
+def bad_value(value: str, where: str, supported: str | None = None) -> RequestError:
+    """A closed string has another value."""
+    if supported is None:
+        supported = next((text for path, text in _SUPPORTED if path.fullmatch(where)), None)
+    hint = f" Supported values are: {supported}." if supported else ""
+    value = value if len(value) <= 100 else value[:100] + "..."
+    return RequestError(f"Invalid value: '{value}'.{hint}", param=where, code="invalid_value")
+
+
+def wrong_type(where: str, expected: str, got: str) -> RequestError:
+    """A field has another JSON type. Both are msgspec's names, `str | array | null`."""
+    names = [_NAMES.get(kind, kind) for kind in expected.split(" | ") if kind != "null"]
+    if where.endswith(".content") and "an array" in names:
+        names = ["a string", "array of objects"]
+    wanted = names[0] if len(names) == 1 else "one of " + " or ".join(names)
+    return RequestError(
+        f"Invalid type for '{where}': expected {wanted}, but got {_NAMES.get(got, got)} instead.",
+        param=where,
+        code="invalid_type",
+    )
+
+
+def _out_of_range(found: "re.Match[str]", where: str, value: Any) -> RequestError:
+    kind = "decimal" if found[1] == "float" else "integer"
+    side, word = (
+        ("below_min", "below minimum") if ">" in found[2] else ("above_max", "above maximum")
+    )
+    bound = found[3].removesuffix(".0")
+    return RequestError(
+        f"Invalid '{where}': {kind} {word} value. Expected a value {found[2]} {bound}, "
+        f"but got {value} instead.",
+        param=where,
+        code=f"{kind}_{side}_value",
+    )
+
+
+def _bad_length(found: "re.Match[str]", where: str, value: Any) -> RequestError:
+    kind = {"str": "string", "array": "array", "object": "object"}[found[1]]
+    article = "an" if kind in ("array", "object") else "a"
+    size = len(value) if hasattr(value, "__len__") else 0
+    if found[2] == ">=" and size == 0:
+        return RequestError(
+            f"Invalid '{where}': empty {kind}. Expected {article} {kind} with minimum length "
+            f"{found[3]}, but got an empty {kind} instead.",
+            param=where,
+            code=f"empty_{kind}",
+        )
+    short = found[2] == ">="
+    word, bound, side = (
+        ("short", "minimum", "below_min") if short else ("long", "maximum", "above_max")
+    )
+    return RequestError(
+        f"Invalid '{where}': {kind} too {word}. Expected {article} {kind} with {bound} length "
+        f"{found[3]}, but got {article} {kind} with length {size} instead.",
+        param=where,
+        code=f"{kind}_{side}_length",
+    )
+
+
+def _value_at(raw: bytes, path: str) -> Any:
+    """The value at msgspec's path, for the message only."""
+    value = msgspec.json.decode(raw)
+    for name, position in re.findall(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]", path):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and position.isdecimal():
+            value = value[int(position)]
+    return value
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "bool", int: "int", float: "float", str: "str", list: "array", dict: "object"}
+    return kinds.get(type(value), "null")

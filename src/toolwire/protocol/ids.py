@@ -1,0 +1,66 @@
+"""Call ids: the form of ours, and the form a backend demands of the history.
+
+What a backend sees is derived from the history alone, so it is the same on every request, worker
+and machine: prompt caches keep working and nothing has to be stored.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias
+
+from toolwire.protocol.chat import ToolCall
+
+IdForm: TypeAlias = Literal["keep", "openai", "mistral", "kimi"]
+
+MAX_CLIENT_ID = 256
+"""Conversations move between providers, so any id up to this length is accepted (spec 1.7)."""
+
+_OPENAI_MAX = 40
+_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def provider_ids(calls: Iterable[ToolCall], form: IdForm) -> dict[str, str]:
+    """Map each call id of a history, in order, to the id its backend is shown."""
+    derive = _FORMS[form]
+    ids: dict[str, str] = {}
+    taken: set[str] = set()
+    for position, call in enumerate(calls):
+        salt = 0
+        while (provider_id := derive(call, position, salt)) in taken:
+            salt += 1
+        taken.add(provider_id)
+        ids[call.call_id] = provider_id
+    return ids
+
+
+def _keep(call: ToolCall, _position: int, salt: int) -> str:
+    return call.call_id if not salt else f"{call.call_id}_{salt}"
+
+
+def _openai(call: ToolCall, _position: int, salt: int) -> str:
+    if len(call.call_id) <= _OPENAI_MAX and not salt:
+        return call.call_id
+    return "call_" + hashlib.sha256(f"{salt}:{call.call_id}".encode()).hexdigest()[:32]
+
+
+def _mistral(call: ToolCall, _position: int, salt: int) -> str:
+    """Nine alphanumerics, which Mistral's servers insist on."""
+    number = int.from_bytes(hashlib.sha256(f"{salt}:{call.call_id}".encode()).digest()[:8])
+    digits = []
+    for _ in range(9):
+        number, digit = divmod(number, len(_ALPHABET))
+        digits.append(_ALPHABET[digit])
+    return "".join(digits)
+
+
+def _kimi(call: ToolCall, position: int, _salt: int) -> str:
+    """`functions.NAME:IDX`, counted over the conversation: all that Kimi's template renders."""
+    return f"functions.{call.name}:{position}"
+
+
+_FORMS: dict[IdForm, Callable[[ToolCall, int, int], str]] = {
+    "keep": _keep,
+    "openai": _openai,
+    "mistral": _mistral,
+    "kimi": _kimi,
+}

@@ -1,0 +1,46 @@
+"""A cache bounded by the bytes it stands for, least recently used out first.
+
+Large requests are read in a thread beside the event loop, hence the lock.
+"""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class ByteLru(Generic[K, V]):
+    """Holds values until the sum of their stated sizes passes `max_bytes`."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max = max_bytes
+        self._used = 0
+        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: K) -> V | None:
+        """The value, now the most recently used; None if it is not here."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                return None
+            self._entries.move_to_end(key)
+            return entry[0]
+
+    def put(self, key: K, value: V, size: int) -> None:
+        """Keep a value that costs `size` bytes; one too big for the whole cache is not kept."""
+        if size > self._max:
+            return
+        with self._lock:
+            if (old := self._entries.pop(key, None)) is not None:
+                self._used -= old[1]
+            self._entries[key] = (value, size)
+            self._used += size
+            while self._used > self._max:
+                _, (_, freed) = self._entries.popitem(last=False)
+                self._used -= freed
+
+    def __len__(self) -> int:
+        return len(self._entries)

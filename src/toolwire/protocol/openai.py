@@ -1,0 +1,345 @@
+"""`/v1/chat/completions`, the request: wire JSON -> our nouns.
+
+The body is split into its top-level values first: `tools` is looked up by its bytes, sampling
+parameters are checked and kept as they are, messages are decoded by type. What a type cannot say
+(rules between fields) is said here; rules between messages are in `gateway.history`.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, get_args
+
+import msgspec
+from msgspec import Meta, Raw
+
+from toolwire.errors import RequestError
+from toolwire.protocol.chat import (
+    NO_TOOLS,
+    Message,
+    Request,
+    Role,
+    ToolCall,
+    ToolChoice,
+    ToolMode,
+    ToolSet,
+)
+from toolwire.protocol.explain import bad_value, decode, explain, missing, not_json, wrong_type
+from toolwire.protocol.params import PARAM_DECODERS, REPLACED
+from toolwire.protocol.toolset import ToolReader, check_name, safe_name
+
+_Content: TypeAlias = str | list[Raw]
+
+
+class _Call(msgspec.Struct):
+    class Function(msgspec.Struct):
+        name: str
+        arguments: str
+
+    class Custom(msgspec.Struct):
+        name: str
+        input: str
+
+    id: Annotated[str, Meta(min_length=1)]
+    type: Literal["function", "custom"] = "function"
+    function: Function | None = None
+    custom: Custom | None = None
+
+
+class _System(msgspec.Struct, tag_field="role", tag="system"):
+    content: _Content
+    name: str | None = None
+
+
+class _Developer(msgspec.Struct, tag_field="role", tag="developer"):
+    content: _Content
+    name: str | None = None
+
+
+class _User(msgspec.Struct, tag_field="role", tag="user"):
+    content: _Content
+    name: str | None = None
+
+
+class _Assistant(msgspec.Struct, tag_field="role", tag="assistant"):
+    content: _Content | None = None
+    tool_calls: list[_Call] | None = None
+    function_call: dict[str, Any] | None = None
+    reasoning_content: str | None = None
+    name: str | None = None
+
+
+class _Tool(msgspec.Struct, tag_field="role", tag="tool"):
+    tool_call_id: str
+    content: _Content
+
+
+class _Part(msgspec.Struct):
+    type: str
+
+
+class _StreamOptions(msgspec.Struct):
+    include_usage: bool | None = None
+
+
+_Wire: TypeAlias = _System | _Developer | _User | _Assistant | _Tool
+_ROLES: dict[type[Any], Role] = {
+    _System: "system", _Developer: "developer", _User: "user", _Assistant: "assistant",
+    _Tool: "tool",
+}  # fmt: skip
+_decode_body = msgspec.json.Decoder(dict[str, Raw])
+_decode_messages = msgspec.json.Decoder(list[_Wire])
+_decode_part = msgspec.json.Decoder(_Part)
+_decode_bool = msgspec.json.Decoder(bool | None)
+_decode_str = msgspec.json.Decoder(str)
+_decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
+_decode_any = msgspec.json.Decoder()
+
+_MODES = {mode: ToolChoice(mode) for mode in get_args(ToolMode)}
+_OURS = frozenset(
+    {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReader:
+    """Reads bodies. Holds the tool cache and the limits; nothing of any request."""
+
+    tools: ToolReader
+    max_messages: int
+    strict_parallel: bool = False
+
+    def read(self, body: bytes, *, lenient_names: bool = False) -> Request:
+        """One body -> one request; raises `RequestError` for whatever is wrong with it."""
+        fields = _split(body)
+        for name, instead in REPLACED.items():
+            if name in fields and fields[name] != b"null":
+                raise RequestError(
+                    f"Unsupported parameter: '{name}' is not supported. Use '{instead}' instead.",
+                    param=name,
+                    code="unsupported_parameter",
+                )
+        params, ignored = _params(fields)
+        toolset = NO_TOOLS
+        if (raw := fields.get("tools", b"null")) != b"null":
+            toolset = self.tools.read(raw, lenient_names=lenient_names)
+        choice = _choice(fields, toolset, lenient_names=lenient_names)
+        parallel, adjusted = self._parallel(fields, toolset)
+        stream, include_usage = _stream(fields)
+        return Request(
+            model=_model(fields),
+            messages=self._messages(fields, lenient_names=lenient_names),
+            tools=toolset,
+            choice=choice,
+            parallel=parallel,
+            stream=stream,
+            include_usage=include_usage,
+            params=params,
+            ignored=ignored,
+            adjusted=adjusted,
+            repairs=toolset.repairs,
+        )
+
+    def _parallel(self, fields: dict[str, bytes], toolset: ToolSet) -> tuple[bool, tuple[str, ...]]:
+        asked = _flag(fields, "parallel_tool_calls")
+        if asked is not None and _refuses(fields, toolset):
+            raise _needs_tools("parallel_tool_calls")
+        if toolset.strict and not self.strict_parallel:
+            # 000: strict and parallel exclude each other; what the client said is overruled aloud.
+            return False, ("parallel_tool_calls",) if asked else ()
+        return asked is not False, ()
+
+    def _messages(self, fields: dict[str, bytes], *, lenient_names: bool) -> tuple[Message, ...]:
+        if "messages" not in fields:
+            raise missing("messages")
+        wire = decode(_decode_messages, fields["messages"], "messages")
+        if not wire:
+            raise RequestError(
+                "Invalid 'messages': empty array. Expected an array with minimum length 1, "
+                "but got an empty array instead.",
+                param="messages",
+                code="empty_array",
+            )
+        if len(wire) > self.max_messages:
+            raise RequestError(
+                f"Invalid 'messages': array too long. Expected an array with maximum length "
+                f"{self.max_messages}, but got an array with length {len(wire)} instead.",
+                param="messages",
+                code="array_above_max_length",
+            )
+        return tuple(
+            _message(message, f"messages[{at}]", lenient_names=lenient_names)
+            for at, message in enumerate(wire)
+        )
+
+
+def _split(body: bytes) -> dict[str, bytes]:
+    """The top-level values, each as its own JSON."""
+    try:
+        body.decode()  # msgspec does not look into what it leaves raw
+        return {name: bytes(raw) for name, raw in _decode_body.decode(body).items()}
+    except msgspec.ValidationError as error:
+        raise explain(error, body, "body") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise not_json(str(error)) from None
+    except RecursionError:
+        raise not_json("it is nested too deeply") from None
+
+
+def _params(fields: dict[str, bytes]) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Known parameters, checked, and unknown ones as they are; a backend's list decides later."""
+    params: dict[str, bytes] = {}
+    unknown: list[str] = []
+    for name, raw in fields.items():
+        if name in _OURS or raw == b"null" or name in REPLACED:
+            continue
+        if (decoder := PARAM_DECODERS.get(name)) is not None:
+            decode(decoder, raw, name)
+        else:
+            unknown.append(name)
+        params[name] = raw
+    return params, tuple(unknown)
+
+
+def _model(fields: dict[str, bytes]) -> str:
+    if "model" not in fields:
+        raise missing("model")
+    model = decode(_decode_str, fields["model"], "model")
+    if not model or len(model) > 256:
+        raise RequestError(
+            "Invalid 'model': expected a model name of 1 to 256 characters.",
+            param="model",
+            code="invalid_value",
+        )
+    return model
+
+
+def _flag(fields: dict[str, bytes], name: str) -> bool | None:
+    return decode(_decode_bool, fields[name], name) if name in fields else None
+
+
+def _stream(fields: dict[str, bytes]) -> tuple[bool, bool]:
+    stream = bool(_flag(fields, "stream"))
+    raw = fields.get("stream_options", b"null")
+    if raw == b"null":
+        return stream, False
+    options = decode(_decode_stream_options, raw, "stream_options")
+    if not stream:
+        raise RequestError(
+            "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+            param="stream_options",
+        )
+    return stream, bool(options and options.include_usage)
+
+
+def _refuses(fields: dict[str, bytes], toolset: ToolSet) -> bool:
+    """OpenAI refuses parameters about tools where none are given; an empty list is fine here."""
+    return not toolset.tools and fields.get("tools", b"null") == b"null"
+
+
+def _needs_tools(name: str) -> RequestError:
+    return RequestError(
+        f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified.",
+        param=name,
+    )
+
+
+def _choice(fields: dict[str, bytes], toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
+    raw = fields.get("tool_choice", b"null")
+    if raw == b"null":
+        return ToolChoice()
+    value = decode(_decode_any, raw, "tool_choice")
+    if _refuses(fields, toolset) or (not toolset.tools and value not in ("none", "auto")):
+        raise _needs_tools("tool_choice")
+    if isinstance(value, str):
+        if (mode := _MODES.get(value)) is None:
+            raise bad_value(value, "tool_choice", "'none', 'auto', and 'required'")
+        return mode
+    if not isinstance(value, dict):
+        raise wrong_type("tool_choice", "str | object", _json_kind(raw))
+    kind = value.get("type", "function")
+    if kind == "allowed_tools":
+        return _allowed_tools(value, toolset, lenient_names=lenient_names)
+    if kind not in ("function", "custom"):
+        raise bad_value(str(kind), "tool_choice.type", "'function', 'custom', and 'allowed_tools'")
+    name = _choice_name(value, kind, "tool_choice")
+    return ToolChoice("required", frozenset({_known(name, toolset, lenient_names)}), named=True)
+
+
+def _choice_name(value: dict[str, Any], kind: str, where: str) -> str:
+    """Nested `{"function": {"name"}}`, or the flat form of 004."""
+    inner = value.get(kind, value)
+    name = inner.get("name") if isinstance(inner, dict) else None
+    if name is None:
+        raise missing(f"{where}.{kind}.name")
+    if not isinstance(name, str):
+        raise wrong_type(f"{where}.{kind}.name", "str", "int")
+    return name
+
+
+def _known(name: str, toolset: ToolSet, lenient_names: bool) -> str:  # noqa: FBT001
+    safe = safe_name(name) if lenient_names and name else name
+    if safe not in toolset.tools:
+        raise RequestError(
+            f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param="tool_choice"
+        )
+    return safe
+
+
+def _allowed_tools(value: dict[str, Any], toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
+    inner = value.get("allowed_tools", value)
+    mode = inner.get("mode", "auto") if isinstance(inner, dict) else None
+    tools = inner.get("tools") if isinstance(inner, dict) else None
+    if mode not in ("auto", "required"):
+        raise bad_value(str(mode), "tool_choice.allowed_tools.mode", "'auto' and 'required'")
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        raise missing("tool_choice.allowed_tools.tools")
+    names = [
+        _choice_name(tool, tool.get("type", "function"), f"tool_choice.allowed_tools.tools[{at}]")
+        for at, tool in enumerate(tools)
+    ]
+    allowed = frozenset(_known(name, toolset, lenient_names) for name in names)
+    return ToolChoice(mode, allowed)
+
+
+def _json_kind(raw: bytes) -> str:
+    return {b"[": "array", b"t": "bool", b"f": "bool"}.get(raw[:1], "int")
+
+
+def _message(wire: _Wire, where: str, *, lenient_names: bool) -> Message:
+    role = _ROLES[type(wire)]
+    content = _content(wire.content, f"{where}.content")
+    if isinstance(wire, _Tool):
+        if not wire.tool_call_id:
+            raise missing(f"{where}.tool_call_id")
+        return Message(role, content, call_id=wire.tool_call_id)
+    if not isinstance(wire, _Assistant):
+        return Message(role, content, name=wire.name)
+    if wire.function_call is not None:
+        raise RequestError(
+            f"Unsupported parameter: '{where}.function_call' is not supported. "
+            "Use 'tool_calls' instead.",
+            param=f"{where}.function_call",
+            code="unsupported_parameter",
+        )
+    calls = tuple(
+        _call(call, f"{where}.tool_calls[{at}]", lenient_names=lenient_names)
+        for at, call in enumerate(wire.tool_calls or ())
+    )
+    return Message(role, content, calls, reasoning=wire.reasoning_content, name=wire.name)
+
+
+def _content(content: _Content | None, where: str) -> str | list[bytes] | None:
+    if content is None or isinstance(content, str):
+        return content
+    for at, part in enumerate(content):
+        decode(_decode_part, part, f"{where}[{at}]")
+    return [bytes(part) for part in content]
+
+
+def _call(call: _Call, where: str, *, lenient_names: bool) -> ToolCall:
+    spec = call.function if call.type == "function" else call.custom
+    if spec is None:
+        raise missing(f"{where}.{call.type}")
+    name = safe_name(spec.name) if lenient_names and spec.name else spec.name
+    check_name(name, f"{where}.{call.type}.name")
+    text = spec.arguments if isinstance(spec, _Call.Function) else spec.input
+    return ToolCall(call.id, name, text, kind=call.type)

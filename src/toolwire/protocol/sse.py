@@ -1,0 +1,94 @@
+"""Server-sent events: bytes in, events out, for any split of the bytes.
+
+The decoder takes what real backends send (LF, CRLF or CR; comments; no space after the colon; no
+blank line at the end) and refuses only a line that is longer than the limit.
+"""
+
+import msgspec
+
+from toolwire.errors import UpstreamError
+
+DONE = b"data: [DONE]\n\n"
+KEEPALIVE = b": keepalive\n\n"
+_BOM = b"\xef\xbb\xbf"
+
+
+class SseEvent(msgspec.Struct, frozen=True, gc=False):
+    """One event: its data, lines joined, and its type if it was named."""
+
+    data: bytes
+    event: bytes = b""
+
+
+class SseDecoder:
+    """Reads one stream. `feed` returns the events that are complete, `finish` the last one."""
+
+    def __init__(self, *, max_line: int) -> None:
+        self._max_line = max_line
+        self._pieces: list[bytes] = []
+        self._held = 0
+        self._data: list[bytes] = []
+        self._size = 0
+        self._event = b""
+        self._after_cr = False
+        self._at_start = True
+
+    def feed(self, block: bytes) -> list[SseEvent]:
+        """Take the next bytes."""
+        if self._after_cr and block:
+            # The CR ended a line; an LF right after it belongs to the same line end.
+            self._after_cr = False
+            if block[:1] == b"\n":
+                block = block[1:]
+        if b"\r" in block:
+            self._after_cr = block.endswith(b"\r")
+            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        lines = block.split(b"\n")
+        self._hold(lines[0])
+        if len(lines) == 1:
+            return []
+        lines[0] = b"".join(self._pieces)
+        last = lines.pop()
+        self._pieces = []
+        self._held = 0
+        self._hold(last)
+        return self._read(lines)
+
+    def finish(self) -> list[SseEvent]:
+        """The stream has ended: a last event without its blank line still counts."""
+        line = b"".join(self._pieces)
+        self._pieces = []
+        return self._read([line, b""] if line else [b""])
+
+    def _hold(self, piece: bytes) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self._held += len(piece)
+            self._check(self._held)
+
+    def _check(self, size: int) -> None:
+        if size > self._max_line:
+            raise UpstreamError(
+                f"The backend sent an event of more than {self._max_line} bytes in its stream."
+            )
+
+    def _read(self, lines: list[bytes]) -> list[SseEvent]:
+        if self._at_start:
+            self._at_start = False
+            lines[0] = lines[0].removeprefix(_BOM)
+        events = []
+        for line in lines:
+            if not line:
+                if self._data:
+                    data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+                    events.append(SseEvent(data, self._event))
+                    self._data = []
+                    self._size = 0
+                self._event = b""
+            elif line.startswith(b"data:"):
+                self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+                self._size += len(line)
+                self._check(self._size)
+            elif line.startswith(b"event:"):
+                self._event = line[6:].strip()
+        return events

@@ -1,0 +1,277 @@
+"""The application: assembles the rooms from the configuration, and takes each request to its
+surface, through the same gate and with the same last net."""
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+import msgspec
+
+from toolwire.backends.dialects import DIALECTS
+from toolwire.backends.http import HttpPool, Origin
+from toolwire.backends.openai_http import OpenAiHttpBackend, RawHttpAnswer
+from toolwire.backends.pool import BackendPool
+from toolwire.errors import (
+    GatewayError,
+    InternalError,
+    MethodNotAllowed,
+    NotFound,
+    RequestError,
+    TooLarge,
+    Unauthorized,
+    UpstreamError,
+)
+from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.gateway.run import Patience
+from toolwire.protocol.openai import RequestReader
+from toolwire.protocol.schema import SchemaLimits
+from toolwire.protocol.toolset import ToolReader
+from toolwire.server.auth import Keyring
+from toolwire.server.logs import Logs
+from toolwire.server.metrics import Metrics
+from toolwire.server.settings import BackendConfig, Config, Route
+from toolwire.surfaces.errors import error_body, error_headers
+from toolwire.surfaces.exchange import Exchange, Visit
+from toolwire.surfaces.models import Models
+from toolwire.surfaces.openai_chat import OpenAiChat
+from toolwire.surfaces.passthrough import Passthrough
+
+Handler: TypeAlias = Callable[[Exchange, Visit], Awaitable[None]]
+
+_log = logging.getLogger("toolwire.server")
+_MODEL_PATH = re.compile(r"/v1/models/.+")
+
+
+def new_id(prefix: str) -> str:
+    """A random id: the prefix and 32 hexadecimal digits."""
+    return prefix + uuid.uuid4().hex
+
+
+class App:
+    """Everything one process serves."""
+
+    def __init__(self, config: Config, logs: Logs, *, clock: Callable[[], float]) -> None:
+        self.metrics = Metrics([route.name for route in config.models])
+        self.draining = False
+        self._logs = logs
+        self._clock = clock
+        self._keys = Keyring(config.keys)
+        self._backends: dict[int, OpenAiHttpBackend] = {}
+        self.routes = Routes([self._served(route, config) for route in config.models])
+        chat = OpenAiChat(
+            reader=_reader(config),
+            routes=self.routes,
+            patience=_patience(config),
+            repair_history=config.history == "repair",
+            new_id=new_id,
+            now=time.time,
+        )
+        models = Models(self.routes, int(time.time()), self._fetch_models)
+        self._table: dict[str, dict[str, Handler]] = {
+            "/v1/chat/completions": {"POST": chat.answer},
+            "/v1/models": {"GET": models.list},
+            "/metrics": {"GET": self._metrics},
+            "/healthz": {"GET": self._health},
+            "/readyz": {"GET": self._ready},
+        }
+        self._open = frozenset({"/healthz", "/readyz"})
+        self._show_model: dict[str, Handler] = {"GET": models.show}
+        self._passthrough = Passthrough(self.routes, self._forward) if config.passthrough else None
+
+    async def __call__(self, exchange: Exchange) -> None:
+        """Answer one request, whatever happens."""
+        visit = Visit(new_id("req_"))
+        started = self._clock()
+        self.metrics.in_flight.inc()
+        try:
+            await self._serve(exchange, visit)
+        except GatewayError as error:
+            visit.error = error.code
+            self._fail(exchange, visit, error)
+        except Exception:
+            _log.exception("request %s failed", visit.request_id)
+            visit.error = InternalError.code
+            text = f"Toolwire failed. The log has the details under {visit.request_id}."
+            self._fail(exchange, visit, InternalError(text))
+        finally:
+            self.metrics.in_flight.dec()
+            self._account(exchange, visit, started)
+
+    def refuse(self, exchange: Exchange, status: int) -> None:
+        """Answer what is not a request at all."""
+        error = _REFUSALS.get(status, RequestError("The request is not valid HTTP/1.1."))
+        exchange.respond(status, error_headers(error), error_body(error))
+
+    def aclose(self) -> None:
+        """Drop idle connections to backends."""
+        for backend in self.backends():
+            backend.pool.close()
+
+    def backends(self) -> list[OpenAiHttpBackend]:
+        """Every backend of every model."""
+        return list(self._backends.values())
+
+    async def _serve(self, exchange: Exchange, visit: Visit) -> None:
+        path = exchange.request.path
+        if path not in self._open:
+            self._admit(exchange, visit)
+        await self._handler(exchange.request.method, path)(exchange, visit)
+
+    def _admit(self, exchange: Exchange, visit: Visit) -> None:
+        if self._keys.open:
+            return
+        given = exchange.request.headers.get(b"authorization")
+        visit.key_name = self._keys.check(given)
+        if visit.key_name is None:
+            raise Unauthorized(_KEY_WRONG if given else _KEY_MISSING)
+
+    def _handler(self, method: str, path: str) -> Handler:
+        methods = self._table.get(path)
+        if methods is None and _MODEL_PATH.fullmatch(path):
+            methods = self._show_model
+        if methods is None:
+            if self._passthrough is not None and path.startswith("/v1/"):
+                return self._passthrough.answer
+            raise NotFound(f"There is nothing at '{path[:200]}'. The API is under /v1.")
+        if method not in methods:
+            raise MethodNotAllowed(
+                f"'{path}' takes {' or '.join(methods)}, but the request was {method}."
+            )
+        return methods[method]
+
+    def _fail(self, exchange: Exchange, visit: Visit, error: GatewayError) -> None:
+        if exchange.started:
+            exchange.abort()
+        else:
+            headers = [*visit.headers(), *error_headers(error)]
+            exchange.respond(error.status, headers, error_body(error))
+
+    def _account(self, exchange: Exchange, visit: Visit, started: float) -> None:
+        seconds = self._clock() - started
+        request = exchange.request
+        status = 499 if exchange.gone else getattr(exchange, "status", 0)
+        metrics = self.metrics
+        metrics.request_done(visit.route, status, visit.stream, seconds)
+        if visit.error is not None and visit.backend:
+            metrics.backend_error(visit.error)
+        for reason in visit.retries:
+            metrics.retried(reason)
+        for rule in visit.repairs:
+            metrics.repaired(rule.partition(":")[0])
+        if visit.completion_tokens:
+            metrics.tokens(visit.prompt_tokens, visit.completion_tokens)
+        if visit.calls:
+            metrics.calls(visit.calls)
+        if visit.first_token is not None:
+            metrics.first_token(visit.first_token)
+        if exchange.gone:
+            metrics.client_gone("streaming" if exchange.started else "waiting")
+        self._logs.access(
+            visit.request_id,
+            request.method,
+            request.path,
+            status,
+            model=visit.model,
+            backend=visit.backend or None,
+            key_name=visit.key_name,
+            duration_ms=seconds * 1000,
+            stream=visit.stream,
+        )
+
+    # The small surfaces.
+
+    async def _health(self, exchange: Exchange, visit: Visit) -> None:
+        exchange.respond(200, [*visit.headers(), _JSON], b'{"status":"ok"}')
+
+    async def _ready(self, exchange: Exchange, visit: Visit) -> None:
+        status, word = (503, "draining") if self.draining else (200, "ready")
+        body = msgspec.json.encode({"status": word})
+        exchange.respond(status, [*visit.headers(), _JSON], body)
+
+    async def _metrics(self, exchange: Exchange, visit: Visit) -> None:
+        kind = ("content-type", "text/plain; version=0.0.4; charset=utf-8")
+        exchange.respond(200, [*visit.headers(), kind], self.metrics.render())
+
+    # Assembling.
+
+    def _served(self, route: Route, config: Config) -> ServedModel:
+        backends = [self._backend(backend, config) for backend in route.backends]
+        pool = BackendPool(backends, self._clock)
+        custom = any(backend.custom_tools for backend in route.backends)
+        return ServedModel(route.name, pool, custom_tools=custom)
+
+    def _backend(self, config: BackendConfig, whole: Config) -> OpenAiHttpBackend:
+        dialect = DIALECTS[config.dialect].with_params(config.params_add, config.params_remove)
+        if config.call_ids is not None:
+            dialect = replace(dialect, call_ids=config.call_ids)
+        headers = dict(config.headers)
+        if config.key is not None:
+            headers["authorization"] = f"Bearer {config.key.reveal()}"
+        timeouts = config.timeouts or whole.timeouts
+        backend = OpenAiHttpBackend(
+            config.name,
+            HttpPool(Origin.of(config.url), connect_timeout=timeouts.connect),
+            dialect,
+            model=config.model,
+            headers=headers,
+            max_line=whole.limits.sse_line_bytes,
+            redact=self._logs.redact,
+        )
+        self._backends[id(backend)] = backend
+        return backend
+
+    async def _fetch_models(self) -> list[str]:
+        model = self.routes.any
+        if model is None:
+            return []
+        member = model.pool.pick()
+        return await self._backends[id(member.backend)].models()
+
+    async def _forward(
+        self, model: ServedModel, method: str, target: str, kind: str, body: bytes
+    ) -> RawHttpAnswer:
+        backend = self._backends[id(model.pool.pick().backend)]
+        return await backend.forward(method, target, kind, body)
+
+
+_JSON = ("content-type", "application/json")
+_KEY_MISSING = (
+    "You didn't provide an API key. Send it in an Authorization header: "
+    "'Authorization: Bearer YOUR_KEY'."
+)
+_KEY_WRONG = "Incorrect API key provided. Check the key, or ask whoever runs this server for one."
+_REFUSALS: dict[int, GatewayError] = {
+    408: RequestError("The request was not complete in time.", code="request_timeout"),
+    413: TooLarge("The request body is larger than this server takes (limits.body_bytes)."),
+    431: RequestError("The request's headers are too large or too many.", code="headers_too_large"),
+    503: UpstreamError("Too many connections. Try again later.", code="overloaded"),
+}
+
+
+def _reader(config: Config) -> RequestReader:
+    limits = config.limits
+    schema_limits = SchemaLimits(limits.depth, limits.strict_properties, limits.strict_depth)
+    tools = ToolReader(
+        max_tools=limits.tools, cache_bytes=limits.schema_cache_bytes, schema_limits=schema_limits
+    )
+    return RequestReader(
+        tools, limits.messages, strict_parallel=config.strict_parallel == "validate"
+    )
+
+
+def _patience(config: Config) -> Patience:
+    times, retries = config.timeouts, config.retries
+    return Patience(
+        first_token=times.first_token,
+        idle=times.idle,
+        total=times.total,
+        keepalive=times.keepalive,
+        attempts=retries.attempts + 1,
+        backoff=retries.backoff,
+        max_retry_after=retries.max_retry_after,
+    )
+

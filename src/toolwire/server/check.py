@@ -1,0 +1,58 @@
+"""`toolwire check`: can each backend be reached, does it take our key, which models has it?"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from toolwire.errors import GatewayError
+from toolwire.server.app import App
+from toolwire.server.logs import setup
+from toolwire.server.settings import Config
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found out about one backend."""
+
+    backend: str
+    ok: bool
+    text: str
+
+    def __str__(self) -> str:
+        return f"{'ok  ' if self.ok else 'FAIL'} {self.backend}: {self.text}"
+
+
+def check_backends(config: Config) -> Iterator[Finding]:
+    """Ask every backend for its models."""
+    yield from asyncio.run(_check(config))
+
+
+async def _check(config: Config) -> list[Finding]:
+    app = App(config, setup("error"), clock=time.perf_counter)
+    wanted = {
+        backend.name: backend.model or (None if route.name == "*" else route.name)
+        for route in config.models
+        for backend in route.backends
+    }
+    findings = []
+    for backend in app.backends():
+        try:
+            async with asyncio.timeout(config.timeouts.connect + 10):
+                names = await backend.models()
+        except GatewayError as error:
+            findings.append(Finding(backend.name, ok=False, text=error.message))
+        except TimeoutError:
+            findings.append(Finding(backend.name, ok=False, text="it does not answer."))
+        else:
+            findings.append(_models(backend.name, names, wanted[backend.name]))
+    app.aclose()
+    return findings
+
+
+def _models(backend: str, names: list[str], wanted: str | None) -> Finding:
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    if wanted is not None and names and wanted not in names:
+        text = f"it has no model '{wanted}', only: {shown}. Set 'model' for this backend."
+        return Finding(backend, ok=False, text=text)
+    return Finding(backend, ok=True, text=f"reached; models: {shown or '(none listed)'}")

@@ -1,0 +1,376 @@
+"""HTTP/1.1 for our clients: an asyncio protocol around llhttp (httptools).
+
+Theory of operation. A connection is in one of four states: waiting for a request, reading its
+head, reading its body, or answering. Each state but the last has a deadline, which one sweep per
+second enforces for all connections (half-open ones cost nothing else). An answering connection
+goes on listening: when the client leaves, the task that answers is cancelled at once, whatever it
+waits for. Why we do not use a ready-made server: docs/adr/0003-http-stack.md.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+import httptools
+
+from toolwire.surfaces.exchange import HttpRequest
+
+_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
+_MAX_PIPELINED = 16
+_SWEEP = 1.0
+_LINGER = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """What a client may do to us. Times in seconds, sizes in bytes."""
+
+    header_bytes: int = 64 * 1024
+    headers: int = 100
+    body_bytes: int = 10 * 1024 * 1024
+    connections: int = 2048
+    header_seconds: float = 10.0
+    body_seconds: float = 10.0
+    write_seconds: float = 60.0
+    idle_seconds: float = 75.0
+
+
+class Exchange:
+    """One request and the answer to it, as the surfaces see it."""
+
+    __slots__ = ("_chunked", "_connection", "_on_pause", "_on_resume", "ended", "request", "started",
+                 "status")  # fmt: skip
+
+    def __init__(self, connection: "ClientConnection", request: HttpRequest) -> None:
+        self.request = request
+        self.status = 0
+        self.started = False
+        self.ended = False
+        self._connection = connection
+        self._chunked = False
+        self._on_pause: Callable[[], None] | None = None
+        self._on_resume: Callable[[], None] | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has left."""
+        return self._connection.transport is None
+
+    def start(self, status: int, headers: list[tuple[str, str]]) -> None:
+        """Begin an answer of unknown length."""
+        self._chunked = self.request.chunked_ok
+        framing = ("transfer-encoding", "chunked") if self._chunked else ("connection", "close")
+        if not self._chunked:
+            self.request.keep_alive = False
+        self._head(status, [*headers, framing])
+
+    def write(self, data: bytes) -> None:
+        """Send the next piece of a begun answer."""
+        if data:
+            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+
+    def end(self) -> None:
+        """The begun answer is complete."""
+        self.ended = True
+        if self._chunked:
+            self._connection.write(b"0\r\n\r\n")
+
+    def abort(self) -> None:
+        """The begun answer cannot be completed: close, so that no one takes it for complete."""
+        self.ended = True
+        self.request.keep_alive = False
+
+    def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        """Send a whole answer."""
+        self.ended = True
+        self._head(status, [*headers, ("content-length", str(len(body)))], body)
+
+    def _head(self, status: int, headers: list[tuple[str, str]], body: bytes = b"") -> None:
+        self.started = True
+        self.status = status
+        if not self.request.keep_alive:
+            headers.append(("connection", "close"))
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        head = _STATUS_LINES[status] + lines.encode("latin-1", "replace") + b"\r\n"
+        self._connection.write(head if self.request.method == "HEAD" else head + body)
+
+    def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        """What to do when the client does not keep up, and when it has caught up."""
+        self._on_pause, self._on_resume = pause, resume
+        if self._connection.paused:
+            pause()
+
+    def flow(self, *, paused: bool) -> None:
+        """The connection's buffer is full, or has room again."""
+        act = self._on_pause if paused else self._on_resume
+        if act is not None:
+            act()
+
+
+App: TypeAlias = Callable[[Exchange], Coroutine[Any, Any, None]]
+
+
+class ClientConnection(asyncio.Protocol):
+    """One client's connection."""
+
+    def __init__(self, server: "HttpServer") -> None:
+        self.transport: asyncio.Transport | None = None
+        self.paused = False
+        self.deadline = 0.0
+        self._server = server
+        self._limits = server.limits
+        self._parser: Any = httptools.HttpRequestParser(self)
+        self._waiting: deque[HttpRequest] = deque()
+        self._exchange: Exchange | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._request = HttpRequest()
+        self._body: list[bytes] = []
+        self._size = 0
+        self._in_head = False
+        self._closing = False
+
+    # What the loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]
+        self._server.connections.add(self)
+        self._expect(self._limits.header_seconds)
+        if len(self._server.connections) > self._limits.connections:
+            self._refuse(503)
+
+    def data_received(self, data: bytes) -> None:
+        if self._closing:
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._refuse(400)
+        except httptools.HttpParserError:
+            self._refuse(400)
+        if self._in_head:
+            # The parser keeps an unfinished header to itself, so what was fed is counted too.
+            self._count_head(len(data))
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self.transport = None
+        self._server.connections.discard(self)
+        self._waiting.clear()
+        if self._task is not None:
+            self._task.cancel()
+
+    def pause_writing(self) -> None:
+        self.paused = True
+        self._expect(self._limits.write_seconds)
+        if self._exchange is not None:
+            self._exchange.flow(paused=True)
+
+    def resume_writing(self) -> None:
+        self.paused = False
+        self.deadline = 0.0
+        if self._exchange is not None:
+            self._exchange.flow(paused=False)
+
+    # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        self._request = HttpRequest()
+        self._body = []
+        self._in_head = True
+        self._size = 0
+        if self._exchange is None:
+            self._expect(self._limits.header_seconds)
+
+    def on_url(self, url: bytes) -> None:
+        self._request.target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        headers = self._request.headers
+        self._count_head(len(name) + len(value))
+        if len(headers) >= self._limits.headers:
+            self._refuse(431)
+        name = name.lower()
+        headers[name] = headers[name] + b", " + value if name in headers else value
+
+    def on_headers_complete(self) -> None:
+        request = self._request
+        self._in_head = False
+        self._size = 0
+        request.method = self._parser.get_method().decode("latin-1")
+        request.keep_alive = self._parser.should_keep_alive() and not self._server.draining
+        request.chunked_ok = self._parser.get_http_version() != "1.0"
+        length = request.headers.get(b"content-length", b"0")
+        if int(length) > self._limits.body_bytes:
+            self._refuse(413)
+        elif request.headers.get(b"expect", b"").lower() == b"100-continue":
+            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if self._exchange is None:
+            self._expect(self._limits.body_seconds)
+
+    def on_body(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._closing:
+            return
+        if self._size > self._limits.body_bytes:
+            self._refuse(413)
+            return
+        self._body.append(data)
+        if self._exchange is None:
+            self._expect(self._limits.body_seconds)
+
+    def on_message_complete(self) -> None:
+        request = self._request
+        self._size = 0
+        if self._closing:
+            return
+        request.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        self._body = []
+        if self._exchange is None:
+            self._answer(request)
+        elif len(self._waiting) < _MAX_PIPELINED:
+            self._waiting.append(request)
+        else:
+            self._drop()
+
+    # Answering.
+
+    def write(self, data: bytes) -> None:
+        """Send bytes, if there is still someone to send them to."""
+        if self.transport is not None:
+            self.transport.write(data)
+
+    def _answer(self, request: HttpRequest) -> None:
+        self.deadline = 0.0
+        self._exchange = Exchange(self, request)
+        self._task = asyncio.get_running_loop().create_task(self._server.app(self._exchange))
+        self._task.add_done_callback(self._answered)
+
+    def _answered(self, task: "asyncio.Task[None]") -> None:
+        exchange, self._exchange, self._task = self._exchange, None, None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._server.defect(error)
+        if self.transport is None or exchange is None:
+            return
+        if not exchange.ended or not exchange.request.keep_alive or self._server.draining:
+            self.transport.close()
+        elif self._waiting:
+            self._answer(self._waiting.popleft())
+        else:
+            self._expect(self._limits.idle_seconds)
+
+    def cancel(self) -> None:
+        """The process is ending: the answer, if there is one, gets the chance to say so."""
+        if self._task is not None:
+            self._task.cancel()
+        elif self.transport is not None:
+            self.transport.close()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being answered."""
+        return self._task is not None
+
+    # Limits.
+
+    def _expect(self, seconds: float) -> None:
+        self.deadline = self._server.now() + seconds
+
+    def overdue(self) -> None:
+        """The deadline has passed: say so if the client was sending, then close."""
+        if self._exchange is None and (self._in_head or self._body):
+            self._refuse(408)
+        else:
+            self._drop()
+
+    def _count_head(self, size: int) -> None:
+        self._size += size
+        if self._size > 2 * self._limits.header_bytes or (
+            not self._in_head and self._size > self._limits.header_bytes
+        ):
+            self._refuse(431)
+
+    def _refuse(self, status: int) -> None:
+        """Answer what cannot be read any further, and let go of the connection.
+
+        Closing at once would make the kernel reset it and the client lose the answer, so what
+        still comes in is thrown away until the client closes or the deadline passes.
+        """
+        if self._closing:
+            return
+        self._closing = True
+        self._in_head = False
+        self._body = []
+        if self._exchange is not None:
+            self._exchange.request.keep_alive = False
+            return
+        request = HttpRequest(method="POST", keep_alive=False)
+        self._server.refuse(Exchange(self, request), status)
+        if self.transport is not None and self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._expect(_LINGER)
+
+    def _drop(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+
+
+class HttpServer:
+    """Listens, and hands each request to the app."""
+
+    def __init__(
+        self,
+        app: App,
+        limits: HttpLimits,
+        *,
+        refuse: Callable[[Exchange, int], None],
+        defect: Callable[[BaseException], None],
+    ) -> None:
+        self.app = app
+        self.limits = limits
+        self.refuse = refuse
+        self.defect = defect
+        self.connections: set[ClientConnection] = set()
+        self.draining = False
+        self._loop = asyncio.get_running_loop()
+        self._server: asyncio.Server | None = None
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    def now(self) -> float:
+        """The event loop's clock."""
+        return self._loop.time()
+
+    async def open(self, host: str, port: int, *, tls: Any = None) -> int:
+        """Start to listen; the port, which the system chose if it was 0."""
+        self._server = await self._loop.create_server(
+            lambda: ClientConnection(self), host, port, backlog=1024, ssl=tls
+        )
+        self._sweep()
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def aclose(self, grace: float) -> None:
+        """Stop listening; let answers finish for `grace` seconds, then end them."""
+        self.draining = True
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self.connections):
+            if not connection.busy:
+                connection.cancel()
+        await self._drained(grace)
+        for connection in list(self.connections):
+            connection.cancel()
+        await self._drained(2.0)
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+
+    async def _drained(self, seconds: float) -> None:
+        until = self.now() + seconds
+        while self.connections and self.now() < until:
+            await asyncio.sleep(0.05)
+
+    def _sweep(self) -> None:
+        now = self.now()
+        for connection in [c for c in self.connections if 0.0 < c.deadline < now]:
+            connection.overdue()
+        self._sweeper = self._loop.call_later(_SWEEP, self._sweep)

@@ -1,0 +1,60 @@
+"""The process: listen, say so, serve until told to stop, and leave in order."""
+
+import asyncio
+import logging
+import signal
+import ssl
+import time
+from collections.abc import Callable
+
+from toolwire.server.app import App
+from toolwire.server.http import HttpLimits, HttpServer
+from toolwire.server.logs import Logs
+from toolwire.server.settings import Config
+
+_log = logging.getLogger("toolwire.server")
+
+
+async def serve(config: Config, logs: Logs, announce: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM. `announce` is given the base URL once we listen."""
+    loop = asyncio.get_running_loop()
+    app = App(config, logs, clock=time.perf_counter)
+    server = HttpServer(
+        app,
+        _limits(config),
+        refuse=app.refuse,
+        defect=lambda error: _log.error("a connection failed", exc_info=error),
+    )
+    listen = config.listen
+    tls = None
+    if listen.tls_cert is not None:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(listen.tls_cert, listen.tls_key)
+    port = await server.open(listen.host, listen.port, tls=tls)
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    host = f"[{listen.host}]" if ":" in listen.host else listen.host
+    announce(f"{'https' if tls else 'http'}://{host}:{port}")
+    await stopped.wait()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A second signal means now.
+        loop.add_signal_handler(number, loop.stop)
+    app.draining = True
+    _log.info("stopping; answers under way have %g s", config.timeouts.shutdown)
+    await server.aclose(config.timeouts.shutdown)
+    app.aclose()
+
+
+def _limits(config: Config) -> HttpLimits:
+    limits, times = config.limits, config.timeouts
+    return HttpLimits(
+        header_bytes=limits.header_bytes,
+        headers=limits.headers,
+        body_bytes=limits.body_bytes,
+        connections=limits.connections,
+        header_seconds=times.header,
+        body_seconds=times.body,
+        write_seconds=times.write,
+        idle_seconds=times.idle_connection,
+    )

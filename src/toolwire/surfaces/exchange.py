@@ -1,0 +1,106 @@
+"""What a surface sees of HTTP: a request that was read, and the means to answer it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import quote
+
+Headers = list[tuple[str, str]]
+
+_MOST_NAMES = 32
+_LONGEST_NAME = 80
+
+
+@dataclass(slots=True)
+class HttpRequest:
+    """A request, read completely."""
+
+    method: str = ""
+    target: bytes = b""
+    headers: dict[bytes, bytes] = field(default_factory=dict)
+    body: bytes = b""
+    keep_alive: bool = True
+    chunked_ok: bool = True
+
+    @property
+    def path(self) -> str:
+        """The path as it was sent, without the query: never decoded, so nothing can hide in it."""
+        return self.target.partition(b"?")[0].decode("latin-1")
+
+    def header(self, name: bytes) -> str:
+        """A header's value, or an empty string."""
+        return self.headers.get(name, b"").decode("latin-1")
+
+
+class Exchange(Protocol):
+    """One request and the answer to it."""
+
+    @property
+    def request(self) -> HttpRequest:
+        """What the client sent."""
+        ...
+
+    @property
+    def started(self) -> bool:
+        """Whether any of the answer is on its way."""
+        ...
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has left."""
+        ...
+
+    def start(self, status: int, headers: Headers) -> None:
+        """Begin an answer of unknown length."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Send the next piece of a begun answer."""
+        ...
+
+    def end(self) -> None:
+        """The begun answer is complete."""
+        ...
+
+    def abort(self) -> None:
+        """The begun answer cannot be completed."""
+        ...
+
+    def respond(self, status: int, headers: Headers, body: bytes) -> None:
+        """Send a whole answer."""
+        ...
+
+    def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        """What to do when the client does not keep up, and when it has caught up."""
+        ...
+
+
+@dataclass(slots=True)
+class Visit:
+    """The facts of one request, for headers, log and metrics; filled in as it goes."""
+
+    request_id: str
+    key_name: str | None = None
+    profile: str = ""
+    model: str | None = None
+    route: str = ""
+    backend: str = ""
+    stream: bool = False
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    repairs: frozenset[str] = frozenset()
+    retries: tuple[str, ...] = ()
+    error: str | None = None
+    first_token: float | None = None
+
+    def headers(self) -> Headers:
+        """The headers that every answer has."""
+        return [("x-request-id", self.request_id), ("toolwire-request-id", self.request_id)]
+
+
+def header_list(names: Iterable[str]) -> str:
+    """Names that may come from a client, as a header value: nothing in them can break out."""
+    safe = [quote(name[:_LONGEST_NAME], safe="_-.:[]#/$@*+ ") for name in names]
+    more = len(safe) - _MOST_NAMES
+    return ", ".join(safe[:_MOST_NAMES] + ([f"+{more} more"] if more > 0 else []))

@@ -1,0 +1,55 @@
+"""`GET /v1/models` and `GET /v1/models/{id}`: the models we serve.
+
+A `*` route has no names of its own, so its backends are asked for theirs.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from toolwire.errors import ModelNotFound, UpstreamError
+from toolwire.gateway.routes import Routes
+from toolwire.surfaces.exchange import Exchange, Visit
+
+_JSON = ("content-type", "application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The surface. `started` is the time every model of ours was "created"."""
+
+    routes: Routes
+    started: int
+    fetch: Callable[[], Awaitable[list[str]]]
+    """The names that the backends of the `*` route give; raises `UpstreamError`."""
+
+    async def list(self, exchange: Exchange, visit: Visit) -> None:
+        """Answer `GET /v1/models`."""
+        names = dict.fromkeys(self.routes.names)
+        if self.routes.any is not None:
+            try:
+                names |= dict.fromkeys(await self.fetch())
+            except UpstreamError:
+                # The list is also how clients find out whether we are there.
+                if not names:
+                    raise
+        body = {"object": "list", "data": [self._model(name) for name in names]}
+        exchange.respond(200, [*visit.headers(), _JSON], msgspec.json.encode(body))
+
+    async def show(self, exchange: Exchange, visit: Visit) -> None:
+        """Answer `GET /v1/models/{id}`."""
+        name = unquote(exchange.request.path.removeprefix("/v1/models/"))
+        if name not in self.routes.names and (
+            self.routes.any is None or name not in await self.fetch()
+        ):
+            raise ModelNotFound(
+                f"The model '{name[:100]}' does not exist or you do not have access to it."
+            )
+        body = msgspec.json.encode(self._model(name))
+        exchange.respond(200, [*visit.headers(), _JSON], body)
+
+    def _model(self, name: str) -> dict[str, Any]:
+        return {"id": name, "object": "model", "created": self.started, "owned_by": "toolwire"}

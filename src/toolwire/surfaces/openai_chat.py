@@ -1,0 +1,88 @@
+"""`POST /v1/chat/completions`."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from toolwire.errors import GatewayError, ShuttingDown
+from toolwire.gateway.plan import Plan, make_plan
+from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.gateway.run import Patience, Turn
+from toolwire.protocol.openai import RequestReader
+from toolwire.surfaces.exchange import Exchange, Visit
+from toolwire.surfaces.openai_chunks import AnswerHead
+from toolwire.surfaces.openai_sinks import StreamSink, WholeSink
+from toolwire.surfaces.profiles import Profile, profile_for
+
+_LARGE_BODY = 128 * 1024
+"""Reading a body this large takes long enough to make other clients wait: not in the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiChat:
+    """The surface. Holds what every request needs, nothing of any of them."""
+
+    reader: RequestReader
+    routes: Routes
+    patience: Patience
+    repair_history: bool
+    new_id: Callable[[str], str]
+    """A fresh random id with this prefix."""
+    now: Callable[[], float]
+    """Seconds since 1970."""
+
+    async def answer(self, exchange: Exchange, visit: Visit) -> None:
+        """Answer one request. Raises `GatewayError` while nothing has been sent."""
+        headers = exchange.request
+        profile = profile_for(headers.header(b"user-agent"), headers.header(b"toolwire-profile"))
+        visit.profile = profile.name
+        body = exchange.request.body
+        if len(body) > _LARGE_BODY:
+            plan, model = await asyncio.to_thread(self._prepare, body, profile)
+        else:
+            plan, model = self._prepare(body, profile)
+        visit.model, visit.route, visit.stream = plan.request.model, model.name, plan.request.stream
+        head = AnswerHead(
+            response_id=self.new_id("chatcmpl-"),
+            created=int(self.now()),
+            model=plan.request.model,
+            names=plan.request.tools.originals,
+            call_id_in_deltas=profile.call_id_in_deltas,
+        )
+        kind = StreamSink if plan.request.stream else WholeSink
+        await self._run(kind(exchange, visit, plan, head), model)
+
+    def _prepare(self, body: bytes, profile: Profile) -> tuple[Plan, ServedModel]:
+        request = self.reader.read(body, lenient_names=profile.lenient_names)
+        request = replace(request, messages=profile.mend(request.messages))
+        model = self.routes.find(request.model)
+        plan = make_plan(
+            request, repair_history=self.repair_history, custom_tools=model.custom_tools
+        )
+        return plan, model
+
+    async def _run(self, sink: StreamSink | WholeSink, model: ServedModel) -> None:
+        turn = Turn(sink.plan, model.pool, sink, self.patience, lambda: self.new_id("call_"))
+        visit = sink.visit
+        try:
+            report = await turn.run()
+            usage = sink.done(report)
+            visit.prompt_tokens, visit.completion_tokens = (
+                usage.prompt_tokens,
+                usage.completion_tokens,
+            )
+        except GatewayError as error:
+            visit.error = error.code
+            sink.fail(error)
+        except asyncio.CancelledError:
+            visit.error = "client_gone"
+            if not sink.exchange.gone:
+                visit.error = ShuttingDown.code
+                sink.fail(ShuttingDown("The server is shutting down. Try again."))
+            raise
+        finally:
+            visit.backend = turn.report.backend
+            visit.calls = turn.report.calls
+            visit.repairs = frozenset(turn.report.repairs)
+            visit.retries = tuple(turn.report.retries)
+            visit.first_token = turn.report.first_token_after

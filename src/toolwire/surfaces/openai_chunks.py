@@ -1,0 +1,155 @@
+"""Events -> `chat.completion.chunk` events: the chunk contract, exactly.
+
+Built from byte templates: what does not change is encoded once per stream.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+import msgspec
+
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    Extra,
+    FinishReason,
+    ReasoningDelta,
+    TextDelta,
+    TurnEnd,
+    Usage,
+)
+from toolwire.protocol.sse import DONE
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerHead:
+    """What every chunk, and the whole answer, has in common."""
+
+    response_id: str
+    created: int
+    model: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The client's own names of tools that were renamed for backends."""
+    call_id_in_deltas: bool = False
+
+
+class ChunkEncoder:
+    """One stream. Each choice gets its role once, before anything else."""
+
+    def __init__(self, head: AnswerHead, *, include_usage: bool) -> None:
+        self.characters = 0
+        self._head = head
+        self._roles: set[int] = set()
+        self._call_ids: dict[tuple[int, int], bytes] = {}
+        start = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,' % (
+            _encode(head.response_id),
+            head.created,
+            _encode(head.model),
+        )
+        self._start = start
+        self._first = start + b'"choices":[{"index":0,"delta":'
+        self._tail = b',"usage":null}\n\n' if include_usage else b"}\n\n"
+        self._open = b',"logprobs":null,"finish_reason":null}]' + self._tail
+
+    def encode(self, choice: int, events: Sequence[Event]) -> bytes:
+        """The chunks for the next events of one choice."""
+        chunks: list[bytes] = []
+        if choice not in self._roles and events:
+            self._roles.add(choice)
+            blank = b'""' if isinstance(events[0], TextDelta) else b"null"
+            chunks.append(self._chunk(choice, b'{"role":"assistant","content":%b}' % blank))
+        for event in events:
+            match event:
+                case ArgsDelta(index, json):
+                    self.characters += len(json)
+                    chunks.append(self._chunk(choice, self._arguments(choice, index, json)))
+                case TextDelta(text, logprobs):
+                    self.characters += len(text)
+                    chunks.append(self._chunk(choice, b'{"content":%b}' % _encode(text), logprobs))
+                case ReasoningDelta(text):
+                    self.characters += len(text)
+                    chunks.append(self._chunk(choice, b'{"reasoning_content":%b}' % _encode(text)))
+                case CallStart():
+                    chunks.append(self._chunk(choice, self._call(choice, event)))
+                case Extra(name, json):
+                    chunks.append(self._chunk(choice, b"{%b:%b}" % (_encode(name), json)))
+                case CallEnd() | Usage() | TurnEnd():
+                    pass
+                case _:
+                    assert_never(event)
+        return b"".join(chunks)
+
+    def end(
+        self,
+        reasons: Sequence[tuple[int, FinishReason]],
+        usage: Usage | None,
+        notes: Mapping[str, object],
+    ) -> bytes:
+        """The last chunks: finish reasons, usage if asked for, what we have to say, `[DONE]`."""
+        chunks = [
+            self._start
+            + b'"choices":[{"index":%d,"delta":{},"logprobs":null,"finish_reason":%b}]'
+            % (choice, _encode(reason))
+            + self._tail
+            for choice, reason in reasons
+        ]
+        if usage is not None:
+            chunks.append(self._start + b'"choices":[],"usage":' + encode_usage(usage) + b"}\n\n")
+        if notes:
+            chunks[-1] = chunks[-1][:-3] + b',"toolwire":' + _encode(notes) + b"}\n\n"
+        chunks.append(DONE)
+        return b"".join(chunks)
+
+    def _chunk(self, choice: int, delta: bytes, logprobs: bytes = b"") -> bytes:
+        if not choice and not logprobs:
+            return self._first + delta + self._open
+        return (
+            self._start
+            + b'"choices":[{"index":%d,"delta":' % choice
+            + delta
+            + b',"logprobs":%b,"finish_reason":null}]' % (logprobs or b"null")
+            + self._tail
+        )
+
+    def _call(self, choice: int, event: CallStart) -> bytes:
+        name = _encode(self._head.names.get(event.name, event.name))
+        call_id = _encode(event.call_id)
+        extra = b""
+        if self._head.call_id_in_deltas:
+            extra = self._call_ids[choice, event.index] = b',"call_id":' + call_id
+        inner = (
+            b'{"name":%b,"input":""}' if event.kind == "custom" else b'{"name":%b,"arguments":""}'
+        )
+        return b'{"tool_calls":[{"index":%d,"id":%b%b,"type":"%b","%b":%b}]}' % (
+            event.index,
+            call_id,
+            extra,
+            event.kind.encode(),
+            event.kind.encode(),
+            inner % name,
+        )
+
+    def _arguments(self, choice: int, index: int, json: str) -> bytes:
+        if self._call_ids:
+            return b'{"tool_calls":[{"index":%d%b,"function":{"arguments":%b}}]}' % (
+                index,
+                self._call_ids.get((choice, index), b""),
+                _encode(json),
+            )
+        return b'{"tool_calls":[{"index":%d,"function":{"arguments":%b}}]}' % (index, _encode(json))
+
+
+def encode_usage(usage: Usage) -> bytes:
+    """The usage object; the total is always the sum."""
+    details = b"," + usage.details[1:-1] if usage.details else b""
+    return b'{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d%b}' % (
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.total_tokens,
+        details,
+    )

@@ -1,0 +1,164 @@
+"""Where the events of a turn go on the OpenAI surface: into a stream, or into one body."""
+
+from collections.abc import Sequence
+
+from toolwire.backends.base import Answer, Backend
+from toolwire.errors import GatewayError
+from toolwire.gateway.collect import Collector
+from toolwire.gateway.estimate import estimate
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.run import Report
+from toolwire.protocol.events import Event, FinishReason, TurnEnd, Usage
+from toolwire.protocol.sse import KEEPALIVE
+from toolwire.surfaces.errors import error_body, error_event, error_headers
+from toolwire.surfaces.exchange import Exchange, Headers, Visit, header_list
+from toolwire.surfaces.openai_chunks import AnswerHead, ChunkEncoder
+from toolwire.surfaces.openai_whole import encode_completion
+
+
+class _Sink:
+    """What both have in common: the headers, and how an error goes out."""
+
+    def __init__(self, exchange: Exchange, visit: Visit, plan: Plan, head: AnswerHead) -> None:
+        self.exchange = exchange
+        self.visit = visit
+        self.plan = plan
+        self.head = head
+        self._backend: Backend | None = None
+
+    def begin(self, backend: Backend, answer: Answer) -> None:
+        """See `Sink.begin`."""
+        self._backend = backend
+        self.visit.backend = backend.name
+        self.exchange.on_flow(answer.pause, answer.resume)
+
+    def headers(self, repairs: Sequence[str]) -> Headers:
+        """What we have to say about this answer."""
+        headers = [*self.visit.headers(), ("toolwire-profile", self.visit.profile)]
+        request = self.plan.request
+        ignored = self._backend.ignored(request) if self._backend is not None else request.ignored
+        for name, values in (
+            ("toolwire-backend", [self.visit.backend] if self.visit.backend else []),
+            ("toolwire-ignored-params", ignored),
+            ("toolwire-adjusted-params", request.adjusted),
+            ("toolwire-repairs", repairs),
+        ):
+            if values:
+                headers.append((name, header_list(values)))
+        return headers
+
+    def fail(self, error: GatewayError) -> None:
+        """The turn could not be made: an error body, or an error event if a stream has begun."""
+        if self.exchange.started:
+            self.exchange.write(error_event(error))
+            self.exchange.abort()
+            return
+        headers = [*self.headers(self.plan.repairs), *error_headers(error)]
+        self.exchange.respond(error.status, headers, error_body(error))
+
+    def usage(self, report: Report, characters: int) -> tuple[Usage, bool]:
+        """The backend's figures, or an estimate, and whether it is one."""
+        if report.usage is not None:
+            return report.usage, False
+        tools = sum(map(len, self.plan.outgoing.tools.memo.values()))
+        return estimate(self.plan.outgoing.messages, tools, characters), True
+
+
+class StreamSink(_Sink):
+    """Chunks as they come. The answer's head waits for the first of them: until then an error can
+    still have its own status, and another backend can be tried."""
+
+    def __init__(self, exchange: Exchange, visit: Visit, plan: Plan, head: AnswerHead) -> None:
+        super().__init__(exchange, visit, plan, head)
+        self.committed = False
+        self._encoder = ChunkEncoder(head, include_usage=plan.request.include_usage)
+        self._chunks: list[bytes] = []
+        self._reasons: list[tuple[int, FinishReason]] = []
+
+    def send(self, choice: int, events: list[Event]) -> None:
+        """See `Sink.send`. The end of a choice waits for `done`."""
+        if isinstance(last := events[-1], TurnEnd):
+            self._reasons.append((choice, last.reason))
+        if chunk := self._encoder.encode(choice, events):
+            self.committed = True
+            self._chunks.append(chunk)
+
+    def flush(self) -> None:
+        """See `Sink.flush`."""
+        if self._chunks:
+            self._start()
+            self.exchange.write(b"".join(self._chunks))
+            self._chunks.clear()
+
+    def keepalive(self) -> None:
+        """See `Sink.keepalive`."""
+        self._start()
+        self.exchange.write(KEEPALIVE)
+
+    def done(self, report: Report) -> Usage:
+        """The turn is made: the last chunks in one write."""
+        usage, estimated = self.usage(report, self._encoder.characters)
+        notes: dict[str, object] = {}
+        repairs = sorted(report.repairs.difference(self.plan.repairs))
+        if repairs:
+            notes["repairs"] = repairs
+        asked = self.plan.request.include_usage
+        if asked and estimated:
+            notes["usage"] = "estimated"
+        self._chunks.append(self._encoder.end(self._reasons, usage if asked else None, notes))
+        self.flush()
+        self.exchange.end()
+        return usage
+
+    def fail(self, error: GatewayError) -> None:
+        """See `_Sink.fail`: what was said before the error goes out before it."""
+        self.flush()
+        super().fail(error)
+
+    def _start(self) -> None:
+        if not self.exchange.started:
+            headers = self.headers(self.plan.repairs)
+            headers.append(("content-type", "text/event-stream; charset=utf-8"))
+            headers.append(("cache-control", "no-cache"))
+            headers.append(("x-accel-buffering", "no"))
+            self.exchange.start(200, headers)
+
+
+class WholeSink(_Sink):
+    """One body at the end. Nothing is sent before it, so a failed attempt leaves no trace."""
+
+    committed = False
+
+    def __init__(self, exchange: Exchange, visit: Visit, plan: Plan, head: AnswerHead) -> None:
+        super().__init__(exchange, visit, plan, head)
+        self._choices: dict[int, Collector] = {}
+
+    def begin(self, backend: Backend, answer: Answer) -> None:
+        """See `Sink.begin`."""
+        super().begin(backend, answer)
+        self._choices.clear()
+
+    def send(self, choice: int, events: list[Event]) -> None:
+        """See `Sink.send`."""
+        self._choices.setdefault(choice, Collector()).feed(events)
+
+    def flush(self) -> None:
+        """See `Sink.flush`."""
+
+    def keepalive(self) -> None:
+        """Nothing can be said before a whole body."""
+
+    def done(self, report: Report) -> Usage:
+        """The turn is made: send it."""
+        wholes = {index: collector.whole() for index, collector in self._choices.items()}
+        characters = sum(
+            len(whole.content or "") + sum(len(call.arguments) for call in whole.calls)
+            for whole in wholes.values()
+        )
+        usage, estimated = self.usage(report, characters)
+        headers = self.headers(sorted(report.repairs))
+        headers.append(("content-type", "application/json"))
+        if estimated:
+            headers.append(("toolwire-usage", "estimated"))
+        self.exchange.respond(200, headers, encode_completion(self.head, wholes, usage))
+        return usage

@@ -1,0 +1,77 @@
+"""Whole messages -> one `chat.completion` body."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.gateway.collect import Whole
+from toolwire.protocol.chat import ToolCall
+from toolwire.protocol.events import Usage
+from toolwire.surfaces.openai_chunks import AnswerHead, encode_usage
+
+
+def encode_completion(head: AnswerHead, choices: Mapping[int, Whole], usage: Usage) -> bytes:
+    """The body of an answer that was not streamed."""
+    return msgspec.json.encode(
+        {
+            "id": head.response_id,
+            "object": "chat.completion",
+            "created": head.created,
+            "model": head.model,
+            "choices": [_choice(index, whole, head) for index, whole in sorted(choices.items())],
+            "usage": Raw(encode_usage(usage)),
+        }
+    )
+
+
+def _choice(index: int, whole: Whole, head: AnswerHead) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": whole.content, "refusal": None}
+    if whole.reasoning is not None:
+        message["reasoning_content"] = whole.reasoning
+    for name, values in whole.extras.items():
+        message[name] = joined_json(values)
+    if whole.calls:
+        message["tool_calls"] = [_call(call, head) for call in whole.calls]
+    return {
+        "index": index,
+        "message": message,
+        "logprobs": _logprobs(whole.logprobs),
+        "finish_reason": whole.reason,
+    }
+
+
+def _call(call: ToolCall, head: AnswerHead) -> dict[str, Any]:
+    name = head.names.get(call.name, call.name)
+    if call.kind == "custom":
+        return {
+            "id": call.call_id,
+            "type": "custom",
+            "custom": {"name": name, "input": call.arguments},
+        }
+    return {
+        "id": call.call_id,
+        "type": "function",
+        "function": {"name": name, "arguments": call.arguments},
+    }
+
+
+def joined_json(values: list[bytes]) -> Any:
+    """Deltas of one field put together: strings and lists grow, anything else is replaced."""
+    joined: Any = None
+    for raw in values:
+        value = msgspec.json.decode(raw)
+        growing = isinstance(value, (str, list)) and type(joined) is type(value)
+        joined = joined + value if growing else value
+    return joined
+
+
+def _logprobs(values: list[bytes]) -> Any:
+    if len(values) <= 1:
+        return Raw(values[0]) if values else None
+    parts = [msgspec.json.decode(raw) for raw in values]
+    return {
+        name: [entry for part in parts for entry in (part.get(name) or ())] or None
+        for name in ("content", "refusal")
+    }

@@ -1,0 +1,91 @@
+"""Other `/v1/*` requests (`completions`, `embeddings`, ...): handed to the backend as they are.
+
+Only the path below the backend's base URL, the body and its type go through; keys and other
+headers of the client's do not.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from toolwire.errors import NotFound
+from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.surfaces.exchange import Exchange, Visit
+
+_TARGET = re.compile(rb"/v1(/[A-Za-z0-9_\-]+(?:[./][A-Za-z0-9_\-:]+)*)(\?[\x21-\x7e]*)?")
+_HEADERS = (b"content-type", b"retry-after", b"content-disposition")
+
+
+class _Model(msgspec.Struct):
+    model: str | None = None
+
+
+_decode_model = msgspec.json.Decoder(_Model)
+
+
+class RawAnswer(Protocol):
+    """An answer that is not looked into."""
+
+    status: int
+    headers: dict[bytes, bytes]
+
+    async def relay(self, listener: Callable[[bytes], None]) -> None:
+        """Hand the body over as it arrives."""
+        ...
+
+    def pause(self) -> None:
+        """Stop reading."""
+        ...
+
+    def resume(self) -> None:
+        """Read again."""
+        ...
+
+    def close(self) -> None:
+        """Let go."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Passthrough:
+    """The surface. `send(model, method, target, content_type, body)` reaches the backend."""
+
+    routes: Routes
+    send: Callable[[ServedModel, str, str, str, bytes], Awaitable[RawAnswer]]
+
+    async def answer(self, exchange: Exchange, visit: Visit) -> None:
+        """Answer one request."""
+        request = exchange.request
+        found = _TARGET.fullmatch(request.target)
+        if found is None:
+            raise NotFound(f"There is nothing at '{request.path[:200]}'.")
+        target = (found[1] + (found[2] or b"")).decode("ascii")
+        model = self._model(request.body, request.header(b"content-type"))
+        visit.route = model.name
+        kind = request.header(b"content-type") or "application/json"
+        answer = await self.send(model, request.method, target, kind, request.body)
+        try:
+            exchange.on_flow(answer.pause, answer.resume)
+            headers = [
+                (name.decode(), answer.headers[name].decode("latin-1"))
+                for name in _HEADERS
+                if name in answer.headers
+            ]
+            exchange.start(answer.status, [*visit.headers(), *headers])
+            await answer.relay(exchange.write)
+            exchange.end()
+        finally:
+            answer.close()
+
+    def _model(self, body: bytes, content_type: str) -> ServedModel:
+        """By the model the body names, if it is JSON that names one."""
+        if "json" not in content_type:
+            return self.routes.default()
+        try:
+            name = _decode_model.decode(body).model
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            name = None
+        return self.routes.find(name) if name else self.routes.default()
