@@ -13,6 +13,7 @@
  * Requests must carry Content-Length. */
 #include "wire.h"
 
+#include <signal.h>
 #include <stdbool.h>
 
 enum { MAX_FDS = 4096, IN_SIZE = 512 * 1024 };
@@ -236,6 +237,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: mock PORT\n");
         return 2;
     }
+    signal(SIGPIPE, SIG_IGN);      /* a client may leave in the middle of a stream */
     prctl(PR_SET_TIMERSLACK, 1UL); /* the default of 50 us would bunch paced chunks */
     make_replies();
     int listener = listen_on(atoi(argv[1])), epoll = epoll_create1(0), highest = 0;
