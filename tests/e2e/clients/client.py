@@ -63,8 +63,8 @@ class Client:
     package: str = ""
     """The folder it is installed from and into, where that is not called `name`."""
     model: str = "scripted"
-    turns: int = 4
-    """Requests with tools that the file task takes: write, read, run, finish."""
+    turns: int | None = None
+    """Requests with tools that the file task takes: an agent's are write, read, run, finish."""
     limit: float = 90
     """Seconds after which the run is ended and counts as failed."""
 

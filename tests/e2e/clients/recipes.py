@@ -161,22 +161,25 @@ def qwen_code(stage: Stage) -> Command:
     return _node(str(script), *flags, env=env)
 
 
-def _node(*argv: str, env: dict[str, str] | None = None) -> Command:
-    return Command((str(node.NODE), *argv), env or {})
-
-
 def node_script(stage: Stage) -> Command:
     """Run our own script for a Node library."""
-    script = SCRIPTS / f"{stage.root.name}.cjs".replace("-", "_")
-    modules = str(stage.root / "node_modules")
-    return _node(str(script), *_target(stage), env={"NODE_PATH": modules})
+    env = {"NODE_PATH": str(stage.root / "node_modules")}
+    return _node(_script(stage, "cjs"), *_target(stage), env=env)
 
 
 def python_script(stage: Stage) -> Command:
     """Run our own script for a Python library."""
-    script = SCRIPTS / f"{stage.root.name}.py".replace("-", "_")
-    return Command((str(stage.python), str(script), *_target(stage)))
+    return Command((str(stage.python), _script(stage, "py"), *_target(stage)))
+
+
+def _script(stage: Stage, suffix: str) -> str:
+    # Named so that no script hides the library it imports.
+    return str(SCRIPTS / f"{stage.root.name.replace('-', '_')}_checks.{suffix}")
 
 
 def _target(stage: Stage) -> tuple[str, ...]:
     return (stage.base_url, stage.key, stage.model, *stage.checks)
+
+
+def _node(*argv: str, env: dict[str, str]) -> Command:
+    return Command((str(node.NODE), *argv), env)

@@ -107,8 +107,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     install(client)
     run = run_client(client, options.url, model=options.model, checks=options.check)
     if options.verbose or run.failure:
-        sys.stdout.write(run.outcome.tail + "\n")
-    sys.exit(str(run) if run.failure else sys.stdout.write(f"{run}\n") and 0)
+        sys.stdout.write(f"{run.outcome.tail}\n")
+    sys.stdout.write(f"{run}\n")
+    sys.exit(1 if run.failure else 0)
 
 
 if __name__ == "__main__":

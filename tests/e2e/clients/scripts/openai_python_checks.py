@@ -79,10 +79,18 @@ def loop(ask: Callable[[list[Any]], Turn]) -> list[Any]:
     for _ in range(MOST_TURNS):
         turn = ask(messages)
         messages.append(turn.message)
+        assert_role(turn.message)
         if not turn.calls:
             return messages
         messages.extend(answer(call) for call in turn.calls)
     raise AssertionError(f"still calling after {MOST_TURNS} turns")
+
+
+def assert_role(message: Any) -> None:
+    """Helpers join strings: a role sent twice becomes `assistantassistant`."""
+    role = message["role"] if isinstance(message, dict) else message.role
+    if role != "assistant":
+        raise AssertionError(f"the answer's role is {role!r}")
 
 
 def answer(call: ChatCompletionMessageFunctionToolCall) -> dict[str, str]:
