@@ -20,8 +20,11 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
-class Problem(Exception):  # noqa: N818  it becomes a ConfigError once its line is known
-    """Something at path `at` is wrong; `text` says what, and what to do."""
+class Problem(Exception):
+    """Something at path `at` is wrong; `text` says what, and what to do.
+
+    It becomes a `ConfigError` once its line is known.
+    """
 
     def __init__(self, at: At, text: str) -> None:
         super().__init__(text)

@@ -38,7 +38,7 @@ class Logs:
         self._redactor = redactor
         self._write = stream.write
         self._clock = clock
-        self._second = 0
+        self._second = -1
         self._second_text = ""
         self._nothing = "null" if as_json else "-"
         # Paths, models and backends are few and come again and again.

@@ -72,6 +72,7 @@ class _Walk:
         path: Path = ()
         for key in keys:
             path += (key,)
+            self.lines.setdefault(path, self._here())
             if path in self._tables:
                 path += (self._tables[path] - 1,)
         return path

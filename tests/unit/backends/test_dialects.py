@@ -1,0 +1,96 @@
+import pytest
+
+from toolwire.backends.dialects import DIALECTS, Dialect
+
+ALL = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+
+# What would let a client reach into the server: never forwarded unless a configuration says so.
+DANGEROUS = {
+    "api_base", "api_key", "base_url", "extra_body", "extra_headers",
+    "chat_template", "chat_template_kwargs", "grammar", "guided_grammar", "guided_json",
+    "guided_regex", "regex", "ebnf", "structured_outputs", "custom_logit_processor", "lora_path",
+    "lora", "session_params", "bad_words", "stop_token_ids", "allowed_token_ids", "priority",
+    "kv_transfer_params", "vllm_xargs", "bootstrap_host", "use_beam_search", "echo",
+    "prompt_logprobs", "id_slot", "n_probs", "functions", "function_call",
+}  # fmt: skip
+
+
+def test_every_kind_of_server_is_there_under_its_own_name() -> None:
+    local = {"vllm", "sglang", "llamacpp", "ollama", "lmstudio"}
+    hosted = {"openai", "mistral", "openrouter", "deepseek", "moonshot"}
+    assert set(DIALECTS) == local | hosted | {"generic"}
+    assert all(name == dialect.name for name, dialect in DIALECTS.items())
+
+
+@ALL
+def test_what_every_request_needs_is_forwarded(dialect: Dialect) -> None:
+    assert {"model", "messages", "stream", "tools", "stop"} <= dialect.params
+    assert {"max_tokens", "max_completion_tokens"} <= dialect.params
+
+
+@ALL
+def test_nothing_that_reaches_into_the_server_is_forwarded(dialect: Dialect) -> None:
+    assert not dialect.params & DANGEROUS
+
+
+@ALL
+def test_a_renamed_parameter_arrives_under_a_name_the_server_takes(dialect: Dialect) -> None:
+    for ours, theirs in dialect.renames.items():
+        assert {ours, theirs} <= dialect.params
+        assert dialect.forwarded_as(ours) == theirs
+        assert dialect.forwarded_as(theirs) == theirs
+
+
+@pytest.mark.parametrize(
+    ("name", "param", "theirs"),
+    [
+        ("openai", "max_tokens", "max_tokens"),
+        ("openai", "max_completion_tokens", "max_completion_tokens"),
+        ("openai", "top_k", None),
+        ("vllm", "top_k", "top_k"),
+        ("ollama", "max_completion_tokens", "max_tokens"),
+        ("ollama", "tool_choice", None),
+        ("mistral", "seed", "random_seed"),
+        ("mistral", "stream_options", None),
+        ("mistral", "user", None),
+        ("moonshot", "max_tokens", "max_completion_tokens"),
+        ("moonshot", "temperature", None),
+        ("deepseek", "thinking", "thinking"),
+        ("openrouter", "provider", "provider"),
+    ],
+)
+def test_a_parameter_is_forwarded_as_the_server_wants_it(
+    name: str, param: str, theirs: str | None
+) -> None:
+    assert DIALECTS[name].forwarded_as(param) == theirs
+
+
+def test_the_token_limit_has_the_name_the_server_takes() -> None:
+    limits = {name: dialect.max_tokens for name, dialect in DIALECTS.items()}
+    assert limits["openai"] == limits["vllm"] == "both"
+    assert limits["mistral"] == limits["ollama"] == "max_tokens"
+    assert limits["moonshot"] == "max_completion_tokens"
+
+
+def test_call_ids_take_the_form_each_server_demands() -> None:
+    forms = {name: dialect.call_ids for name, dialect in DIALECTS.items()}
+    assert (forms["openai"], forms["mistral"], forms["moonshot"]) == ("openai", "mistral", "kimi")
+
+
+def test_only_servers_that_want_the_reasoning_back_get_it() -> None:
+    wanting = {name for name, dialect in DIALECTS.items() if dialect.reasoning_in_history}
+    assert wanting == {"vllm", "sglang", "llamacpp", "deepseek", "moonshot"}
+
+
+def test_a_configuration_can_add_and_remove_parameters() -> None:
+    changed = DIALECTS["openai"].with_params(["top_k"], ["logprobs", "unknown"])
+    assert changed.forwarded_as("top_k") == "top_k"
+    assert changed.forwarded_as("logprobs") is None
+    assert DIALECTS["openai"].forwarded_as("top_k") is None
+
+
+def test_openai_takes_every_parameter_of_its_own_library() -> None:
+    from openai.types.chat.completion_create_params import CompletionCreateParamsBase
+
+    theirs = set(CompletionCreateParamsBase.__annotations__)
+    assert theirs - {"functions", "function_call"} | {"stream"} == DIALECTS["openai"].params
