@@ -17,11 +17,20 @@ from typing import Literal, TypeAlias
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
 Constraint: TypeAlias = Literal["none", "json_schema", "structured_outputs", "grammar"]
+Choice: TypeAlias = Literal["auto", "none", "required", "named"]
+
+
+_CHOICES: frozenset[Choice] = frozenset({"auto", "none", "required", "named"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One kind of server. `params` are the names clients use; `renames` leads to the server's."""
+    """One kind of server.
+
+    `params` are the names clients use, and `renames` leads to the server's own. `tool_choices`
+    are the forms of tool_choice that it keeps to: another one is refused by the server or, worse,
+    read as "auto". `message_names` says whether a user's message may have a name.
+    """
 
     name: str
     params: frozenset[str]
@@ -29,6 +38,8 @@ class Dialect:
     call_ids: CallIds = "keep"
     reasoning_in_history: bool = False
     developer_role: bool = False
+    message_names: bool = True
+    tool_choices: frozenset[Choice] = _CHOICES
     constraint: Constraint = "json_schema"
     note: str = ""
 
@@ -117,20 +128,23 @@ _ALL = (
         ),
         renames=_OLD_LIMIT,
         reasoning_in_history=True,
+        tool_choices=_CHOICES - {"named"},
         constraint="grammar",
-        note="Start it with --jinja, or it has no tools.",
+        note="Older versions have tools only with --jinja. A named tool_choice is read as auto.",
     ),
     Dialect(
         name="ollama",
         params=_GENERIC - {"tool_choice"} | _names("logprobs top_logprobs reasoning_effort"),
         renames=_OLD_LIMIT,
-        note="Has no tool_choice: Toolwire keeps to it instead.",
+        tool_choices=frozenset(),
+        note="Has no tool_choice.",
     ),
     Dialect(
         name="lmstudio",
         params=_GENERIC | _names("top_k repeat_penalty logit_bias reasoning_effort ttl"),
         renames=_OLD_LIMIT,
-        note="Takes token limits as max_tokens alone.",
+        tool_choices=_CHOICES - {"named"},
+        note="Refuses a named tool_choice.",
     ),
     Dialect(
         name="mistral",
@@ -142,18 +156,19 @@ _ALL = (
         ),
         renames=MappingProxyType({**_OLD_LIMIT, "seed": "random_seed"}),
         call_ids="mistral",
-        note="Refuses every parameter it does not know (422).",
+        message_names=False,
+        note="Refuses every parameter it does not know.",
     ),
     Dialect(
         name="openrouter",
-        params=_SAMPLING
+        params=_SAMPLING - {"n"}
         | _names(
             "top_k top_a min_p repetition_penalty metadata modalities prediction prompt_cache_key "
-            "service_tier reasoning models provider plugins session_id verbosity"
+            "service_tier reasoning provider session_id verbosity"
         ),
         call_ids="openai",
         developer_role=True,
-        note="`provider` and `models` let a client choose where its request goes.",
+        note="`models` is left out: a client could get round the routes with it.",
     ),
     Dialect(
         name="deepseek",
@@ -175,8 +190,10 @@ _ALL = (
         renames=_NEW_LIMIT,
         call_ids="kimi",
         reasoning_in_history=True,
+        tool_choices=frozenset({"auto", "none"}),
         constraint="none",
-        note="Kimi models refuse sampling parameters; for moonshot-v1 add them with params_add.",
+        note="Kimi models refuse sampling parameters, and a forced tool_choice while they think; "
+        "for moonshot-v1 use `params_add`.",
     ),
 )
 

@@ -15,6 +15,7 @@ from toolwire.server.config_fields import Problem, read
 from toolwire.server.config_models import RouteReader, read_keys
 from toolwire.server.config_overrides import SECTIONS, known_flags, with_overrides
 from toolwire.server.config_values import is_loopback
+from toolwire.server.secret import Secret
 from toolwire.server.settings import (
     BackendConfig,
     ClientKey,
@@ -24,7 +25,6 @@ from toolwire.server.settings import (
     Log,
     Retries,
     Route,
-    Secret,
     Timeouts,
 )
 from toolwire.server.toml_lines import find_line

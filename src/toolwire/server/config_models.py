@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from toolwire.server import auth, config_values
 from toolwire.server.config_fields import At, Problem, as_table, as_tables, dotted, read
-from toolwire.server.settings import BackendConfig, ClientKey, Route, Secret, Timeouts
+from toolwire.server.secret import Secret
+from toolwire.server.settings import BackendConfig, ClientKey, Route, Timeouts
 
 
 def read_keys(tables: object) -> tuple[ClientKey, ...]:

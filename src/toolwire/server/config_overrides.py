@@ -11,7 +11,8 @@ from typing import Any
 from toolwire.server import auth
 from toolwire.server.config_fields import Problem, from_text, setting_of, settings_of, value
 from toolwire.server.config_models import key_from, with_names
-from toolwire.server.settings import BackendConfig, ClientKey, Config, Route, Secret
+from toolwire.server.secret import Secret
+from toolwire.server.settings import BackendConfig, ClientKey, Config, Route
 
 SECTIONS = ("listen", "limits", "timeouts", "retries", "log")
 UPSTREAM_FLAGS = ("upstream", "upstream_key_env", "upstream_dialect")

@@ -45,17 +45,17 @@ class Redactor:
     """Replaces every secret in a text by `***`."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._configured = tuple(secret for secret in secrets if _is_secret(secret))
-        self._seen: dict[str, None] = {}
+        self._configured = [form for secret in secrets for form in _forms(secret)]
+        self._seen: dict[str, tuple[str, ...]] = {}
         self._learn()
 
     def see(self, secret: str) -> None:
         """Remember a client's key, so that it is masked wherever it turns up."""
-        if secret in self._seen or not _is_secret(secret):
+        if secret in self._seen or not _forms(secret):
             return
         if len(self._seen) >= MOST_SEEN:
             del self._seen[next(iter(self._seen))]
-        self._seen[secret] = None
+        self._seen[secret] = _forms(secret)
         self._learn()
 
     def redact(self, text: str, limit: int | None = None) -> str:
@@ -92,9 +92,9 @@ class Redactor:
         return spans
 
     def _learn(self) -> None:
-        secrets = (*self._configured, *self._seen)
-        self._forms = sorted({form for secret in secrets for form in _forms(secret)}, key=len)
-        self._longest = max(map(len, self._forms), default=0)
+        seen = (form for forms in self._seen.values() for form in forms)
+        self._forms = sorted({*self._configured, *seen}, key=len)
+        self._longest = len(self._forms[-1]) if self._forms else 0
 
 
 def _kept_start(match: re.Match[str]) -> tuple[int, int]:
@@ -103,10 +103,8 @@ def _kept_start(match: re.Match[str]) -> tuple[int, int]:
     return start + (match[0][0] in "/?&"), stop
 
 
-def _is_secret(text: str) -> bool:
-    return len(text) >= SHORTEST_SECRET
-
-
 def _forms(secret: str) -> tuple[str, ...]:
-    """How a secret may be written: as it is, in a URL, in JSON."""
+    """How a secret may be written: as it is, in a URL, in JSON. None if it is not a secret."""
+    if len(secret) < SHORTEST_SECRET:
+        return ()
     return secret, quote(secret, safe=""), json.dumps(secret)[1:-1]

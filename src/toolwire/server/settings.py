@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from toolwire.server import config_values as values
+from toolwire.server.secret import Secret
 
 KIB, MIB = 1024, 1024 * 1024
 DAY = 24 * 3600
@@ -28,28 +29,6 @@ class Option:
     env: str = ""
     flag: str = ""
     keys: tuple[str, ...] = ()  # its keys in the file, if they are not the field's name
-
-
-class Secret:
-    """A value that never shows itself: only `reveal()` gives it away."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def reveal(self) -> str:
-        """Return the value, for the one place that must send it."""
-        return self._value
-
-    def __repr__(self) -> str:
-        return "***"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and self._value == other._value
-
-    def __hash__(self) -> int:
-        return hash(self._value)
 
 
 def seconds(text: str, high: float = DAY, low: float = 0.01) -> Option:
@@ -76,12 +55,8 @@ class Listen:
             flag="public",
         ),
     ] = False
-    tls_cert: Annotated[
-        Path | None, Option("certificate chain (PEM): serve HTTPS", flag="tls_cert")
-    ] = None
-    tls_key: Annotated[
-        Path | None, Option("private key of the certificate (PEM)", flag="tls_key")
-    ] = None
+    tls_cert: Annotated[Path | None, Option("certificate chain (PEM): serve HTTPS")] = None
+    tls_key: Annotated[Path | None, Option("private key of the certificate (PEM)")] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ DANGEROUS = {
     "guided_regex", "regex", "ebnf", "structured_outputs", "custom_logit_processor", "lora_path",
     "lora", "session_params", "bad_words", "stop_token_ids", "allowed_token_ids", "priority",
     "kv_transfer_params", "vllm_xargs", "bootstrap_host", "use_beam_search", "echo",
-    "prompt_logprobs", "id_slot", "n_probs", "functions", "function_call",
+    "prompt_logprobs", "models", "plugins", "id_slot", "n_probs", "functions", "function_call",
 }  # fmt: skip
 
 
@@ -75,6 +75,19 @@ def test_the_token_limit_has_the_name_the_server_takes() -> None:
 def test_call_ids_take_the_form_each_server_demands() -> None:
     forms = {name: dialect.call_ids for name, dialect in DIALECTS.items()}
     assert (forms["openai"], forms["mistral"], forms["moonshot"]) == ("openai", "mistral", "kimi")
+
+
+def test_what_a_server_keeps_to_of_a_tool_choice_is_known() -> None:
+    kept = {name: dialect.tool_choices for name, dialect in DIALECTS.items()}
+    assert kept["openai"] == kept["vllm"] == {"auto", "none", "required", "named"}
+    assert kept["lmstudio"] == kept["llamacpp"] == {"auto", "none", "required"}
+    assert kept["moonshot"] == {"auto", "none"}
+    assert kept["ollama"] == set()
+
+
+@ALL
+def test_a_tool_choice_is_kept_only_if_it_is_forwarded(dialect: Dialect) -> None:
+    assert bool(dialect.tool_choices) == ("tool_choice" in dialect.params)
 
 
 def test_only_servers_that_want_the_reasoning_back_get_it() -> None:

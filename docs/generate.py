@@ -1,0 +1,213 @@
+"""Writes the pages of `docs/` that are tables of the code: one function per page.
+
+`python docs/generate.py` writes them anew; a test checks that the committed ones are current.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from toolwire.backends.dialects import DIALECTS, Dialect
+from toolwire.server.config_fields import Setting, settings_of
+from toolwire.server.settings import (
+    BackendConfig,
+    ClientKey,
+    Config,
+    Limits,
+    Listen,
+    Log,
+    Retries,
+    Route,
+    Timeouts,
+)
+
+DOCS = Path(__file__).parent
+
+EXAMPLE = """\
+history = "refuse"              # top-level keys come before the first [table]
+
+[listen]
+host = "127.0.0.1"
+port = 8181
+
+[[keys]]                        # clients send the key itself; only its hash is kept here
+name = "laptop"
+sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+[[models]]                      # one backend
+name = "qwen3-coder"
+backend = { url = "http://localhost:8000/v1", dialect = "vllm" }
+
+[[models]]                      # several backends: the least busy is asked, the next if it fails
+name = "gpt-5"
+[[models.backends]]
+url = "https://api.openai.com/v1"
+key_env = "OPENAI_API_KEY"      # the NAME of the variable that holds the key
+[[models.backends]]
+url = "https://openrouter.ai/api/v1"
+key_env = "OPENROUTER_API_KEY"
+dialect = "openrouter"
+model = "openai/gpt-5"
+timeouts = { first_token = 60 }
+
+[[models]]                      # every other name is sent on as it is
+name = "*"
+backend = { url = "http://localhost:11434/v1", dialect = "ollama" }
+"""
+
+UPSTREAM = (
+    ("`--upstream`, repeatable", "`TOOLWIRE_UPSTREAM`, separated by spaces", "base URL"),
+    ("`--upstream-key-env NAME`", "`TOOLWIRE_UPSTREAM_KEY` (the key itself)", "its key"),
+    ("`--upstream-dialect`", "`TOOLWIRE_UPSTREAM_DIALECT`", "its dialect; default `openai`"),
+    ("", "`TOOLWIRE_API_KEY`", "a client key, beside those of the file"),
+)
+
+SECTIONS: tuple[tuple[str, type[Any]], ...] = (
+    ("[listen]", Listen),
+    ("[[models]]", Route),
+    ("[[models.backends]]", BackendConfig),
+    ("[[keys]]", ClientKey),
+    ("[limits]", Limits),
+    ("[timeouts]", Timeouts),
+    ("[retries]", Retries),
+    ("[log]", Log),
+)
+
+
+def configuration() -> str:
+    """The page about every setting."""
+    scalars = [s for s in settings_of(Config) if get_origin(s.kind) is Literal or s.kind is bool]
+    parts = [
+        "# Configuration",
+        "Toolwire needs no file. This serves every model of one server, to this machine only:",
+        "```sh\ntoolwire serve --upstream http://localhost:8000/v1\n```",
+        "For more, write a `toolwire.toml`. `toolwire check` validates it and tries each backend; "
+        "an error names the line and what to do.",
+        f"```toml\n{EXAMPLE}```",
+        "A flag wins over an environment variable, and a variable over the file, setting by "
+        "setting. Keys of backends are never written in the file: `key_env` names the "
+        "environment variable that holds one.",
+        "## Without a file",
+        "An upstream given here takes the place of the model `*`; the other models of the file "
+        "stay.",
+        table(("flag", "environment variable", "what it is"), UPSTREAM),
+        "Without client keys Toolwire listens on loopback only. To listen on another address, add "
+        "`[[keys]]`, set `TOOLWIRE_API_KEY`, or say `public = true` (`--public`).",
+        "## Top-level keys",
+        settings_table(scalars),
+        *(part for title, record in SECTIONS for part in section(title, record)),
+        *dialects(),
+    ]
+    return page(parts)
+
+
+def section(title: str, record: type[Any]) -> Iterable[str]:
+    """One table of the file."""
+    return f"## `{title}`", str(record.__doc__), settings_table(settings_of(record))
+
+
+def dialects() -> Iterable[str]:
+    """What each kind of server takes."""
+    intro = (
+        "A backend's `dialect` says which kind of server it is. A parameter that a dialect does "
+        "not list is not forwarded, and is named in the response header `toolwire-ignored-params`; "
+        "`params_add` and `params_remove` change the list for one backend. Parameters that reach "
+        "into a server (chat templates, grammars, adapters, token ids) are in no list: add them "
+        "where you trust your clients with them. What a server does not keep to of `tool_choice`, "
+        "Toolwire enforces on the answer."
+    )
+    facts = table(
+        ("dialect", "call ids", "token limit", "reasoning back", "tool_choice kept", "note"),
+        [dialect_row(dialect) for dialect in DIALECTS.values()],
+    )
+    common = frozenset.intersection(*(dialect.params for dialect in DIALECTS.values()))
+    rows = [(f"`{d.name}`", names(d.params - common)) for d in DIALECTS.values()]
+    parameters = table(("dialect", "forwarded beside those"), rows)
+    return "## Dialects", intro, facts, f"All of them forward {names(common)}.", parameters
+
+
+def dialect_row(dialect: Dialect) -> tuple[str, ...]:
+    """One line of the table of dialects."""
+    return (
+        f"`{dialect.name}`",
+        f"`{dialect.call_ids}`",
+        "as sent" if dialect.max_tokens == "both" else f"`{dialect.max_tokens}`",
+        "yes" if dialect.reasoning_in_history else "no",
+        names(dialect.tool_choices) or "none of it",
+        dialect.note,
+    )
+
+
+def settings_table(settings: Iterable[Setting]) -> str:
+    """Settings with what they may be."""
+    heads = ("key", "what it is", "value", "default", "flag, variable")
+    return table(heads, [setting_row(setting) for setting in settings])
+
+
+def setting_row(setting: Setting) -> tuple[str, ...]:
+    """One line of a table of settings."""
+    flag, env = setting.option.flag, setting.option.env
+    outside = [f"`--{flag.replace('_', '-')}`"] if flag else []
+    outside += [f"`{env}`"] if env else []
+    keys = ", ".join(f"`{key}`" for key in setting.keys)
+    return keys, setting.option.help, kind(setting), default(setting), ", ".join(outside)
+
+
+_KINDS: dict[Any, str] = {str: "string", bool: "`true`, `false`", Path: "path", tuple: "list"}
+
+
+def kind(setting: Setting) -> str:
+    """What a setting may be."""
+    if setting.option.low is not None:
+        number = "whole number" if setting.kind is int else "number"
+        return f"{number}, {figure(setting.option.low)} to {figure(setting.option.high)}"
+    if setting.keys != (setting.name,):
+        return "string" if setting.keys == ("key_env",) else "tables"
+    bare = next((k for k in get_args(setting.kind) if type(None) in get_args(setting.kind)), None)
+    bare = bare or setting.kind
+    if get_origin(bare) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(bare))
+    return _KINDS.get(get_origin(bare) or bare, "table")
+
+
+def default(setting: Setting) -> str:
+    """What a setting is if it is not given."""
+    if setting.required:
+        return "required"
+    if setting.option.low is not None:
+        return f"`{figure(setting.default)}`"
+    if setting.kind is bool or (setting.default and isinstance(setting.default, str)):
+        return f"`{json.dumps(setting.default)}`"
+    return ""
+
+
+def figure(number: float | None) -> str:
+    """A number as TOML takes it, with underscores where it is long."""
+    text = f"{number:_}".removesuffix(".0")
+    return text.replace("_", "") if len(text) < 6 else text
+
+
+def names(values: Iterable[str]) -> str:
+    """Names, in order, as code."""
+    return ", ".join(f"`{value}`" for value in sorted(values))
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    lines = [" | ".join(heads), " | ".join("---" for _ in heads)]
+    lines += [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def page(parts: Iterable[str]) -> str:
+    """A page, with a warning to whoever would change it by hand."""
+    notice = "<!-- Written by docs/generate.py from the code: `make docs` writes it anew. -->"
+    return "\n\n".join([notice, *(part.rstrip("\n") for part in parts)]) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {"configuration.md": configuration}
+
+if __name__ == "__main__":
+    for name, write in PAGES.items():
+        (DOCS / name).write_text(write(), encoding="utf-8")
