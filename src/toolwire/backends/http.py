@@ -70,6 +70,7 @@ class Connection(asyncio.Protocol):
         self._head_size = 0
         self._started = False
         self._complete = False
+        self._keep_alive = False
         self._body: list[bytes] = []
         self._listener: Callable[[bytes], None] | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -119,6 +120,8 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         if self._started:
             self._complete = True
+            # Only now does the parser know; once the next message may begin, it has forgotten.
+            self._keep_alive = bool(self._parser.should_keep_alive())
         else:
             self.head.headers.clear()  # 1xx: the answer proper is still to come
 
@@ -165,7 +168,7 @@ class Connection(asyncio.Protocol):
             and not self._transport.is_closing()
             and self._complete
             and self._error is None
-            and bool(self._parser.should_keep_alive())
+            and self._keep_alive
         )
 
     @property
@@ -219,14 +222,15 @@ class HttpPool:
         self._idle: deque[tuple[float, Connection]] = deque()
         self._tls = ssl.create_default_context() if origin.tls else None
 
-    async def send(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes
-    ) -> Connection:
-        """Send a request; the connection that carries its answer, head read."""
+    def head(self, method: str, path: str, headers: Mapping[str, str]) -> bytes:
+        """All of a request's head but its length, to be made once for requests that are alike."""
         lines = [f"{method} {self.origin.path}{path} HTTP/1.1", f"host: {self.origin.authority}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        lines += [f"content-length: {len(body)}", "", ""]
-        head = "\r\n".join(lines).encode("latin-1")
+        return "\r\n".join([*lines, "content-length: "]).encode("latin-1")
+
+    async def send(self, head: bytes, body: bytes) -> Connection:
+        """Send a request; the connection that carries its answer, head read."""
+        head = b"%b%d\r\n\r\n" % (head, len(body))
         while (idle := self._take_idle()) is not None:
             try:
                 await idle.request(head, body)

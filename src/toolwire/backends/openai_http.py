@@ -96,7 +96,11 @@ class OpenAiHttpBackend:
         self.pool = pool
         self._dialect = dialect
         self._model = model
-        self.headers = {**(headers or {}), "accept-encoding": "identity"}
+        self._headers = {**(headers or {}), "accept-encoding": "identity"}
+        self._heads = {
+            stream: self._head("POST", "/chat/completions", "application/json", accept)
+            for stream, accept in ((True, "text/event-stream"), (False, "application/json"))
+        }
         self._max_line = max_line
         self._redact = redact
 
@@ -107,9 +111,7 @@ class OpenAiHttpBackend:
     async def open(self, outgoing: Outgoing) -> OpenAiHttpAnswer:
         """See `Backend.open`."""
         body = encode_body(outgoing, self._dialect, self._model)
-        accept = "text/event-stream" if outgoing.request.stream else "application/json"
-        headers = {**self.headers, "content-type": "application/json", "accept": accept}
-        connection = await self.pool.send("POST", "/chat/completions", headers, body)
+        connection = await self.pool.send(self._heads[outgoing.request.stream], body)
         try:
             if connection.head.status != 200:
                 raise await self._refusal(connection)
@@ -123,9 +125,12 @@ class OpenAiHttpBackend:
 
     async def forward(self, method: str, target: str, kind: str, body: bytes) -> "RawHttpAnswer":
         """Send any other request below the base URL; its answer is not looked into."""
-        headers = {**self.headers, "content-type": kind, "accept": "*/*"}
-        connection = await self.pool.send(method, target, headers, body)
+        connection = await self.pool.send(self._head(method, target, kind, "*/*"), body)
         return RawHttpAnswer(self.pool, connection)
+
+    def _head(self, method: str, target: str, kind: str, accept: str) -> bytes:
+        headers = {**self._headers, "content-type": kind, "accept": accept}
+        return self.pool.head(method, target, headers)
 
     async def models(self) -> list[str]:
         """The names of the models that this server says it has."""

@@ -186,10 +186,7 @@ class NativeTurn:
 
     def _start(self, call: _Call, index: int, events: list[Event], *, followed: bool) -> bool:
         """Announce the call as soon as its name cannot change any more."""
-        settled = call.name in self._tools and not any(
-            tool != call.name and tool.startswith(call.name) for tool in self._tools
-        )
-        if not (settled or call.has_arguments or followed):
+        if not (followed or call.has_arguments or self._is_settled(call.name)):
             return False
         if not call.name:
             raise UpstreamError("The backend sent a tool call without a name.")
@@ -197,6 +194,11 @@ class NativeTurn:
         kind: Literal["function", "custom"] = "custom" if call.custom else "function"
         events.append(CallStart(index, call.name, self._new_call_id(), call.provider_id, kind))
         return True
+
+    def _is_settled(self, name: str) -> bool:
+        return name in self._tools and not any(
+            tool != name and tool.startswith(name) for tool in self._tools
+        )
 
     def _end(self, call: _Call, index: int, events: list[Event]) -> None:
         if not call.has_arguments and not call.custom:

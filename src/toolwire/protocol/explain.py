@@ -28,6 +28,8 @@ _NOT_JSON = (
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using "
     "your HTTP library correctly. The body must be one JSON object in UTF-8"
 )
+_level = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_items = msgspec.json.Decoder(list[msgspec.Raw])
 _WHERE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.+)`")
 _TYPE = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?$")
@@ -65,7 +67,7 @@ def explain(error: msgspec.ValidationError, raw: bytes, root: str) -> RequestErr
     if found := _LENGTH.match(what):
         return _bad_length(found, where, _value_at(raw, path))
     if found := _TYPE.match(what):
-        return wrong_type(where, found[1], found[2] or _kind(_value_at(raw, path)))
+        return wrong_type(where, found[1], found[2] or json_kind(_value_at(raw, path)))
     if found := _ENUM.match(what):
         return bad_value(found[1].strip("'"), where)
     return RequestError(f"Invalid value for '{where}': {what}.", param=where, code="invalid_value")
@@ -98,6 +100,22 @@ def wrong_type(where: str, expected: str, got: str) -> RequestError:
         param=where,
         code="invalid_type",
     )
+
+
+def empty_array(where: str) -> RequestError:
+    """A list that must have an entry has none."""
+    return RequestError(
+        f"Invalid '{where}': empty array. Expected an array with minimum length 1, "
+        "but got an empty array instead.",
+        param=where,
+        code="empty_array",
+    )
+
+
+def json_kind(value: Any) -> str:
+    """The type of a decoded JSON value, in msgspec's words."""
+    kinds = {bool: "bool", int: "int", float: "float", str: "str", list: "array", dict: "object"}
+    return kinds.get(type(value), "null")
 
 
 def _out_of_range(found: "re.Match[str]", where: str, value: Any) -> RequestError:
@@ -138,16 +156,17 @@ def _bad_length(found: "re.Match[str]", where: str, value: Any) -> RequestError:
 
 
 def _value_at(raw: bytes, path: str) -> Any:
-    """The value at msgspec's path, for the message only."""
-    value = msgspec.json.decode(raw)
-    for name, position in re.findall(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]", path):
-        if isinstance(value, dict) and name in value:
-            value = value[name]
-        elif isinstance(value, list) and position.isdecimal():
-            value = value[int(position)]
-    return value
+    """The value at msgspec's path, for the message only.
 
-
-def _kind(value: Any) -> str:
-    kinds = {bool: "bool", int: "int", float: "float", str: "str", list: "array", dict: "object"}
-    return kinds.get(type(value), "null")
+    One level at a time: what else is wrong in `raw` must not get in the way of the first error.
+    """
+    here = raw
+    try:
+        for name, position in re.findall(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]", path):
+            if name:
+                here = bytes(_level.decode(here)[name])
+            elif position.isdecimal():
+                here = bytes(_items.decode(here)[int(position)])
+        return msgspec.json.decode(here)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, LookupError):
+        return None

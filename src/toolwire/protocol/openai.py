@@ -6,7 +6,7 @@ parameters are checked and kept as they are, messages are decoded by type. What 
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, Raw
@@ -19,11 +19,11 @@ from toolwire.protocol.chat import (
     Role,
     ToolCall,
     ToolChoice,
-    ToolMode,
     ToolSet,
 )
-from toolwire.protocol.explain import bad_value, decode, explain, missing, not_json, wrong_type
+from toolwire.protocol.explain import decode, empty_array, explain, missing, not_json
 from toolwire.protocol.params import PARAM_DECODERS, REPLACED
+from toolwire.protocol.tool_choice import needs_tools, read_choice
 from toolwire.protocol.toolset import ToolReader, check_name, safe_name
 
 _Content: TypeAlias = str | list[Raw]
@@ -91,9 +91,7 @@ _decode_part = msgspec.json.Decoder(_Part)
 _decode_bool = msgspec.json.Decoder(bool | None)
 _decode_str = msgspec.json.Decoder(str)
 _decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
-_decode_any = msgspec.json.Decoder()
 
-_MODES = {mode: ToolChoice(mode) for mode in get_args(ToolMode)}
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
 )
@@ -141,7 +139,7 @@ class RequestReader:
     def _parallel(self, fields: dict[str, bytes], toolset: ToolSet) -> tuple[bool, tuple[str, ...]]:
         asked = _flag(fields, "parallel_tool_calls")
         if asked is not None and _refuses(fields, toolset):
-            raise _needs_tools("parallel_tool_calls")
+            raise needs_tools("parallel_tool_calls")
         if toolset.strict and not self.strict_parallel:
             # 000: strict and parallel exclude each other; what the client said is overruled aloud.
             return False, ("parallel_tool_calls",) if asked else ()
@@ -152,12 +150,7 @@ class RequestReader:
             raise missing("messages")
         wire = decode(_decode_messages, fields["messages"], "messages")
         if not wire:
-            raise RequestError(
-                "Invalid 'messages': empty array. Expected an array with minimum length 1, "
-                "but got an empty array instead.",
-                param="messages",
-                code="empty_array",
-            )
+            raise empty_array("messages")
         if len(wire) > self.max_messages:
             raise RequestError(
                 f"Invalid 'messages': array too long. Expected an array with maximum length "
@@ -235,73 +228,13 @@ def _refuses(fields: dict[str, bytes], toolset: ToolSet) -> bool:
     return not toolset.tools and fields.get("tools", b"null") == b"null"
 
 
-def _needs_tools(name: str) -> RequestError:
-    return RequestError(
-        f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified.",
-        param=name,
-    )
-
-
 def _choice(fields: dict[str, bytes], toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
     raw = fields.get("tool_choice", b"null")
     if raw == b"null":
         return ToolChoice()
-    value = decode(_decode_any, raw, "tool_choice")
-    if _refuses(fields, toolset) or (not toolset.tools and value not in ("none", "auto")):
-        raise _needs_tools("tool_choice")
-    if isinstance(value, str):
-        if (mode := _MODES.get(value)) is None:
-            raise bad_value(value, "tool_choice", "'none', 'auto', and 'required'")
-        return mode
-    if not isinstance(value, dict):
-        raise wrong_type("tool_choice", "str | object", _json_kind(raw))
-    kind = value.get("type", "function")
-    if kind == "allowed_tools":
-        return _allowed_tools(value, toolset, lenient_names=lenient_names)
-    if kind not in ("function", "custom"):
-        raise bad_value(str(kind), "tool_choice.type", "'function', 'custom', and 'allowed_tools'")
-    name = _choice_name(value, kind, "tool_choice")
-    return ToolChoice("required", frozenset({_known(name, toolset, lenient_names)}), named=True)
-
-
-def _choice_name(value: dict[str, Any], kind: str, where: str) -> str:
-    """Nested `{"function": {"name"}}`, or the flat form of 004."""
-    inner = value.get(kind, value)
-    name = inner.get("name") if isinstance(inner, dict) else None
-    if name is None:
-        raise missing(f"{where}.{kind}.name")
-    if not isinstance(name, str):
-        raise wrong_type(f"{where}.{kind}.name", "str", "int")
-    return name
-
-
-def _known(name: str, toolset: ToolSet, lenient_names: bool) -> str:  # noqa: FBT001
-    safe = safe_name(name) if lenient_names and name else name
-    if safe not in toolset.tools:
-        raise RequestError(
-            f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param="tool_choice"
-        )
-    return safe
-
-
-def _allowed_tools(value: dict[str, Any], toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
-    inner = value.get("allowed_tools", value)
-    mode = inner.get("mode", "auto") if isinstance(inner, dict) else None
-    tools = inner.get("tools") if isinstance(inner, dict) else None
-    if mode not in ("auto", "required"):
-        raise bad_value(str(mode), "tool_choice.allowed_tools.mode", "'auto' and 'required'")
-    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
-        raise missing("tool_choice.allowed_tools.tools")
-    names = [
-        _choice_name(tool, tool.get("type", "function"), f"tool_choice.allowed_tools.tools[{at}]")
-        for at, tool in enumerate(tools)
-    ]
-    allowed = frozenset(_known(name, toolset, lenient_names) for name in names)
-    return ToolChoice(mode, allowed)
-
-
-def _json_kind(raw: bytes) -> str:
-    return {b"[": "array", b"t": "bool", b"f": "bool"}.get(raw[:1], "int")
+    if _refuses(fields, toolset):
+        raise needs_tools("tool_choice")
+    return read_choice(raw, toolset, lenient_names=lenient_names)
 
 
 def _message(wire: _Wire, where: str, *, lenient_names: bool) -> Message:

@@ -35,6 +35,16 @@ class SseDecoder:
 
     def feed(self, block: bytes) -> list[SseEvent]:
         """Take the next bytes."""
+        if (
+            block[:6] == b"data: "
+            and block[-2:] == b"\n\n"
+            and block.count(b"\n") == 2
+            and b"\r" not in block
+            and not (self._pieces or self._data or self._event or self._at_start)
+        ):
+            # One whole event in one read, which is what a model's stream mostly is.
+            self._check(len(block))
+            return [SseEvent(block[6:-2])]
         if self._after_cr and block:
             # The CR ended a line; an LF right after it belongs to the same line end.
             self._after_cr = False

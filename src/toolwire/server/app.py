@@ -4,7 +4,6 @@ surface, through the same gate and with the same last net."""
 import logging
 import re
 import time
-import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeAlias
@@ -31,6 +30,7 @@ from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.protocol.toolset import ToolReader
 from toolwire.server.auth import Keyring
+from toolwire.server.random_ids import new_id
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.settings import BackendConfig, Config, Route
@@ -44,11 +44,6 @@ Handler: TypeAlias = Callable[[Exchange, Visit], Awaitable[None]]
 
 _log = logging.getLogger("toolwire.server")
 _MODEL_PATH = re.compile(r"/v1/models/.+")
-
-
-def new_id(prefix: str) -> str:
-    """A random id: the prefix and 32 hexadecimal digits."""
-    return prefix + uuid.uuid4().hex
 
 
 class App:

@@ -54,7 +54,8 @@ class OpenAiChat:
 
     def _prepare(self, body: bytes, profile: Profile) -> tuple[Plan, ServedModel]:
         request = self.reader.read(body, lenient_names=profile.lenient_names)
-        request = replace(request, messages=profile.mend(request.messages))
+        if profile.lost_result is not None:
+            request = replace(request, messages=profile.mend(request.messages))
         model = self.routes.find(request.model)
         plan = make_plan(
             request, repair_history=self.repair_history, custom_tools=model.custom_tools

@@ -25,8 +25,6 @@ class Profile:
 
     def mend(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """The history without what this client is known to get wrong."""
-        if self.lost_result is None:
-            return tuple(messages)
         return tuple(
             Message("tool", RESULT_ELSEWHERE, call_id=message.call_id)
             if message.role == "tool" and message.content == self.lost_result

@@ -1,0 +1,49 @@
+# Every target works on a machine that has only Python 3.11 or later.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help serve test check clients bench docs lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(READY): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Toolwire needs Python 3.11 or later: make PYTHON=python3.12 ..."; exit 1; }
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+serve: $(READY) ## Install and start the gateway; ARGS="--upstream http://localhost:8000/v1"
+	@$(BIN)/toolwire serve $(ARGS)
+
+test: $(READY) ## Install and run every test
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(READY) ## Lint, format, types, layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
+	@$(BIN)/python -m pytest tests/e2e/test_clients.py --clients=all $(ARGS)
+
+bench: $(READY) ## Measure the gateway beside nginx
+	@$(BIN)/python benchmarks/gateway.py --quick $(ARGS)
+
+docs: $(READY) ## Write the generated pages anew
+	@$(BIN)/python docs/generate.py
+
+lock: ## Pin the dependencies anew (needs uv)
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --quiet pyproject.toml -o requirements/runtime.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --quiet pyproject.toml --group dev -o requirements/dev.txt
+
+clean: ## Remove what was installed and cached
+	rm -rf $(VENV) .cache build dist
