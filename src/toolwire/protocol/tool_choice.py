@@ -10,7 +10,8 @@ from toolwire.protocol.explain import bad_value, decode, empty_array, json_kind,
 from toolwire.protocol.toolset import safe_name
 
 _decode_any = msgspec.json.Decoder()
-_MODES = {mode: ToolChoice(mode) for mode in get_args(ToolMode)}
+_KINDS = ("function", "custom")
+_MODES: dict[str, ToolChoice] = {mode: ToolChoice(mode) for mode in get_args(ToolMode)}
 
 
 def needs_tools(name: str) -> RequestError:
@@ -27,22 +28,20 @@ def read_choice(raw: bytes, toolset: ToolSet, *, lenient_names: bool) -> ToolCho
     if not toolset.tools and value not in ("none", "auto"):
         raise needs_tools("tool_choice")
     if isinstance(value, str):
-        if (mode := _MODES.get(value)) is None:
-            raise bad_value(value, "tool_choice", "'none', 'auto', and 'required'")
-        return mode
+        _check_word(value, "tool_choice", ("none", "auto", "required"))
+        return _MODES[value]
     if not isinstance(value, dict):
         raise wrong_type("tool_choice", "str | object", json_kind(value))
     if value.get("type") == "allowed_tools":
         return _allowed_tools(value, toolset, lenient_names=lenient_names)
-    name = _choice_name(value, "tool_choice", "'function', 'custom', and 'allowed_tools'")
+    name = _choice_name(value, "tool_choice", (*_KINDS, "allowed_tools"))
     return ToolChoice("required", frozenset({_known(name, toolset, lenient_names)}), named=True)
 
 
-def _choice_name(value: dict[str, Any], where: str, kinds: str) -> str:
-    """Nested `{"function": {"name"}}`, or the flat form of 004. `kinds` is for the message."""
+def _choice_name(value: dict[str, Any], where: str, kinds: tuple[str, ...]) -> str:
+    """Nested `{"function": {"name"}}`, or the flat form of 004."""
     kind = value.get("type", "function")
-    if kind not in ("function", "custom"):
-        raise bad_value(str(kind), f"{where}.type", kinds)
+    _check_word(kind, f"{where}.type", kinds)
     inner = value.get(kind, value)
     name = inner.get("name") if isinstance(inner, dict) else None
     if name is None:
@@ -50,6 +49,15 @@ def _choice_name(value: dict[str, Any], where: str, kinds: str) -> str:
     if not isinstance(name, str):
         raise wrong_type(f"{where}.{kind}.name", "str", json_kind(name))
     return name
+
+
+def _check_word(value: Any, where: str, supported: tuple[str, ...]) -> None:
+    if not isinstance(value, str):
+        raise wrong_type(where, "str", json_kind(value))
+    if value not in supported:
+        *first, last = (f"'{word}'" for word in supported)
+        comma = "," if len(first) > 1 else ""
+        raise bad_value(value, where, f"{', '.join(first)}{comma} and {last}")
 
 
 def _known(name: str, toolset: ToolSet, lenient_names: bool) -> str:  # noqa: FBT001
@@ -67,10 +75,9 @@ def _allowed_tools(value: dict[str, Any], toolset: ToolSet, *, lenient_names: bo
     if not isinstance(inner, dict):
         raise wrong_type(where, "object", json_kind(inner))
     mode = inner.get("mode", "auto")
-    if mode not in ("auto", "required"):
-        raise bad_value(str(mode), f"{where}.mode", "'auto' and 'required'")
+    _check_word(mode, f"{where}.mode", ("auto", "required"))
     names = [
-        _choice_name(tool, f"{where}.tools[{at}]", "'function' and 'custom'")
+        _choice_name(tool, f"{where}.tools[{at}]", _KINDS)
         for at, tool in enumerate(_allowed_list(inner, f"{where}.tools"))
     ]
     return ToolChoice(mode, frozenset(_known(name, toolset, lenient_names) for name in names))
