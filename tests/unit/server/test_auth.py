@@ -58,6 +58,11 @@ def test_what_is_not_a_key_is_refused(header: bytes | str | None) -> None:
     assert RING.check(header) is None
 
 
+def test_an_over_long_key_is_refused_even_if_its_hash_is_known() -> None:
+    long = "x" * 600
+    assert Keyring([ClientKey("long", hash_key(long))]).check(f"Bearer {long}") is None
+
+
 def test_ten_thousand_wrong_keys_are_refused() -> None:
     rng = random.Random(8)
     alphabet = string.ascii_letters + string.digits + "-_'\"; %\\ü"

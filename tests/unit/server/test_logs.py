@@ -153,6 +153,16 @@ def test_twelve_planted_secrets_are_never_written(
     assert "planted" not in out.getvalue() + "".join(returned)
 
 
+def test_a_key_is_masked_from_the_moment_it_is_seen(out: io.StringIO) -> None:
+    logs = setup(stream=out)
+    access(logs, model="client-password")
+    logs.see("client-password")
+    access(logs, model="client-password")
+    first, second = out.getvalue().splitlines()
+    assert "client-password" in first
+    assert "client-password" not in second
+
+
 def test_logs_of_other_libraries_are_left_alone(out: io.StringIO) -> None:
     setup("debug", stream=out)
     logging.getLogger("elsewhere").debug("not ours")
@@ -160,7 +170,7 @@ def test_logs_of_other_libraries_are_left_alone(out: io.StringIO) -> None:
 
 
 def test_setting_up_twice_does_not_write_twice(out: io.StringIO) -> None:
-    setup(stream=io.StringIO())
+    setup(stream=out)
     setup(stream=out)
     logging.getLogger("toolwire").info("once")
     assert out.getvalue().count("once") == 1
