@@ -40,7 +40,8 @@ class SseDecoder:
             and block[-2:] == b"\n\n"
             and block.count(b"\n") == 2
             and b"\r" not in block
-            and not (self._pieces or self._data or self._event or self._at_start)
+            and not (self._pieces or self._data or self._event)
+            and not (self._after_cr or self._at_start)
         ):
             # One whole event in one read, which is what a model's stream mostly is.
             self._check(len(block))
