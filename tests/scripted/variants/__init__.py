@@ -1,6 +1,7 @@
 """The variants: how an answer is written on the wire, each odd in one way. A table by name."""
 
 from tests.scripted.variants import (
+    breaks,
     call_shape,
     connection,
     encoding,
@@ -13,5 +14,5 @@ from tests.scripted.variants.base import VARIANTS, Variant, load_variant
 
 __all__ = ["MODULES", "VARIANTS", "Variant", "load_variant"]
 
-MODULES = (stream_shape, call_shape, identity, speech, encoding, failures, connection)
+MODULES = (stream_shape, call_shape, identity, speech, encoding, failures, breaks, connection)
 """Importing them enters their variants in the table."""

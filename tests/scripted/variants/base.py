@@ -24,6 +24,11 @@ class Exchange:
     request: Recorded
     number: int
 
+    @property
+    def key(self) -> str:
+        """The API key that was presented."""
+        return self.request.headers.get("authorization", "").removeprefix("Bearer ")
+
 
 class Variant:
     """The hooks. One instance lives as long as the variant is set."""

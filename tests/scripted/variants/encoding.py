@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import replace
 from itertools import cycle, takewhile
+from typing import Any
 
 from tests.scripted.reply import Reply
 from tests.scripted.variants.base import Exchange, Variant
@@ -60,7 +61,7 @@ class MultilineData(Variant, name="multiline_data"):
     """The JSON of each chunk is spread over several `data:` lines."""
 
     def events(self, events: list[bytes]) -> list[bytes]:
-        return [event.replace(b", ", b",\ndata: ") for event in events]
+        return [_rewritten(event, indent=0) for event in events]
 
 
 class Bom(Variant, name="bom"):
@@ -74,12 +75,12 @@ class RawUnicode(Variant, name="raw_unicode"):
     """JSON is UTF-8 with no escapes, so that a split can fall inside a character."""
 
     def events(self, events: list[bytes]) -> list[bytes]:
-        return [_unescaped(event) for event in events]
+        return [_rewritten(event, ensure_ascii=False) for event in events]
 
     def reply(self, reply: Reply, exchange: Exchange) -> Reply:
         if reply.framing != "length":
             return reply
-        body = _raw(reply.body)
+        body = json.dumps(json.loads(reply.body), ensure_ascii=False).encode()
         return replace(reply, steps=(body,), length=len(body))
 
 
@@ -186,12 +187,10 @@ class StreamForce(Variant, name="stream_force"):
         return True
 
 
-def _unescaped(event: bytes) -> bytes:
-    head, _, data = event.partition(b"data: ")
+def _rewritten(event: bytes, **style: Any) -> bytes:
+    """Write the JSON of an event in another style, one `data:` per line of it."""
+    data = event.removeprefix(b"data: ")
     if not data.startswith(b"{"):
         return event
-    return head + b"data: " + _raw(data) + b"\n\n"
-
-
-def _raw(data: bytes) -> bytes:
-    return json.dumps(json.loads(data), ensure_ascii=False).encode()
+    lines = json.dumps(json.loads(data), **style).encode().splitlines()
+    return b"".join(b"data: %s\n" % line for line in lines) + b"\n"

@@ -185,7 +185,7 @@ class ErrKey(_Lasting, name="err_key"):
     default_arg = "401"
 
     def reply(self, reply: Reply, exchange: Exchange) -> Reply:
-        key = exchange.request.headers.get("authorization", "").removeprefix("Bearer ")
+        key = exchange.key
         message = f"Incorrect API key provided: {key}. The request had Authorization: Bearer {key}"
         return error_reply(int(self.arg), message, code="invalid_api_key")
 
