@@ -1,1 +1,54 @@
 """Text <-> calls: every tool-call format that open models write. Imports protocol only."""
+
+from collections.abc import Iterable
+
+from toolwire.formats.catalog import get, names
+from toolwire.formats.parser import Delivery, Extracted, ExtractedCall, Parser, join
+from toolwire.formats.record import Format
+from toolwire.formats.trace import Span, Trace
+from toolwire.protocol.chat import Tool
+
+__all__ = [
+    "Delivery",
+    "Extracted",
+    "ExtractedCall",
+    "Format",
+    "Parser",
+    "Span",
+    "Trace",
+    "extract",
+    "get",
+    "join",
+    "names",
+    "parser_for",
+]
+
+
+def parser_for(
+    name: str,
+    tools: Iterable[Tool] = (),
+    *,
+    delivery: Delivery = "live",
+    starts_inside: bool | None = None,
+    trace: Trace | None = None,
+) -> Parser:
+    """A parser for one turn in the format `name`.
+
+    `starts_inside`: the prompt ended inside reasoning, so the text begins there.
+    """
+    record = get(name)
+    inside = record.starts_inside if starts_inside is None else starts_inside
+    return Parser(record, tools, delivery=delivery, starts_inside=inside, trace=trace)
+
+
+def extract(
+    name: str,
+    text: str,
+    tools: Iterable[Tool] = (),
+    *,
+    starts_inside: bool | None = None,
+    trace: Trace | None = None,
+) -> Extracted:
+    """What a whole text holds: content, reasoning and the complete, valid calls."""
+    parser = parser_for(name, tools, delivery="whole", starts_inside=starts_inside, trace=trace)
+    return join([*parser.feed(text), *parser.finish()])

@@ -13,6 +13,7 @@ Theory of operation. The framer is always in one of four states:
 No state holds back more than the longest marker, and the layout in front of it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -20,7 +21,7 @@ from typing import Literal
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, skip_space
 from toolwire.formats.toolset import ToolSet
-from toolwire.formats.turn import Engine, Turn
+from toolwire.formats.turn import Engine, Opening, Turn
 
 LAYOUT = 4  # this much whitespace between calls, or after the last, is the format's own
 _FENCE = "```"
@@ -48,7 +49,9 @@ class Markers:
     `opens` come before a call, `ends` after one. `sections` wrap calls and carry no meaning.
     `bare` openers belong to the call itself ("[", "{"), so only known tools are taken, or, with
     `bare_start`, anything of the right shape that begins the answer. `drop` is never shown.
-    `loose` tags may carry a tail before ">".
+    `reasoning_calls`: a call in reasoning counts only as the last thing written, or always.
+    `loose` tags may carry a tail before ">". `strict`: openers are so plain that only known tools
+    are taken.
     """
 
     opens: tuple[str, ...] = ()
@@ -58,7 +61,9 @@ class Markers:
     bare_start: Literal["known", "any"] = "known"
     drop: tuple[str, ...] = ()
     reasoning: Reasoning | None = None
+    reasoning_calls: Literal["last", "count"] = "last"
     loose: tuple[str, ...] = ()
+    strict: bool = False
 
     def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> "MarkerFramer":
         """A framer for one turn."""
@@ -75,6 +80,15 @@ class Markers:
     def hold_limit(self) -> int:
         """How many characters of plain text may be held back at most."""
         return _lexers(self).content.longest - 1 + LAYOUT
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMarkers(Markers):
+    """Markers of a format whose opening tags are the tools' names."""
+
+    def for_tools(self, tools: ToolSet) -> Markers:
+        """Tags of these tools."""
+        return Markers(bare=tuple(f"<{name}>" for name in tools.names()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +147,7 @@ class MarkerFramer:
         reader = self._reader
         while True:
             lexer = self._lexers.fence if self._fence else self._lexers.content
-            start, end, marker = lexer.search(reader.buf, reader.pos, reader.final)
+            start, end, marker = lexer.search(reader)
             if start > reader.pos:
                 self._last = reader.buf[start - 1]
                 self._text(start - reader.pos)
@@ -151,7 +165,7 @@ class MarkerFramer:
             self._last = marker[-1]
             self._text(size, "quoted in backticks")
         elif kind in ("open", "section", "bare"):
-            yield from self._region(marker, size, kind)
+            yield from self._region(marker, size, kind, self._sink.text)
         else:
             self._take(size, "markup")
             self._last = ""
@@ -179,7 +193,7 @@ class MarkerFramer:
         """Read reasoning, from behind its opener to behind its end."""
         reader, lexer = self._reader, self._lexers.reasoning
         while True:
-            start, end, marker = lexer.search(reader.buf, reader.pos, reader.final)
+            start, end, marker = lexer.search(reader)
             if start > reader.pos:
                 self._sink.reasoning(reader.buf[reader.pos : start])
                 self._take(start - reader.pos, "reasoning")
@@ -187,7 +201,9 @@ class MarkerFramer:
             if kind == "unthink":
                 self._take(end - start, "markup")
                 return
-            if marker:
+            if marker and self._markers.reasoning_calls == "count":
+                yield from self._region(marker, end - start, "open", self._sink.reasoning)
+            elif marker:
                 if (yield from self._draft(marker, end - start)):
                     return
             elif reader.final:
@@ -213,12 +229,12 @@ class MarkerFramer:
         self._trace(start, "reasoning", "a call in reasoning is a draft")
         return False
 
-    def _region(self, marker: str, size: int, kind: str) -> Need[None]:
-        """Calls and what stands between them, up to the first plain text."""
+    def _region(self, marker: str, size: int, kind: str, put: Callable[[str], None]) -> Need[None]:
+        """Calls and what stands between them, up to the first plain text, which goes to `put`."""
         reader = self._reader
         start = reader.offset
         reader.mark()
-        strict = bool(self._markers.sections)
+        strict = self._markers.strict or bool(self._markers.sections)
         if kind == "bare":
             strict = not (self._markers.bare_start == "any" and self._sink.blank)
         before = self._sink.calls
@@ -231,7 +247,7 @@ class MarkerFramer:
         if any_call and at_end and pending.isspace():
             self._trace(taken, "layout")
         elif pending:
-            self._sink.text(pending)
+            put(pending)
             self._last = pending[-1]
             self._trace(taken, "text", self._turn.why)
             if marker.startswith(_FENCE) and not any_call:
@@ -255,7 +271,7 @@ class MarkerFramer:
                 turn.settle()
             else:
                 break
-            strict = strict and turn.sink.held
+            strict = strict and (turn.sink.held or self._markers.strict)
             marker, size = yield from lexer.at(reader)
             if not marker and (yield from skip_space(reader, LAYOUT)) != " ":
                 marker, size = yield from lexer.at(reader)
@@ -268,7 +284,7 @@ class MarkerFramer:
             reader.pos += size
             while marker == (yield from lexer.at(reader))[0]:
                 reader.pos += size  # an opener written twice
-        return (yield from self._engine.read(self._turn, strict=strict))
+        return (yield from self._engine.read(self._turn, Opening(strict)))
 
     def _text(self, size: int, why: str = "") -> None:
         reader = self._reader

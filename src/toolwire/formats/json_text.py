@@ -42,7 +42,7 @@ def _refuse(constant: str) -> Any:
     raise ValueError(constant)
 
 
-_scan = json.JSONDecoder(parse_int=_short, parse_float=_short, parse_constant=_refuse).scan_once
+_decoder = json.JSONDecoder(parse_int=_short, parse_float=_short, parse_constant=_refuse)
 
 
 def escape(text: str) -> str:
@@ -53,8 +53,8 @@ def escape(text: str) -> str:
 def end_of_value(text: str, pos: int) -> int:
     """Where the strict JSON value at `pos` ends, or -1: not JSON, not complete, or too deep."""
     try:
-        end = _scan(text, pos)[1]
-    except (ValueError, StopIteration, RecursionError):
+        _, end = _decoder.raw_decode(text, pos)
+    except (ValueError, RecursionError):
         return -1
     if text.count("{", pos, end) + text.count("[", pos, end) > MAX_DEPTH:
         return -1  # perhaps too deep: the copier counts

@@ -33,13 +33,14 @@ class Lexer:
         self._partial = re.compile(_trie(markers, self._loose, partial=True))
         self._final = re.compile(_trie(markers, self._loose, partial=False))
 
-    def search(self, buf: str, pos: int, final: bool) -> tuple[int, int, str]:
+    def search(self, reader: Reader) -> tuple[int, int, str]:
         """Where plain text ends, where the marker that follows it ends, and that marker.
 
         Without a marker the last is "": everything up to the first number is plain, the rest, if
         any, may be the beginning of one.
         """
-        match = (self._final if final else self._partial).search(buf, pos)
+        buf, final = reader.buf, reader.final
+        match = (self._final if final else self._partial).search(buf, reader.pos)
         if match is None:
             size = len(buf)
             return size, size, ""
@@ -52,6 +53,9 @@ class Lexer:
         """The marker at the reader's position (plus `ahead`), and its length; ("", 0) if none."""
         while True:
             buf, pos = reader.buf, reader.pos + ahead
+            if pos >= len(buf) and not reader.final:
+                yield
+                continue
             match = (self._final if reader.final else self._partial).match(buf, pos)
             if match is None:
                 return "", 0

@@ -7,6 +7,7 @@ from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.turn import Engine, Turn
+from toolwire.formats.writing import PLAIN_RESULTS, Results, Writing
 
 IdPolicy: TypeAlias = Literal["random", "mistral9", "kimi", "wire"]
 
@@ -36,6 +37,8 @@ class Format:
     name: str
     framing: Framing
     engine: Engine
+    writing: Writing
+    results: Results = PLAIN_RESULTS
     family: str
     aliases: tuple[str, ...] = ()
     models: tuple[str, ...] = ()

@@ -18,8 +18,13 @@ class ToolSet:
         self._tools = {tool.name: tool for tool in tools}
         self._types: dict[tuple[str, str], Types] = {}
 
-    def __iter__(self) -> Iterable[Tool]:  # type: ignore[override]
-        return iter(self._tools.values())
+    def names(self) -> tuple[str, ...]:
+        """The names of all tools."""
+        return tuple(self._tools)
+
+    def known(self, name: str) -> bool:
+        """Whether this tool was given."""
+        return name in self._tools
 
     def allows(self, name: str) -> bool:
         """Whether `name` can be called, as far as is known."""

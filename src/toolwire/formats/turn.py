@@ -1,7 +1,8 @@
 """What framers and engines share while one turn is read, and the shape of both."""
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, Reader
@@ -20,7 +21,6 @@ class Turn:
     stop: Lexer
     trace: Trace | None = None
     why: str = ""  # why the last span was not a call
-    options: dict[str, Any] = field(default_factory=dict)
 
     def settle(self) -> None:
         """Everything read so far is dealt with: from here on it could become text again."""
@@ -33,27 +33,22 @@ class Turn:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A complete call: `arguments` is the text of one JSON object."""
+class Opening(NamedTuple):
+    """How a call was opened. `strict`: only a tool that is known may be called. `name` is what a
+    header said, where the framing has headers."""
 
-    name: str
-    arguments: str
-    provider_id: str | None = None
+    strict: bool
+    name: str = ""
 
 
 class Engine(Protocol):
-    """Reads the calls that follow an opener, and writes them.
+    """Reads the calls that follow an opener.
 
     `read` stands behind the opener. It returns False where it meets something that is no call;
     then the caller makes text of everything taken since the last call was settled.
-    `strict`: only a tool that is known may be called.
-    `name` and `provider_id` are what a header said, where the framing has headers.
     """
 
-    def read(
-        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
-    ) -> Need[bool]: ...
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]: ...
 
 
 def start_call(turn: Turn, name: str, provider_id: str | None = None) -> None:
@@ -83,13 +78,13 @@ def finish_call(turn: Turn, *, ok: bool, why: str = "the arguments are not JSON"
     return True
 
 
-def copy_rest(turn: Turn) -> Need[None]:
+def copy_rest(turn: Turn, write: Callable[[str], str] = str) -> Need[None]:
     """Copy everything up to the next structural marker to the current call's arguments."""
     reader = turn.reader
     while True:
-        end, _, marker = turn.stop.search(reader.buf, reader.pos, reader.final)
+        end, _, marker = turn.stop.search(reader)
         if end > reader.pos:
-            turn.sink.args(reader.buf[reader.pos : end])
+            turn.sink.args(write(reader.buf[reader.pos : end]))
             reader.pos = end
         if marker or reader.final:
             return

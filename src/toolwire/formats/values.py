@@ -137,3 +137,9 @@ _ATTEMPTS: tuple[tuple[Types, Callable[[str], str | None]], ...] = (
 def to_json(value: Any) -> str:
     """A decoded value as JSON, every character as it is."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def type_name(value: Any) -> str:
+    """The JSON type of a decoded value, as attributes name it."""
+    name = _type_name(value)
+    return "number" if name == "integer" else name

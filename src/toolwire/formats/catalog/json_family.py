@@ -1,30 +1,316 @@
 """Family A: the name and the arguments stand in one JSON value."""
 
+from functools import partial
+
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.framing import Markers, Reasoning, thinking
 from toolwire.formats.record import Format
+from toolwire.formats.writing import Results, Writing
 
 THINK = thinking()
-_ARRAY = JsonCalls(shape="array", wrap=("[", "]"))
+_json = partial(Format, family="json", engine=JsonCalls())
+_array = partial(Format, family="json", engine=JsonCalls(shape="array"))
+_PARAMETERS = ("name", "parameters")
 
 
-def tags(name: str) -> Markers:
+def tags(name: str, drop: tuple[str, ...] = ()) -> Markers:
     """`<name>` ... `</name>`, with `<think>` for reasoning."""
-    return Markers(opens=(f"<{name}>",), ends=(f"</{name}>",), reasoning=THINK)
+    return Markers(opens=(f"<{name}>",), ends=(f"</{name}>",), drop=drop, reasoning=THINK)
 
 
-HERMES = Format(
+def array(before: str, after: str = "") -> Writing:
+    """Calls as one JSON array."""
+    return Writing("{json}", before=f"{before}[", between=", ", after=f"]{after}")
+
+
+def lines(name: str) -> Writing:
+    """Each call in a pair of tags, on lines of their own."""
+    return Writing(f"<{name}>\n{{json}}\n</{name}>", between="\n")
+
+
+HERMES = _json(
     name="hermes",
-    family="json",
     framing=tags("tool_call"),
-    engine=JsonCalls(),
-    aliases=("qwen3_json", "qwen", "qwen25", "granite4", "trinity", "minicpmv"),
-    models=("hermes-[23]", "qwen2.5", "qwq", "qwen3", "mimo-vl", "smollm3", "granite-4.[01]"),
+    writing=lines("tool_call"),
+    aliases=("qwen3_json", "qwen", "qwen25", "minicpmv"),
+    models=(
+        r"hermes-?[23]",
+        r"hermes-.*(llama-3|mistral|mixtral|theta)",
+        r"qwen-?2\.5(?!.*(coder|vl).*fc)",
+        r"qwq",
+        r"qwen-?3(?!.*(coder|\.[5-9]|next.*coder))",
+        r"mimo-vl",
+        r"smollm3",
+        r"reka-edge",
+        r"bielik",
+    ),
 )
-LONGCAT = Format(
+GRANITE4 = _json(
+    name="granite4",
+    framing=tags("tool_call"),
+    writing=lines("tool_call"),
+    models=(r"granite-?4\.[01]",),
+)
+TRINITY = _json(
+    name="trinity",
+    framing=Markers(
+        opens=("<tool_call>",),
+        ends=("</tool_call>",),
+        reasoning=THINK,
+        reasoning_calls="count",
+    ),
+    writing=lines("tool_call"),
+    models=(r"trinity",),
+)
+LONGCAT = _json(
     name="longcat",
-    family="json",
     framing=tags("longcat_tool_call"),
-    engine=JsonCalls(),
-    models=("longcat",),
+    writing=lines("longcat_tool_call"),
+    models=(r"longcat",),
+)
+ERNIE45 = _json(
+    name="ernie45",
+    framing=tags(
+        "tool_call",
+        drop=(
+            "<response>\n",
+            "<response>",
+            "\n</response>\n",
+            "\n</response>",
+            "</response>\n",
+            "</response>",
+        ),
+    ),
+    writing=lines("tool_call"),
+    models=(r"ernie-?4\.5",),
+)
+LLAMA3_JSON = _json(
+    name="llama3_json",
+    framing=Markers(
+        opens=("<|python_tag|>",), ends=("<|eom_id|>", "<|eot_id|>", "<|eot|>"), bare=("{",)
+    ),
+    writing=Writing("{json}", between="; ", keys=_PARAMETERS),
+    results=Results('{"output": {json}}', role="ipython", merged=False),
+    aliases=("llama4_json", "llama3", "llama"),
+    models=(r"llama-?3\.[123]", r"meta-llama-3\.[123]"),
+    special_tokens=("<|python_tag|>", "<|eom_id|>"),
+)
+GRANITE = _array(
+    name="granite",
+    framing=Markers(opens=("<|tool_call|>", "<tool_call>"), drop=("<|end_of_text|>",)),
+    writing=array("<|tool_call|>"),
+    results=Results("{result}", role="tool_response", merged=False),
+    models=(r"granite-?3\.",),
+    special_tokens=("<|tool_call|>",),
+)
+GRANITE_20B_FC = _json(
+    name="granite-20b-fc",
+    framing=Markers(opens=("<function_call>",), drop=("<|endoftext|>",)),
+    engine=JsonCalls(no_call="no_function"),
+    writing=Writing("<function_call> {json}", between="\n"),
+    results=Results("<function_response> {result}", role="tool", merged=False),
+    models=(r"granite-20b-functioncalling",),
+    special_tokens=("<function_call>",),
+)
+JAMBA = _array(
+    name="jamba",
+    framing=tags("tool_calls"),
+    writing=array("<tool_calls>", "</tool_calls>"),
+    results=Results("{result}", role="tool", merged=False),
+    models=(r"jamba",),
+    special_tokens=("<tool_calls>", "</tool_calls>"),
+)
+HUNYUAN_A13B = _array(
+    name="hunyuan_a13b",
+    framing=tags(
+        "tool_calls", drop=("助手：", "<answer>\n", "<answer>", "\n</answer>", "</answer>")
+    ),
+    writing=array("<tool_calls>", "</tool_calls>"),
+    results=Results("<tool_response>{result}</tool_response>", role="tool", between=""),
+    models=(r"hunyuan-a13b",),
+)
+APRIEL = _array(
+    name="apriel",
+    framing=Markers(
+        opens=("<tool_calls>",),
+        ends=("</tool_calls>",),
+        drop=("[END FINAL RESPONSE]", "<|end|>"),
+        reasoning=Reasoning(
+            ("Here are my reasoning steps:\n", "Here are my reasoning steps:"),
+            ("\n[BEGIN FINAL RESPONSE]\n", "[BEGIN FINAL RESPONSE]\n", "[BEGIN FINAL RESPONSE]"),
+        ),
+    ),
+    writing=array("<tool_calls>", "</tool_calls>"),
+    results=Results("{result}", role="tool", merged=False),
+    aliases=("apriel15", "apriel16"),
+    models=(r"apriel",),
+    ids="wire",
+)
+MINIMAX_M1 = _json(
+    name="minimax_m1",
+    framing=tags("tool_calls"),
+    writing=Writing("{json}", before="<tool_calls>\n", between="\n", after="\n</tool_calls>"),
+    results=Results("tool name={name}\ntool result: {result}", role="tool", between="\n\n"),
+    aliases=("minimax",),
+    models=(r"minimax-m1",),
+)
+NEMOTRON_DECI = _array(
+    name="nemotron_deci",
+    framing=tags("TOOLCALL", drop=("</TOOLCALL>",)),
+    writing=array("<TOOLCALL>", "</TOOLCALL>"),
+    results=Results("{json}", before="<TOOL_RESPONSE>[", between=", ", after="]</TOOL_RESPONSE>"),
+    aliases=("nemotron_nano_v2",),
+    models=(r"nemotron-nano.*v2", r"nemotron.*(super|ultra).*v1", r"deci.*nemotron"),
+)
+XLAM = _json(
+    name="xlam",
+    framing=Markers(
+        opens=("[TOOL_CALLS]", "<tool_call>"),
+        ends=("</tool_call>",),
+        bare=("[", "```json"),
+    ),
+    engine=JsonCalls(shape="array", atomic=True),
+    writing=array(""),
+    results=Results("{result}", role="tool", merged=False),
+    models=(r"xlam",),
+)
+PHI4_MINI_JSON = _array(
+    name="phi4_mini_json",
+    framing=Markers(opens=("functools",)),
+    writing=array("functools"),
+    results=Results("{result}", role="tool", merged=False),
+    aliases=("phi4",),
+    models=(r"phi-?4-mini",),
+)
+FIREFUNCTION_V2 = _array(
+    name="firefunction_v2",
+    framing=Markers(opens=(" functools", "functools")),
+    writing=array(" functools"),
+    results=Results("{result}", role="tool", merged=False),
+    aliases=("firefunction",),
+    models=(r"firefunction",),
+)
+APERTUS = _array(
+    name="apertus",
+    framing=Markers(
+        opens=("<|tools_prefix|>",),
+        ends=("<|tools_suffix|>",),
+        reasoning=Reasoning(("<|inner_prefix|>",), ("<|inner_suffix|>",)),
+    ),
+    engine=JsonCalls(shape="array", name_is_key=True),
+    writing=Writing(
+        "{{qname}: {args}}",
+        before="<|tools_prefix|>[",
+        between=", ",
+        after="]<|tools_suffix|>",
+    ),
+    results=Results("{json}", role="assistant", before="[", between=", ", after="]"),
+    aliases=("apertus2509",),
+    models=(r"apertus",),
+    special_tokens=("<|tools_prefix|>", "<|tools_suffix|>"),
+)
+INTERNLM = _json(
+    name="internlm",
+    framing=Markers(
+        opens=("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
+        ends=("<|action_end|>",),
+        reasoning=THINK,
+    ),
+    writing=Writing(
+        "<|action_start|><|plugin|>\n{json}<|action_end|>", between="\n", keys=_PARAMETERS
+    ),
+    results=Results("{result}", role="environment", merged=False),
+    aliases=("interns1",),
+    models=(r"internlm", r"intern-?s1"),
+    special_tokens=("<|action_start|>", "<|plugin|>", "<|action_end|>"),
+)
+_COHERE_RESULTS = Results(
+    '{"tool_call_id": "{index}", "results": {"0": {"content": {json}}}, "is_error": null}',
+    role="system",
+    before="<|START_TOOL_RESULT|>[",
+    between=", ",
+    after="]<|END_TOOL_RESULT|>",
+)
+_COHERE = Markers(
+    opens=("<|START_ACTION|>",),
+    ends=("<|END_ACTION|>",),
+    drop=(
+        "<|START_RESPONSE|>",
+        "<|END_RESPONSE|>",
+        "<|START_TEXT|>",
+        "<|END_TEXT|>",
+        "<|END_OF_TURN_TOKEN|>",
+    ),
+    reasoning=Reasoning(("<|START_THINKING|>",), ("<|END_THINKING|>",)),
+)
+_COHERE_WRITING = Writing(
+    '    {"tool_call_id": "{index}", "tool_name": {qname}, "parameters": {args}}',
+    before="<|START_ACTION|>[\n",
+    between=",\n",
+    after="\n]<|END_ACTION|>",
+)
+_cohere = partial(
+    _array,
+    framing=_COHERE,
+    writing=_COHERE_WRITING,
+    results=_COHERE_RESULTS,
+    special_tokens=(*_COHERE.opens, *_COHERE.ends, *_COHERE.drop),
+    ids="wire",
+)
+COHERE_COMMAND3 = _cohere(
+    name="cohere_command3",
+    aliases=("cohere",),
+    models=(r"command-?r7b", r"command-a(?!-?plus)", r"c4ai-command-a"),
+)
+COHERE_COMMAND4 = _cohere(
+    name="cohere_command4", aliases=("cohere2moe",), models=(r"command-a-?plus", r"command-?4")
+)
+COMMAND_R_PLUS = _array(
+    name="command_r_plus",
+    framing=Markers(opens=("Action:\n```json", "Action: ```json"), ends=("```",)),
+    writing=Writing(
+        '    {"tool_name": {qname}, "parameters": {args}}',
+        before="Action:\n```json\n[\n",
+        between=",\n",
+        after="\n]\n```",
+    ),
+    results=Results("{result}", role="system", before="<results>\n", after="\n</results>"),
+    models=(r"command-r(?!7b)",),
+)
+GIGACHAT3 = _json(
+    name="gigachat3",
+    framing=Markers(
+        opens=(
+            "<|message_sep|>\n\nfunction call<|role_sep|>\n",
+            "function call<|role_sep|>\n",
+            "<|function_call|>",
+        ),
+        drop=("</s>", "<|message_sep|>"),
+    ),
+    writing=Writing("<|function_call|>{json}"),
+    results=Results("{result}", role="function result", merged=False),
+    models=(r"gigachat-?3(?!\.5)",),
+    special_tokens=("<|message_sep|>", "<|role_sep|>", "<|function_call|>"),
+)
+SARASHINA = _json(
+    name="sarashina",
+    framing=Markers(opens=("<|tool_calls|>",), bare=("[",)),
+    writing=array("<|tool_calls|>"),
+    results=Results("{result}", role="tool", merged=False),
+    models=(r"sarashina",),
+    special_tokens=("<|tool_calls|>",),
+)
+JSON = _json(
+    name="json",
+    framing=Markers(bare=("[", "{")),
+    writing=Writing("{json}", before="[", between=", ", after="]", keys=_PARAMETERS),
+    aliases=("default", "bare_json", "passthrough_json"),
+    note="what guided decoding answers in, whatever the model",
+)
+GENERIC = _json(
+    name="generic",
+    framing=Markers(bare=("{",)),
+    engine=JsonCalls(answer_key="response"),
+    writing=Writing("{json}", before='{"tool_calls": [', between=", ", after="]}"),
+    note="an answer under a grammar: a call, calls, or a response",
 )

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from toolwire.formats.reader import Need
-from toolwire.formats.turn import Call, Engine, Turn
+from toolwire.formats.turn import Engine, Opening, Turn
 
 _LIMIT = 64
 
@@ -22,9 +22,7 @@ class Either:
     first: Engine
     second: Engine
 
-    def read(
-        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
-    ) -> Need[bool]:
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Look ahead, then read."""
         reader = turn.reader
         while not self.looks.match(reader.buf, reader.pos):
@@ -35,13 +33,7 @@ class Either:
             yield
         else:
             engine = self.first
-        return (
-            yield from engine.read(turn, strict=strict, name=name, provider_id=provider_id)
-        )
-
-    def write(self, calls: list[Call]) -> str:
-        """As the second engine writes: the first is what is tolerated."""
-        return self.second.write(calls)
+        return (yield from engine.read(turn, opening))
 
 
 def json_or(second: Engine, first: Engine) -> Either:

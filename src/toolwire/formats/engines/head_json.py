@@ -10,7 +10,7 @@ from typing import TypeAlias
 from toolwire.formats import json_text
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
-from toolwire.formats.turn import Call, Turn, finish_call, start_call
+from toolwire.formats.turn import Opening, Turn, copy_rest, finish_call, start_call
 
 _SPACE = 64
 _MAX_HEAD = 512
@@ -40,42 +40,42 @@ def kimi_head(text: str) -> Head:
 
 
 def typed_head(text: str) -> Head:
-    """`function<SEP>NAME`: the first field is the type of the call."""
-    return plain_head(text.rpartition("｜>")[2] if "｜>" in text else text)
+    """`function<SEP>NAME` or `NAME<SEP>`: the first field may be the type of the call."""
+    first, _, second = text.partition("<｜tool▁sep｜>")
+    return plain_head(second if second.strip() else first)
 
 
 @dataclass(frozen=True, slots=True)
 class HeadJson:
     """A header, a separator, JSON.
 
-    `separators` end the header and are consumed; `{` ends it too when `brace` is set. `fields`
-    are separators inside the header: what follows one is not the name but the id.
+    `separators` end the header and are taken; with `brace` the JSON itself ends it. In a header
+    the id stands behind `id_marker`, or in front of `name_marker`. With `raw_key`, a body that is
+    not JSON is the text of one argument; with `broken_body` it is still the body of a call.
     """
 
     separators: tuple[str, ...] = ()
     id_marker: str = ""
     name_marker: str = ""
     brace: bool = False
+    raw_key: str = ""
+    broken_body: bool = False
     parse: Callable[[str], Head] = plain_head
-    close: tuple[str, ...] = ()
-    layout: str = "{name}{args}"
 
-    def read(
-        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
-    ) -> Need[bool]:
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read one header and its arguments."""
-        if not name:
+        written, provider_id = opening.name or None, None
+        if not written:
             head = yield from self._read_head(turn)
-            found, provider_id = self._split(head) if head is not None else (None, None)
-            if found is None:
-                return turn.refuse("no header of a call")
-            name = found
-        name = turn.tools.resolve(name)
-        if strict and name and not turn.tools.allows(name):
+            written, provider_id = self._split(head) if head is not None else (None, None)
+        if written is None:
+            return turn.refuse("no header of a call")
+        name = turn.tools.resolve(written)
+        if opening.strict and name and not turn.tools.allows(name):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         fenced = yield from self._open_fence(turn)
         if (yield from skip_space(turn.reader, _SPACE)) != "{":
-            return turn.refuse("no arguments behind the header")
+            return (yield from self._read_raw(turn, name, provider_id))
         if name:
             clean = yield from _copy_arguments(turn, name, provider_id)
         else:
@@ -84,20 +84,33 @@ class HeadJson:
             yield from self._close_fence(turn, fenced=fenced)
         return clean
 
+    def _read_raw(self, turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
+        """A body that is not JSON: all of it one argument, or malformed."""
+        if self.broken_body and turn.sink.live:
+            start_call(turn, name, provider_id)
+            return (yield from finish_call(turn, ok=False))
+        if not self.raw_key:
+            return turn.refuse("no arguments behind the header")
+        keys = list(turn.tools.properties(name)) or [self.raw_key]
+        start_call(turn, name, provider_id)
+        turn.sink.args(f'{{"{json_text.escape(keys[0])}": "')
+        yield from copy_rest(turn, json_text.escape)
+        turn.sink.args('"}')
+        return (yield from finish_call(turn, ok=True))
+
     def _split(self, head: str) -> Head:
         if self.name_marker:
-            wire_id, found, name = head.rpartition(self.name_marker)
-            parsed, _ = self.parse(name)
-            return parsed, (wire_id.strip() or None) if found else None
+            wire_id, _, text = head.rpartition(self.name_marker)
+            return self.parse(text)[0], wire_id.strip() or None
         text, _, wire_id = head.partition(self.id_marker) if self.id_marker else (head, "", "")
-        name, own = self.parse(text)
-        return name, wire_id.strip() or own
+        name, own_id = self.parse(text)
+        return name, wire_id.strip() or own_id
 
     def _read_head(self, turn: Turn) -> Need[str | None]:
         """The header up to its separator, which is taken; None if it does not come."""
         reader, lexer = turn.reader, _separator_lexer(self)
         while True:
-            start, end, marker = lexer.search(reader.buf, reader.pos, reader.final)
+            start, end, marker = lexer.search(reader)
             if start - reader.pos > _MAX_HEAD or (reader.final and not marker):
                 return None
             if marker:
@@ -121,15 +134,6 @@ class HeadJson:
         if (yield from peek(turn.reader, 3)) == "```":
             turn.reader.pos += 3
             turn.settle()
-
-    def write(self, calls: list[Call]) -> str:
-        """The calls without the markers around."""
-        return "".join(
-            self.layout.replace("{name}", call.name)
-            .replace("{id}", call.provider_id or "")
-            .replace("{args}", call.arguments)
-            for call in calls
-        )
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from toolwire.formats import json_text, scalars
 from toolwire.formats.reader import Need, peek, skip_space
-from toolwire.formats.turn import Call, Turn, finish_call, start_call
+from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
 _MAX_NAME = 256
@@ -35,21 +35,17 @@ class JsonCalls:
     name_is_key: bool = False
     atomic: bool = False
     separators: str = ",;"
-    wrap: tuple[str, str] = ("", "")
-    joint: str = "\n"
     no_call: str = ""
     answer_key: str = ""
 
-    def read(
-        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
-    ) -> Need[bool]:
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read one call, or all of an array."""
         fenced = yield from _skip_fence(turn)
         char = yield from skip_space(turn.reader, _SPACE)
         if char == "[":
-            clean = yield from self._read_array(turn, strict=strict)
+            clean = yield from self._read_array(turn, strict=opening.strict)
         elif char == "{" and self.shape == "any":
-            clean = yield from self._read_row(turn, strict=strict)
+            clean = yield from self._read_row(turn, strict=opening.strict)
         else:
             return turn.refuse("no JSON where a call should be")
         if clean and fenced:
@@ -102,19 +98,6 @@ class JsonCalls:
 
     def _read_call(self, turn: Turn, *, strict: bool) -> Need[bool]:
         return (yield from _CallObject(self, turn, strict=strict).read())
-
-    def write(self, calls: list[Call]) -> str:
-        """The calls as this format writes them, without the markers around."""
-        bodies = [self._write_one(call) for call in calls]
-        before, after = self.wrap
-        return before + (", " if before else self.joint).join(bodies) + after
-
-    def _write_one(self, call: Call) -> str:
-        if self.name_is_key:
-            return f"{{{json.dumps(call.name)}: {call.arguments}}}"
-        name, args = self.name_keys[0], self.args_keys[0]
-        head = f'"{name}": {json.dumps(call.name, ensure_ascii=False)}'
-        return f'{{{head}, "{args}": {call.arguments}}}'
 
 
 class _CallObject:

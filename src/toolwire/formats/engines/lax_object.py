@@ -4,7 +4,6 @@ delimiter instead of quotes and escapes."""
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from json import loads
 from typing import Any
 
 from toolwire.formats import scalars, values
@@ -12,12 +11,12 @@ from toolwire.formats.json_text import escape
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.python_text import MAX_DEPTH
 from toolwire.formats.reader import Need, peek, skip_space
-from toolwire.formats.turn import Call, Turn, finish_call, start_call
+from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
-_MAX_BARE = 4096
+_MAX_BARE = 512
 _HEAD = re.compile(r"\s*+(?:call)?+:?+\s*+([^\s{}()<>:]{1,128}+)\s*+([{(])")
-_HEAD_PREFIX = re.compile(r"\s*+(?:c|ca|cal|call)?+:?+\s*+[^\s{}()<>:]{0,128}+\s*+")
+_HEAD_PREFIX = re.compile(r"\s*+(?:call|cal|ca|c)?+:?+\s*+[^\s{}()<>:]{0,128}+\s*+")
 _BARE = re.compile(r"[^,{}()\[\]<]*+")
 _KEY = re.compile(r"[^:,{}()\[\]]{0,128}+")
 _CLOSER = {"{": "}", "(": ")", "[": "]"}
@@ -31,9 +30,7 @@ class LaxObject:
     delimiter: str
     typed: bool = False
 
-    def read(
-        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
-    ) -> Need[bool]:
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read one call."""
         reader = turn.reader
         while not (head := _HEAD.match(reader.buf, reader.pos)):
@@ -43,25 +40,12 @@ class LaxObject:
                 return turn.refuse("the name is too long")
             yield
         name = turn.tools.resolve(head[1])
-        if strict and not turn.tools.allows(name):
+        if opening.strict and not turn.tools.allows(name):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         reader.pos = head.end()
         start_call(turn, name)
         complete = yield from _ObjectCopy(self, turn, name).members(_CLOSER[head[2]], 0)
         return (yield from finish_call(turn, ok=complete, why="the arguments break off"))
-
-    def write(self, calls: list[Call]) -> str:
-        """The calls without the markers around."""
-        return "".join(f"call:{c.name}{self._write(loads(c.arguments))}" for c in calls)
-
-    def _write(self, value: Any) -> str:
-        if isinstance(value, dict):
-            return "{" + ",".join(f"{k}:{self._write(v)}" for k, v in value.items()) + "}"
-        if isinstance(value, list):
-            return "[" + ",".join(map(self._write, value)) + "]"
-        if isinstance(value, str):
-            return f"{self.delimiter}{value}{self.delimiter}"
-        return values.to_json(value)
 
 
 @lru_cache(maxsize=8)
@@ -165,9 +149,10 @@ class _ObjectCopy:
             self.put(values.coerce("".join(pieces), types))
             return True
         self.put('"')
-        closed = yield from self._delimited(lambda text: self.put(escape(text)))
+        if not (yield from self._delimited(lambda text: self.put(escape(text)))):
+            return False
         self.put('"')
-        return closed
+        return True
 
     def _delimited(self, put: Any) -> Need[bool]:
         """Copy the text between two delimiters."""
@@ -175,7 +160,7 @@ class _ObjectCopy:
         lexer = _delimiter_lexer(delimiter)
         reader.pos += len(delimiter)
         while True:
-            start, end, marker = lexer.search(reader.buf, reader.pos, reader.final)
+            start, end, marker = lexer.search(reader)
             if start > reader.pos:
                 put(reader.buf[reader.pos : start])
                 reader.pos = start

@@ -6,18 +6,15 @@ prose stay prose. Values are literals; nothing is evaluated.
 
 import re
 from dataclasses import dataclass
-from json import loads
-from typing import Any
 
 from toolwire.formats import values
 from toolwire.formats.python_text import copy_literal
 from toolwire.formats.reader import Need, skip_space
-from toolwire.formats.turn import Call, Turn, finish_call, start_call
+from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
 _NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}+")
 _KEY = re.compile(r"[^\W\d][\w\-]{0,127}+")
-_WORDS = {True: "True", False: "False", None: "None"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +22,8 @@ class PyCalls:
     """A list of calls, or, without brackets, one per line."""
 
     brackets: bool = True
-    joint: str = ", "
 
-    def read(
-        self, turn: Turn, *, strict: bool, name: str = "", provider_id: str | None = None
-    ) -> Need[bool]:
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read the calls of a list or of some lines."""
         reader = turn.reader
         char = yield from skip_space(reader, _SPACE)
@@ -38,7 +32,7 @@ class PyCalls:
             char = yield from skip_space(reader, _SPACE)
         first = True
         while not first or char:
-            if not (yield from self._read_call(turn, strict=strict)):
+            if not (yield from self._read_call(turn, strict=opening.strict)):
                 return False
             first = False
             if not (yield from self._more(turn)):
@@ -78,11 +72,6 @@ class PyCalls:
         turn.sink.args("{")
         complete = yield from _copy_arguments(turn, key)
         return (yield from finish_call(turn, ok=complete, why="the arguments are not literals"))
-
-    def write(self, calls: list[Call]) -> str:
-        """The calls as Python."""
-        body = self.joint.join(f"{call.name}({_keywords(call)})" for call in calls)
-        return f"[{body}]" if self.brackets else body
 
 
 def _copy_arguments(turn: Turn, key: str) -> Need[bool]:
@@ -129,18 +118,3 @@ def _word(turn: Turn, pattern: re.Pattern[str]) -> Need[str]:
             reader.pos = end
             return match.group() if match else ""
         yield
-
-
-def _keywords(call: Call) -> str:
-    return ", ".join(f"{key}={literal(value)}" for key, value in loads(call.arguments).items())
-
-
-def literal(value: Any) -> str:
-    """A JSON value as a Python literal."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(literal, value)) + "]"
-    if value is None or isinstance(value, bool):
-        return _WORDS[value]
-    return repr(value)

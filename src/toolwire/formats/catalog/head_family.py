@@ -1,0 +1,237 @@
+"""Family B: the name stands in a header, the arguments are JSON behind it."""
+
+from functools import partial
+
+from toolwire.formats.catalog.json_family import THINK
+from toolwire.formats.catalog.routes import by_name
+from toolwire.formats.channels import Channels
+from toolwire.formats.engines.either import json_or
+from toolwire.formats.engines.head_json import HeadJson, kimi_head, typed_head
+from toolwire.formats.engines.json_calls import JsonCalls
+from toolwire.formats.framing import Markers, Reasoning
+from toolwire.formats.record import Format
+from toolwire.formats.writing import Results, Writing
+
+_head = partial(Format, family="header")
+
+_MISTRAL_THINK = Reasoning(
+    ("[THINK]", "<think>\n", "<think>"),
+    ("[/THINK]", "\n</think>\n\n", "\n</think>\n", "\n</think>", "</think>\n", "</think>"),
+)
+_mistral = partial(
+    _head,
+    framing=Markers(opens=("[TOOL_CALLS]",), drop=("</s>",), reasoning=_MISTRAL_THINK),
+    engine=json_or(
+        HeadJson(separators=("[ARGS]",), id_marker="[CALL_ID]", brace=True), JsonCalls()
+    ),
+    special_tokens=("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]", "[/THINK]"),
+    ids="mistral9",
+)
+MISTRAL = _mistral(
+    name="mistral",
+    writing=Writing("[TOOL_CALLS]{name}[ARGS]{args}"),
+    results=Results("[TOOL_RESULTS]{result}[/TOOL_RESULTS]", role="tool", merged=False),
+    aliases=("mistral_v11", "mistral_v13"),
+    models=(
+        r"mistral-small-3\.[1-9]",
+        r"mistral-small-2[56]",
+        r"devstral",
+        r"magistral",
+        r"ministral-?3",
+        r"mistral-(medium|large)-?(3|2[56])",
+    ),
+)
+MISTRAL_V3 = _mistral(
+    name="mistral_v3",
+    writing=Writing(
+        '{"name": {qname}, "arguments": {args}, "id": {qid}}',
+        before="[TOOL_CALLS][",
+        between=", ",
+        after="]",
+    ),
+    results=Results(
+        '[TOOL_RESULTS]{"content": {json}, "call_id": {qid}}[/TOOL_RESULTS]',
+        role="tool",
+        merged=False,
+    ),
+    aliases=("mistral_v7",),
+    models=(r"mistral-7b.*v0\.3", r"mixtral", r"mistral-nemo", r"mistral-large-2[34]", r"mistral"),
+)
+MISTRAL_SMALL_32 = _mistral(
+    name="mistral_call_id",
+    writing=Writing("[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]{args}"),
+    results=Results(
+        "[TOOL_RESULTS]{id}[TOOL_CONTENT]{result}[/TOOL_RESULTS]", role="tool", merged=False
+    ),
+    models=(r"mistral-small-3\.2",),
+)
+
+_DEEPSEEK = Markers(
+    sections=("<｜tool▁calls▁begin｜>",),
+    opens=("<｜tool▁call▁begin｜>",),
+    ends=("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"),
+    reasoning=THINK,
+)
+_SEP = "<｜tool▁sep｜>"
+_deepseek = partial(
+    _head,
+    framing=_DEEPSEEK,
+    special_tokens=(*_DEEPSEEK.sections, *_DEEPSEEK.opens, _SEP, *_DEEPSEEK.ends),
+)
+DEEPSEEK_V3 = _deepseek(
+    name="deepseek_v3",
+    engine=HeadJson(brace=True, parse=typed_head),
+    writing=Writing(
+        f"<｜tool▁call▁begin｜>function{_SEP}{{name}}\n```json\n{{args}}\n```<｜tool▁call▁end｜>",
+        before="<｜tool▁calls▁begin｜>",
+        between="\n",
+        after="<｜tool▁calls▁end｜>",
+    ),
+    results=Results(
+        "<｜tool▁output▁begin｜>{result}<｜tool▁output▁end｜>",
+        role="tool",
+        before="<｜tool▁outputs▁begin｜>",
+        after="<｜tool▁outputs▁end｜>",
+    ),
+    aliases=("deepseekv3", "deepseek"),
+    models=(r"deepseek-(chat-)?v3(?!\.|-?[123]\b)", r"deepseek-v3-0324", r"deepseek-r1"),
+)
+DEEPSEEK_V31 = _deepseek(
+    name="deepseek_v31",
+    engine=HeadJson(brace=True, parse=typed_head),
+    writing=Writing(
+        f"<｜tool▁call▁begin｜>{{name}}{_SEP}{{args}}<｜tool▁call▁end｜>",
+        before="<｜tool▁calls▁begin｜>",
+        after="<｜tool▁calls▁end｜>",
+    ),
+    results=Results(
+        "<｜tool▁output▁begin｜>{result}<｜tool▁output▁end｜>", role="tool", between=""
+    ),
+    aliases=("deepseek_v3_1", "deepseekv31", "deepseek31"),
+    models=(r"deepseek-v3\.1", r"deepseek-v3\.2-exp"),
+)
+KIMI_K2 = _head(
+    name="kimi_k2",
+    framing=Markers(
+        sections=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),
+        opens=("<|tool_call_begin|>",),
+        ends=(
+            "<|tool_call_end|>",
+            "<|tool_calls_section_end|>",
+            "<|tool_call_section_end|>",
+            "<|im_end|>",
+        ),
+        reasoning=THINK,
+    ),
+    engine=HeadJson(separators=("<|tool_call_argument_begin|>",), parse=kimi_head),
+    writing=Writing(
+        "<|tool_call_begin|>{id}<|tool_call_argument_begin|>{args}<|tool_call_end|>",
+        before="<|tool_calls_section_begin|>",
+        after="<|tool_calls_section_end|>",
+    ),
+    results=Results("## Return of {id}\n{result}", role="tool", merged=False),
+    aliases=("kimik2", "kimi"),
+    models=(r"kimi-?k2", r"kimi-dev"),
+    special_tokens=(
+        "<|tool_calls_section_begin|>",
+        "<|tool_call_begin|>",
+        "<|tool_call_argument_begin|>",
+        "<|tool_call_end|>",
+        "<|tool_calls_section_end|>",
+    ),
+    ids="kimi",
+)
+
+
+def _plamo(name: str) -> str:
+    return f"<|plamo:{name}:plamo|>"
+
+
+PLAMO3 = _head(
+    name="plamo3",
+    framing=Markers(
+        sections=(_plamo("begin_tool_requests"), _plamo("begin_tool_request")),
+        opens=(_plamo("begin_tool_name"),),
+        ends=(
+            _plamo("end_tool_arguments"),
+            _plamo("end_tool_request"),
+            _plamo("end_tool_requests"),
+        ),
+        reasoning=Reasoning((_plamo("begin_think"),), (_plamo("end_think"),)),
+    ),
+    engine=HeadJson(
+        separators=(
+            _plamo("end_tool_name")
+            + _plamo("begin_tool_arguments")
+            + "<|plamo:constrain|>json<|plamo:msg|>",
+            _plamo("end_tool_name") + _plamo("begin_tool_arguments") + "<|plamo:msg|>",
+            _plamo("end_tool_name") + _plamo("begin_tool_arguments"),
+        )
+    ),
+    writing=Writing(
+        _plamo("begin_tool_request")
+        + _plamo("begin_tool_name")
+        + "{name}"
+        + _plamo("end_tool_name")
+        + _plamo("begin_tool_arguments")
+        + "<|plamo:constrain|>json<|plamo:msg|>{args}"
+        + _plamo("end_tool_arguments")
+        + _plamo("end_tool_request"),
+        before=_plamo("begin_tool_requests"),
+        after=_plamo("end_tool_requests"),
+    ),
+    results=Results("{result}", role="tool", merged=False),
+    models=(r"plamo-?3",),
+)
+SOLAR_OPEN = _head(
+    name="solar_open",
+    framing=Markers(
+        sections=("<|begin|>assistant<|tool_calls|>", "<|tool_calls|>"),
+        opens=("<|tool_call:begin|>",),
+        ends=("<|tool_call:end|>", "<|calls|>"),
+        drop=("<|begin|>assistant<|content|>", "<|end|>"),
+        reasoning=Reasoning(("<|begin|>assistant<|think|>", "<|think|>"), ("<|end|>",)),
+    ),
+    engine=HeadJson(separators=("<|tool_call:args|>",), name_marker="<|tool_call:name|>"),
+    writing=Writing(
+        "<|tool_call:begin|>{id}<|tool_call:name|>{name}<|tool_call:args|>{args}<|tool_call:end|>",
+        before="<|tool_calls|>",
+        after="<|calls|>",
+    ),
+    results=Results(
+        "<|tool_response:begin|>{id}<|tool_response:name|>{name}"
+        "<|tool_response:result|>{result}<|tool_response:end|>",
+        role="tool",
+        before="<|tool_response|>",
+        between="",
+    ),
+    aliases=("solar",),
+    models=(r"solar-open",),
+    special_tokens=("<|tool_calls|>", "<|tool_call:begin|>", "<|tool_call:end|>", "<|calls|>"),
+    ids="wire",
+)
+FUNCTIONARY_V31 = _head(
+    name="functionary_v31",
+    framing=Markers(opens=("<function=",), ends=("</function>", "<|eom_id|>", "<|eot_id|>")),
+    engine=HeadJson(separators=(">",)),
+    writing=Writing("<function={name}>{args}</function>"),
+    results=Results("{result}", role="ipython", merged=False),
+    models=(r"functionary.*v3\.1",),
+    special_tokens=("<|eom_id|>",),
+)
+FUNCTIONARY_V32 = _head(
+    name="functionary_v32",
+    framing=Channels(
+        starts=(">>>",),
+        header_ends=("\n",),
+        message_ends=("<|eom_id|>", "<|eot_id|>"),
+        first=("all\n",),
+        named=True,
+        route=by_name,
+    ),
+    engine=HeadJson(raw_key="code"),
+    writing=Writing(">>>{name}\n{args}"),
+    results=Results("{result}", role="tool", merged=False),
+    aliases=("functionary",),
+    models=(r"functionary",),
+)

@@ -1,0 +1,218 @@
+"""Families E and F: typed messages, and objects with their own string delimiter."""
+
+from functools import partial
+
+from toolwire.formats.catalog.routes import addressed, beam, by_content_kind, harmony
+from toolwire.formats.channels import Channels
+from toolwire.formats.engines.head_json import HeadJson
+from toolwire.formats.engines.json_calls import JsonCalls
+from toolwire.formats.engines.lax_object import LaxObject
+from toolwire.formats.engines.tagged import Tagged
+from toolwire.formats.engines.wrapped import Wrapped
+from toolwire.formats.framing import Markers, Reasoning
+from toolwire.formats.record import Format
+from toolwire.formats.writing import Results, Writing
+
+_messages = partial(Format, family="messages")
+_lax = partial(Format, family="lax object")
+
+_HARMONY_ENDS = ("<|end|>", "<|call|>", "<|return|>")
+OPENAI = _messages(
+    name="openai",
+    framing=Channels(
+        starts=("<|start|>",),
+        header_ends=("<|message|>",),
+        message_ends=_HARMONY_ENDS,
+        inner=("<|channel|>",),
+        first=(" to=", "to=", "assistant<|channel|>", "assistant to=", "<|message|>"),
+        route=harmony,
+    ),
+    engine=HeadJson(broken_body=True),
+    writing=Writing(
+        "<|start|>assistant to=functions.{name}<|channel|>commentary json<|message|>{args}<|call|>"
+    ),
+    results=Results(
+        "<|start|>functions.{name} to=assistant<|channel|>commentary<|message|>{json}<|end|>",
+        role="tool",
+        merged=False,
+    ),
+    aliases=("harmony", "gpt-oss", "gpt_oss"),
+    models=(r"gpt-?oss",),
+    special_tokens=(
+        "<|start|>",
+        "<|channel|>",
+        "<|constrain|>",
+        "<|message|>",
+        "<|end|>",
+        "<|call|>",
+        "<|return|>",
+    ),
+)
+_ATEM = Wrapped(
+    opens=("<atem:invoke",),
+    around=("<atem:function_calls>", "</atem:function_calls>"),
+    inner=Tagged(
+        head="name",
+        param="<atem:parameter",
+        key="name",
+        close="</atem:parameter>",
+        call_close=("</atem:invoke>",),
+        typing="json",
+        ends_around=("</atem:function_calls>",),
+    ),
+)
+MUSE_GLIMMER = _messages(
+    name="muse_glimmer",
+    framing=Channels(
+        starts=("<|start|>",),
+        header_ends=("<|message|>",),
+        message_ends=("<|eom|>", "<|eot|>"),
+        first=(" to=", "to=", "<|message|>", "assistant to="),
+        route=addressed,
+    ),
+    engine=_ATEM,
+    writing=Writing(
+        "<|start|>assistant to={name}<|message|><atem:function_calls>\n"
+        '<atem:invoke name="{name}">\n{params}</atem:invoke>\n</atem:function_calls><|eom|>',
+        param='<atem:parameter name="{key}">{value}</atem:parameter>\n',
+    ),
+    results=Results(
+        '<tool_output name="{name}">\n{result}\n</tool_output>', role="tool", merged=False
+    ),
+    aliases=("muse",),
+    models=(r"muse-?glimmer", r"glimmer"),
+    special_tokens=("<|start|>", "<|message|>", "<|eom|>", "<|eot|>"),
+)
+BEAM = _messages(
+    name="beam",
+    framing=Channels(
+        starts=("<|start|>",),
+        header_ends=("<|message|>",),
+        message_ends=_HARMONY_ENDS,
+        inner=("<|channel|>",),
+        first=(" to=", "to=", "assistant to=", "<|message|>"),
+        route=beam,
+    ),
+    engine=Tagged(
+        param="<rfl:parameter",
+        key="name",
+        close="</rfl:parameter>",
+        call_close=(),
+        trim=True,
+    ),
+    writing=Writing(
+        "<|start|>assistant to={name}<|channel|>analysis <|constrain|>xml<|message|>"
+        "{params}<|call|>",
+        param='<rfl:parameter name="{key}">\n{value}\n</rfl:parameter>',
+    ),
+    results=Results("{result}", role="tool", merged=False),
+    models=(r"\bbeam",),
+)
+INKLING = _messages(
+    name="inkling",
+    framing=Channels(
+        starts=("<|message_model|>",),
+        header_ends=(
+            "<|content_text|>",
+            "<|content_thinking|>",
+            "<|content_invoke_tool_json|>",
+        ),
+        message_ends=("<|end_message|>", "<|content_model_end_sampling|>"),
+        inner=("<|content_text|>", "<|content_thinking|>", "<|content_invoke_tool_json|>"),
+        route=by_content_kind,
+    ),
+    engine=JsonCalls(),
+    writing=Writing(
+        "<|message_model|>{name}<|content_invoke_tool_json|>{json}<|end_message|>",
+        keys=("name", "args"),
+    ),
+    results=Results("{result}", role="tool", merged=False),
+    models=(r"inkling",),
+    special_tokens=(
+        "<|message_model|>",
+        "<|content_text|>",
+        "<|content_thinking|>",
+        "<|content_invoke_tool_json|>",
+        "<|end_message|>",
+    ),
+)
+
+
+def _open(name: str) -> str:
+    return f"<|open|>{name}<|sep|>"
+
+
+def _close(name: str) -> str:
+    return f"<|close|>{name}<|sep|>"
+
+
+KIMI_K3 = _messages(
+    name="kimi_k3",
+    framing=Markers(
+        sections=(_open("tools"),),
+        opens=("<|open|>call",),
+        ends=(_close("call"), _close("tools"), _close("message"), "<|end_of_msg|>"),
+        drop=(
+            _open("response"),
+            _close("response"),
+            _close("message"),
+            "<|end_of_msg|>",
+        ),
+        reasoning=Reasoning((_open("think"),), (_close("think"), _open("response"))),
+    ),
+    engine=Tagged(
+        head="tool",
+        head_ends=("<|sep|>",),
+        param="<|open|>argument",
+        key="key",
+        key_end="<|sep|>",
+        close=_close("argument"),
+        call_close=(_close("call"),),
+        typing="type-attribute",
+    ),
+    writing=Writing(
+        '<|open|>call tool="{name}" index="{number}"<|sep|>{params}<|close|>call<|sep|>',
+        before=_open("tools"),
+        after=_close("tools"),
+        param='<|open|>argument key="{key}" type="{type}"<|sep|>{value}<|close|>argument<|sep|>',
+        escape_attributes=True,
+    ),
+    results=Results(
+        '<|open|>message role="tool" tool="{name}" index="{number}"<|sep|>{result}'
+        "<|close|>message<|sep|><|end_of_msg|>",
+        role="tool",
+        merged=False,
+    ),
+    models=(r"kimi-?k3",),
+    special_tokens=("<|open|>", "<|sep|>", "<|close|>", "<|end_of_msg|>"),
+)
+GEMMA4 = _lax(
+    name="gemma4",
+    framing=Markers(
+        opens=("<|tool_call>",),
+        ends=("<tool_call|>",),
+        reasoning=Reasoning(
+            ("<|channel>thought\n", "<|channel>thought"), ("\n<channel|>", "<channel|>")
+        ),
+    ),
+    engine=LaxObject('<|"|>'),
+    writing=Writing("<|tool_call>call:{name}{lax}<tool_call|>", delimiter='<|"|>'),
+    results=Results(
+        '<|tool_response>response:{name}{value:<|"|>{result}<|"|>}<tool_response|>',
+        role="model",
+        between="",
+    ),
+    models=(r"gemma-?4",),
+    special_tokens=("<|tool_call>", "<tool_call|>", '<|"|>', "<|channel>", "<channel|>"),
+)
+FUNCTIONGEMMA = _lax(
+    name="functiongemma",
+    framing=Markers(opens=("<start_function_call>",), ends=("<end_function_call>",)),
+    engine=LaxObject("<escape>", typed=True),
+    writing=Writing(
+        "<start_function_call>call:{name}{lax}<end_function_call>", delimiter="<escape>"
+    ),
+    results=Results("Function result for {name}: {result}", merged=False),
+    models=(r"functiongemma",),
+    special_tokens=("<start_function_call>", "<end_function_call>", "<escape>"),
+)

@@ -1,0 +1,56 @@
+"""Family C: calls written as Python expressions."""
+
+from functools import partial
+
+from toolwire.formats.catalog.json_family import THINK
+from toolwire.formats.engines.either import json_or
+from toolwire.formats.engines.json_calls import JsonCalls
+from toolwire.formats.engines.py_calls import PyCalls
+from toolwire.formats.framing import Markers
+from toolwire.formats.record import Format
+from toolwire.formats.writing import Results, Writing
+
+_python = partial(Format, family="pythonic", engine=PyCalls())
+_IPYTHON = Results('{"output": {json}}', role="ipython", merged=False)
+
+PYTHONIC = _python(
+    name="pythonic",
+    framing=Markers(bare=("[",), bare_start="any", ends=("<|eom_id|>", "<|eot_id|>")),
+    writing=Writing("{python}", before="[", between=", ", after="]"),
+    results=_IPYTHON,
+    models=(r"toolace", r"ultravox", r"gemma-?3(?!n)", r"llama-3\.2-[13]b.*pythonic"),
+)
+LLAMA4_PYTHONIC = _python(
+    name="llama4_pythonic",
+    framing=Markers(
+        opens=("<|python_start|>",),
+        ends=("<|python_end|>", "<|eot|>", "<|eom|>"),
+        bare=("[",),
+        bare_start="any",
+    ),
+    writing=Writing("{python}", before="<|python_start|>[", between=", ", after="]<|python_end|>"),
+    results=_IPYTHON,
+    models=(r"llama-?4",),
+    special_tokens=("<|python_start|>", "<|python_end|>"),
+)
+OLMO3 = _python(
+    name="olmo3",
+    framing=Markers(opens=("<function_calls>",), ends=("</function_calls>",), reasoning=THINK),
+    engine=PyCalls(brackets=False),
+    writing=Writing("{python}", before="<function_calls>", between="\n", after="</function_calls>"),
+    results=Results("{result}", role="environment", merged=False),
+    models=(r"olmo-?3",),
+)
+LFM2 = _python(
+    name="lfm2",
+    framing=Markers(opens=("<|tool_call_start|>",), ends=("<|tool_call_end|>",), reasoning=THINK),
+    engine=json_or(PyCalls(), JsonCalls()),
+    writing=Writing(
+        "{python}", before="<|tool_call_start|>[", between=", ", after="]<|tool_call_end|>"
+    ),
+    results=Results(
+        "<|tool_response_start|>{result}<|tool_response_end|>", role="tool", merged=False
+    ),
+    models=(r"lfm-?2",),
+    special_tokens=("<|tool_call_start|>", "<|tool_call_end|>"),
+)

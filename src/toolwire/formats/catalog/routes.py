@@ -1,0 +1,56 @@
+"""Where a message goes, by its header: one function per format of messages."""
+
+import re
+
+from toolwire.formats.channels import Route
+from toolwire.formats.toolset import ToolSet
+
+_RECIPIENT = re.compile(r"\bto=([^\s<]{1,128}+)")
+_CHANNEL = re.compile(r"analysis|commentary|final")
+_BUILT_IN = re.compile(r"(?:assistant|user|self|python|browser|container)(?:\..*+)?+")
+_NAME = re.compile(r"[\w.\-]{1,128}+")
+
+
+def harmony(header: str, _end: str, tools: ToolSet) -> Route | None:
+    """`<|channel|>commentary to=functions.NAME`: junk around the words we know is ignored."""
+    found = _RECIPIENT.findall(header)
+    recipient = next((r for r in reversed(found) if r != "assistant"), "")
+    if recipient.startswith("functions.") or (recipient and tools.known(recipient)):
+        return Route("tool", tools.resolve(recipient))
+    if recipient and tools.allows(recipient) and not _BUILT_IN.fullmatch(recipient):
+        return Route("tool", recipient)
+    channels = _CHANNEL.findall(header)
+    thinks = recipient or (channels and channels[-1] == "analysis")
+    return Route("reasoning" if thinks else "text")
+
+
+def addressed(header: str, _end: str, tools: ToolSet) -> Route | None:
+    """` to=self|user|NAME`."""
+    found = _RECIPIENT.search(header)
+    recipient = found[1] if found else "user"
+    if recipient in ("user", "self"):
+        return Route("reasoning" if recipient == "self" else "text")
+    return Route("tool", tools.resolve(recipient))
+
+
+def beam(header: str, end: str, tools: ToolSet) -> Route | None:
+    """Harmony's header, but any recipient is a tool, in any channel."""
+    found = _RECIPIENT.search(header)
+    if found and not _BUILT_IN.fullmatch(found[1]):
+        return Route("tool", tools.resolve(found[1]))
+    return harmony(header, end, tools)
+
+
+def by_content_kind(_header: str, end: str, _tools: ToolSet) -> Route | None:
+    """The marker that ends the header says what follows; a tool's name is in the body."""
+    if end == "<|content_thinking|>":
+        return Route("reasoning")
+    return Route("text" if end == "<|content_text|>" else "tool")
+
+
+def by_name(header: str, _end: str, tools: ToolSet) -> Route | None:
+    """The header is `all`, or a tool's name; anything else is no header."""
+    name = header.strip()
+    if name == "all":
+        return Route("text")
+    return Route("tool", name) if _NAME.fullmatch(name) and tools.allows(name) else None

@@ -1,0 +1,410 @@
+"""Family D: one element per parameter."""
+
+from functools import partial
+
+from toolwire.formats.catalog.json_family import THINK
+from toolwire.formats.engines.either import json_or
+from toolwire.formats.engines.json_calls import JsonCalls
+from toolwire.formats.engines.tagged import Tagged
+from toolwire.formats.engines.wrapped import Wrapped
+from toolwire.formats.framing import Markers, Reasoning, ToolMarkers, thinking
+from toolwire.formats.record import Format
+from toolwire.formats.writing import Results, Writing
+
+_tagged = partial(Format, family="tagged")
+_PLAIN_RESULT = "<tool_response>{result}</tool_response>"
+
+
+def _functions(wrapper: str, *, think: Reasoning = THINK) -> Markers:
+    """`<wrapper> <function=NAME> ... </function> </wrapper>`; the wrapper may be missing."""
+    return Markers(
+        sections=(f"<{wrapper}>",),
+        opens=("<function=",),
+        ends=("</function>", f"</{wrapper}>"),
+        reasoning=think,
+    )
+
+
+def _function_writing(wrapper: str, newline: str) -> Writing:
+    return Writing(
+        f"<{wrapper}>\n<function={{name}}>\n{{params}}</function>\n</{wrapper}>",
+        between="\n",
+        param=f"<parameter={{key}}>{newline}{{value}}{newline}</parameter>\n",
+    )
+
+
+_FUNCTION = Tagged(param="<parameter=", close="</parameter>", call_close=("</function>",))
+_FUNCTION_LINES = Tagged(
+    param="<parameter=", close="</parameter>", call_close=("</function>",), trim=True
+)
+
+QWEN3_CODER = _tagged(
+    name="qwen3_coder",
+    framing=_functions("tool_call"),
+    engine=_FUNCTION_LINES,
+    writing=_function_writing("tool_call", "\n"),
+    aliases=(
+        "qwen3_xml",
+        "nanbeige",
+        "nemotron_nano",
+        "nemotron_v3",
+        "qwen_xml",
+        "qwen_coder",
+        "qwen3coder",
+        "granite_thinking",
+    ),
+    models=(
+        r"qwen-?3(\.\d)?.*coder",
+        r"qwen-?3\.[5-9]",
+        r"nemotron-?3",
+        r"granite-?4\.2",
+        r"nanbeige",
+    ),
+)
+STEP3P5 = _tagged(
+    name="step3p5",
+    framing=_functions("tool_call"),
+    engine=_FUNCTION_LINES,
+    writing=_function_writing("tool_call", "\n"),
+    results=Results(_PLAIN_RESULT, role="tool_response", between=""),
+    models=(r"step-?3\.[57]",),
+)
+SEED_OSS = _tagged(
+    name="seed_oss",
+    framing=_functions("seed:tool_call", think=thinking("seed:think")),
+    engine=_FUNCTION,
+    writing=_function_writing("seed:tool_call", ""),
+    results=Results("{result}", role="tool", merged=False),
+    models=(r"seed-oss",),
+    special_tokens=("<seed:tool_call>", "</seed:tool_call>", "<seed:think>", "</seed:think>"),
+)
+MIMO = _tagged(
+    name="mimo",
+    framing=_functions("tool_call"),
+    engine=_FUNCTION,
+    writing=_function_writing("tool_call", ""),
+    models=(r"mimo-(?!vl)",),
+)
+
+
+def _invokes(mark: str, *wrappers: str) -> Markers:
+    """`<｜DSML｜WRAPPER> <｜DSML｜invoke ...> </｜DSML｜invoke> </｜DSML｜WRAPPER>`."""
+    return Markers(
+        sections=tuple(f"<{mark}{name}>" for name in wrappers),
+        opens=(f"<{mark}invoke",),
+        ends=(f"</{mark}invoke>", *(f"</{mark}{name}>" for name in wrappers)),
+        drop=("<｜end▁of▁sentence｜>",),
+        reasoning=THINK,
+    )
+
+
+def _markup(mark: str, *wrappers: str) -> partial[Format]:
+    """DeepSeek's markup language, also GigaChat's: typed by an attribute."""
+    return partial(
+        _tagged,
+        framing=_invokes(mark, *wrappers),
+        engine=Tagged(
+            head="name",
+            param=f"<{mark}parameter",
+            key="name",
+            close=f"</{mark}parameter>",
+            call_close=(f"</{mark}invoke>",),
+            typing="string-attribute",
+            wrappers=("arguments", "input"),
+        ),
+        writing=Writing(
+            f'<{mark}invoke name="{{name}}">\n{{params}}</{mark}invoke>\n',
+            before=f"<{mark}{wrappers[0]}>\n",
+            after=f"</{mark}{wrappers[0]}>",
+            param=f'<{mark}parameter name="{{key}}" string="{{string}}">'
+            f"{{value}}</{mark}parameter>\n",
+        ),
+        special_tokens=(mark.strip(),),
+    )
+
+
+_DSML_RESULTS = Results("<tool_result>{result}</tool_result>", role="user", between="\n\n")
+DEEPSEEK_V32 = _markup("｜DSML｜", "function_calls")(
+    name="deepseek_v32",
+    results=Results(
+        "<result>{result}</result>",
+        role="tool",
+        before="<function_results>\n",
+        after="\n</function_results>",
+    ),
+    aliases=("deepseek_v3_2", "deepseekv32", "deepseek32"),
+    models=(r"deepseek-v3\.2(?!-exp)",),
+)
+DEEPSEEK_V4 = _markup("｜DSML｜", "tool_calls", "toolcalls", "tool")(
+    name="deepseek_v4",
+    results=_DSML_RESULTS,
+    aliases=("deepseekv4", "deepseek-v4", "deepseek_v4_0"),
+    models=(r"deepseek-v4(?!\.1)",),
+)
+DEEPSEEK_V41 = _markup("｜DSML｜ ", "calls")(
+    name="deepseek_v41",
+    results=_DSML_RESULTS,
+    aliases=("deepseekv41",),
+    models=(r"deepseek-v4\.1",),
+)
+GIGACHAT35 = _markup("｜GCML｜", "tool_calls")(
+    name="gigachat35", results=_DSML_RESULTS, models=(r"gigachat-?3\.5",)
+)
+
+
+def _keyed(mark: str = "", sep: str = "", *, loose: bool = False, types: bool = False) -> Tagged:
+    """`NAME <arg_key>K</arg_key> <arg_value>V</arg_value>`."""
+    return Tagged(
+        head_ends=(sep,) if sep else (),
+        param=f"<{mark}arg_key>",
+        key_end=f"</{mark}arg_key>",
+        value_open=f"<{mark}arg_value>",
+        close=f"</{mark}arg_value>",
+        call_close=("</tool_call>", f"</{mark}tool_call>", "</iquest_tool_call>"),
+        type_tags=(f"<{mark}arg_type>", f"</{mark}arg_type>") if types else ("", ""),
+        typing="type-attribute" if types else "schema",
+        loose=loose,
+    )
+
+
+def _keyed_writing(tag: str, newline: str) -> Writing:
+    return Writing(
+        f"<{tag}>{{name}}{newline}{{params}}</{tag}>",
+        between="\n" if newline else "",
+        param=f"<arg_key>{{key}}</arg_key>{newline}<arg_value>{{value}}</arg_value>{newline}",
+    )
+
+
+def _named(tag: str) -> Markers:
+    return Markers(opens=(f"<{tag}>",), ends=(f"</{tag}>",), reasoning=THINK)
+
+
+_glm = partial(_tagged, framing=_named("tool_call"), engine=_keyed())
+GLM45 = _glm(
+    name="glm45",
+    writing=_keyed_writing("tool_call", "\n"),
+    results=Results(role="observation"),
+    aliases=("glm", "glm4_moe", "glm45_moe"),
+    models=(r"glm-?4\.[56]",),
+)
+GLM47 = _glm(
+    name="glm47",
+    writing=_keyed_writing("tool_call", ""),
+    results=Results(_PLAIN_RESULT, role="observation", between=""),
+    aliases=("glm47_moe",),
+    models=(r"glm-?4\.7", r"glm-?5"),
+)
+LING3 = _glm(name="ling3", writing=_keyed_writing("tool_call", ""), models=(r"ling-?3", r"ring-?3"))
+POOLSIDE_V1 = _glm(
+    name="poolside_v1",
+    writing=_keyed_writing("tool_call", ""),
+    models=(r"laguna", r"poolside"),
+)
+SPARK25 = _glm(name="spark25", writing=_keyed_writing("tool_call", ""), models=(r"spark-?2\.5",))
+IQUEST_Q1 = _tagged(
+    name="iquest_q1",
+    framing=_named("iquest_tool_call"),
+    engine=_keyed(),
+    writing=_keyed_writing("iquest_tool_call", ""),
+    models=(r"iquest",),
+)
+_HY_TAGS = (
+    "<tool_calls>",
+    "</tool_calls>",
+    "<tool_call>",
+    "</tool_call>",
+    "<think>",
+    "</think>",
+)
+_hy = partial(
+    _tagged,
+    framing=Markers(
+        sections=("<tool_calls>",),
+        opens=("<tool_call>",),
+        ends=("</tool_call>", "</tool_calls>"),
+        reasoning=Reasoning(("<think>",), ("</think>",)),
+        loose=_HY_TAGS,
+    ),
+    results=Results(role="tool", before="<tool_responses>\n", after="\n</tool_responses>"),
+)
+HY_V3 = _hy(
+    name="hy_v3",
+    engine=_keyed(sep="<tool_sep>", loose=True),
+    writing=Writing(
+        "<tool_call>{name}<tool_sep>\n{params}</tool_call>\n",
+        before="<tool_calls>\n",
+        after="</tool_calls>",
+        param="<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n",
+    ),
+    aliases=("hunyuan",),
+    models=(r"\bhy-?3", r"hunyuan-?3"),
+)
+HY_V4 = _hy(
+    name="hy_v4",
+    engine=_keyed(sep="<tool_sep>", loose=True),
+    writing=Writing(
+        "<tool_call>{name}{params}</tool_call>",
+        before="<tool_calls>",
+        after="</tool_calls>",
+        param="<arg_key>{key}</arg_key><arg_value>{value}</arg_value>",
+    ),
+    models=(r"\bhy-?4", r"hunyuan-?4"),
+)
+K2_HORIZON = _tagged(
+    name="k2_horizon",
+    framing=Markers(
+        sections=("<ifm|tool_calls>",),
+        opens=("<ifm|tool_call>",),
+        ends=("</ifm|tool_call>", "</ifm|tool_calls>"),
+        reasoning=Reasoning(
+            tuple(f"<ifm|think{how}>" for how in ("", "_fast", "_faster")),
+            tuple(f"</ifm|think{how}>" for how in ("", "_fast", "_faster")),
+        ),
+    ),
+    engine=json_or(_keyed("ifm|", types=True), JsonCalls()),
+    writing=Writing(
+        "<ifm|tool_call>{name}{params}</ifm|tool_call>\n",
+        before="<ifm|tool_calls>\n",
+        after="</ifm|tool_calls>",
+        param="<ifm|arg_key>{key}</ifm|arg_key><ifm|arg_value>{value}</ifm|arg_value>",
+    ),
+    models=(r"k2-?(v3|horizon)",),
+    special_tokens=("<ifm|tool_calls>", "<ifm|tool_call>"),
+)
+_INVOKE = Tagged(
+    head="name",
+    param="<parameter",
+    key="name",
+    close="</parameter>",
+    call_close=("</invoke>",),
+)
+
+
+def _invoke_writing(wrapper: str) -> Writing:
+    return Writing(
+        '<invoke name="{name}">\n{params}</invoke>\n',
+        before=f"<{wrapper}>\n",
+        after=f"</{wrapper}>",
+        param='<parameter name="{key}">{value}</parameter>\n',
+    )
+
+
+def _invoked(wrapper: str) -> Markers:
+    return Markers(
+        sections=(f"<{wrapper}>",),
+        opens=("<invoke",),
+        ends=("</invoke>", f"</{wrapper}>"),
+        reasoning=THINK,
+    )
+
+
+_MINIMAX_RESULTS = Results("<response>{result}</response>", role="tool")
+MINIMAX_M2 = _tagged(
+    name="minimax_m2",
+    framing=_invoked("minimax:tool_call"),
+    engine=_INVOKE,
+    writing=_invoke_writing("minimax:tool_call"),
+    results=_MINIMAX_RESULTS,
+    aliases=("minimax-m2",),
+    models=(r"minimax-m2",),
+    special_tokens=("<minimax:tool_call>", "</minimax:tool_call>"),
+)
+_M3 = "]<]minimax[>["
+MINIMAX_M3 = _tagged(
+    name="minimax_m3",
+    framing=Markers(
+        sections=(f"{_M3}<tool_call>",),
+        opens=(f"{_M3}<invoke",),
+        ends=(f"{_M3}</invoke>", f"{_M3}</tool_call>"),
+        reasoning=thinking("mm:think"),
+    ),
+    engine=Tagged(
+        head="name",
+        param=f"{_M3}<",
+        close=f"{_M3}</{{key}}>",
+        call_close=(f"{_M3}</invoke>",),
+        tree=_M3,
+    ),
+    writing=Writing(
+        f'{_M3}<invoke name="{{name}}">{{params}}{_M3}</invoke>\n',
+        before=f"{_M3}<tool_call>\n",
+        after=f"{_M3}</tool_call>",
+        param="{tree}",
+        delimiter=_M3,
+    ),
+    results=_MINIMAX_RESULTS,
+    aliases=("minimax-m3",),
+    models=(r"minimax-m3",),
+    special_tokens=(_M3,),
+)
+DOTS = _tagged(
+    name="dots",
+    framing=Markers(
+        opens=("<dots_function_call>",),
+        ends=("</invoke>", "</dots_function_call>"),
+        reasoning=THINK,
+    ),
+    engine=json_or(Wrapped(("<invoke",), (), _INVOKE), JsonCalls()),
+    writing=_invoke_writing("dots_function_call"),
+    models=(r"dots",),
+)
+STEP3 = _tagged(
+    name="step3",
+    framing=Markers(
+        sections=("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>function<｜tool_sep｜>"),
+        opens=("<steptml:invoke",),
+        ends=("</steptml:invoke>", "<｜tool_call_end｜>", "<｜tool_calls_end｜>"),
+        reasoning=THINK,
+    ),
+    engine=Tagged(
+        head="name",
+        param="<steptml:parameter",
+        key="name",
+        close="</steptml:parameter>",
+        call_close=("</steptml:invoke>",),
+    ),
+    writing=Writing(
+        "<｜tool_call_begin｜>function<｜tool_sep｜>"
+        '<steptml:invoke name="{name}">{params}</steptml:invoke><｜tool_call_end｜>',
+        before="<｜tool_calls_begin｜>",
+        after="<｜tool_calls_end｜>",
+        param='<steptml:parameter name="{key}">{value}</steptml:parameter>',
+    ),
+    results=Results("{result}", role="tool", merged=False),
+    models=(r"step-?3(?!\.)",),
+    special_tokens=("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>", "<｜tool_sep｜>"),
+)
+MINICPM5 = _tagged(
+    name="minicpm5",
+    framing=Markers(opens=("<function",), ends=("</function>",), reasoning=THINK, strict=True),
+    engine=Tagged(
+        head="name",
+        param="<param",
+        key="name",
+        close="</param>",
+        call_close=("</function>",),
+        wrappers=("properties", "arguments"),
+    ),
+    writing=Writing(
+        '<function name="{name}">{params}</function>',
+        between="\n",
+        param='<param name="{key}">{value}</param>',
+    ),
+    models=(r"minicpm-?5",),
+)
+CLINE_XML = _tagged(
+    name="cline_xml",
+    framing=ToolMarkers(),
+    engine=Tagged(
+        head_start="<",
+        param="<",
+        close="</{key}>",
+        call_close=("</{name}>",),
+        declared=True,
+        trim=True,
+    ),
+    writing=Writing("<{name}>\n{params}</{name}>", between="\n", param="<{key}>{value}</{key}>\n"),
+    results=Results("[{name}] Result:\n{result}", between="\n\n"),
+    aliases=("cline",),
+    note="the tags are the names of the tools, so it reads only with the tools at hand",
+)

@@ -1,0 +1,208 @@
+"""Formats that write several typed messages: each has a header that says what it is.
+
+A message is `START header HEADER_END body MESSAGE_END`; the first one lacks its START, because the
+prompt ended with it. The header decides the route: text, reasoning, or a tool, whose body an
+engine reads. A header that never comes to its end is text; text between messages is text.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from toolwire.formats.lexer import Lexer
+from toolwire.formats.reader import Need
+from toolwire.formats.toolset import ToolSet
+from toolwire.formats.trace import SpanKind
+from toolwire.formats.turn import Engine, Opening, Turn
+
+_MAX_HEADER = 512
+Target: TypeAlias = Literal["text", "reasoning", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a message goes; `name` is the tool's, if the header says it."""
+
+    target: Target
+    name: str = ""
+
+
+# (header, what ended it, the tools) -> where the message goes; None if it is no header.
+Router: TypeAlias = Callable[[str, str, ToolSet], Route | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """The markers of a format of messages.
+
+    `starts` begin a header. `inner` begin one too but belong to it. `first` show that the text
+    begins inside a header. With `named`, the tools' names do as well.
+    """
+
+    starts: tuple[str, ...]
+    header_ends: tuple[str, ...]
+    message_ends: tuple[str, ...]
+    route: Router
+    inner: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    named: bool = False
+
+    def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> "ChannelFramer":
+        """A framer for one turn."""
+        return ChannelFramer(self, turn, engine, starts_inside=starts_inside)
+
+    def for_tools(self, tools: ToolSet) -> "Channels":
+        """These markers, with the tools' names if they can begin a header."""
+        if not self.named:
+            return self
+        return replace(self, first=(*self.first, *(f"{name}\n" for name in tools.names())))
+
+    def stop(self) -> Lexer:
+        """The markers that end a message."""
+        return _lexers(self).body
+
+    def hold_limit(self) -> int:
+        """How many characters of plain text may be held back at most."""
+        return max(lexer.longest for lexer in (_lexers(self).body, _lexers(self).first)) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Lexers:
+    first: Lexer
+    header: Lexer
+    body: Lexer
+
+
+@lru_cache(maxsize=64)
+def _lexers(channels: Channels) -> _Lexers:
+    starts = dict.fromkeys(channels.starts, "start")
+    inner = dict.fromkeys(channels.inner, "inner")
+    ends = dict.fromkeys(channels.message_ends, "end")
+    return _Lexers(
+        first=Lexer({**dict.fromkeys(channels.first, "inner"), **inner, **starts}),
+        header=Lexer({**starts, **dict.fromkeys(channels.header_ends, "header_end"), **ends}),
+        body=Lexer({**inner, **ends, **starts}),
+    )
+
+
+class ChannelFramer:
+    """Reads one turn of a format of messages."""
+
+    def __init__(
+        self, channels: Channels, turn: Turn, engine: Engine, *, starts_inside: bool
+    ) -> None:
+        self._channels = channels
+        self._turn = turn
+        self._reader = turn.reader
+        self._sink = turn.sink
+        self._engine = engine
+        self._lexers = _lexers(channels)
+        self._target: Target = "reasoning" if starts_inside else "text"
+
+    def run(self) -> Need[None]:
+        """Read the whole turn."""
+        marker, size = yield from self._lexers.first.at(self._reader)
+        if marker:
+            kind = self._lexers.first.kinds[marker]
+            yield from self._header(size if kind == "start" else 0)
+        while True:
+            marker, size = yield from self._body()
+            if not marker:
+                return
+            kind = self._lexers.body.kinds[marker]
+            if kind == "end":
+                self._take(size, "markup")
+                self._target = "text"
+            else:
+                yield from self._header(size if kind == "start" else 0)
+
+    def _body(self) -> Need[tuple[str, int]]:
+        """Text or reasoning up to the next marker, which is not taken; "" at the end."""
+        reader, lexer = self._reader, self._lexers.body
+        while True:
+            start, end, marker = lexer.search(reader)
+            if start > reader.pos:
+                self._put(reader.buf[reader.pos : start])
+                self._take(start - reader.pos, "text" if self._target == "text" else "reasoning")
+            if marker or reader.final:
+                return marker, end - start
+            yield
+
+    def _put(self, text: str) -> None:
+        if self._target == "text":
+            self._sink.text(text)
+        else:
+            self._sink.reasoning(text)
+
+    def _header(self, start: int) -> Need[None]:
+        """A header, of which the first `start` characters are its opening marker."""
+        reader = self._reader
+        begin = reader.offset
+        reader.mark()
+        reader.pos += start
+        found = yield from self._read_header()
+        route = self._channels.route(*found, self._turn.tools) if found else None
+        if route is None:
+            text = reader.raw()
+            self._put(text)
+            kind: SpanKind = "text" if self._target == "text" else "reasoning"
+            self._trace(begin, kind, "not a header")
+            return
+        reader.unmark()
+        if route.target == "tool":
+            yield from self._tool(begin, route.name)
+        else:
+            self._trace(begin, "markup")
+            self._target = route.target
+
+    def _read_header(self) -> Need[tuple[str, str] | None]:
+        """The header's text and the marker that ended it, taken; None if it is no header.
+
+        A new start inside a header means that the first was junk: it is dropped.
+        """
+        reader, lexer = self._reader, self._lexers.header
+        while True:
+            start, end, marker = lexer.search(reader)
+            kind = lexer.kinds.get(marker)
+            header = reader.buf[reader.pos : start]
+            if kind == "start" and header.strip():
+                reader.pos = end
+                continue
+            if kind == "header_end":
+                reader.pos = end
+                return header, marker
+            if marker or reader.final or start - reader.pos > _MAX_HEADER:
+                reader.pos = start
+                return None
+            yield
+
+    def _tool(self, begin: int, name: str) -> Need[None]:
+        """The body of a message to a tool; what is left of it behind the call is dropped."""
+        reader, sink, before = self._reader, self._sink, self._sink.calls
+        reader.mark()
+        clean = yield from self._engine.read(self._turn, Opening(strict=False, name=name))
+        self._target = "text"
+        if not clean:
+            refused = reader.raw()
+            self._trace(begin, "markup", end=reader.offset - len(refused))
+            sink.text(refused)
+            self._trace(reader.offset - len(refused), "text", self._turn.why)
+            return
+        reader.unmark()
+        while True:
+            start, _, marker = self._lexers.body.search(reader)
+            reader.pos = start
+            if marker or reader.final:
+                self._trace(begin, "call" if sink.calls > before else "markup")
+                return
+            yield
+
+    def _take(self, size: int, kind: SpanKind) -> None:
+        start = self._reader.offset
+        self._reader.pos += size
+        self._trace(start, kind)
+
+    def _trace(self, start: int, kind: SpanKind, why: str = "", end: int | None = None) -> None:
+        if self._turn.trace is not None:
+            self._turn.trace.add(start, self._reader.offset if end is None else end, kind, why)

@@ -1,0 +1,267 @@
+"""Family D: one element per parameter, XML-like but not XML.
+
+Values are raw text: nothing is escaped and nothing may be unescaped. A value that can only be a
+string is passed on as it arrives; any other is converted, by schema or attribute, when complete.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from toolwire.formats import json_text, values
+from toolwire.formats.engines.element_tree import tree_to_json
+from toolwire.formats.engines.raw_value import RawValue
+from toolwire.formats.engines.tags import Tags, attributes, body_lexer, head_lexer
+from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.turn import Opening, Turn, finish_call, start_call
+
+_SPACE = 256
+_MAX_HEAD = 512
+_NAME = re.compile(r"[^\s<>{}\"'()\[\]]{1,128}+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tagged(Tags):
+    """Reads calls made of these tags."""
+
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+        """Read one call."""
+        name = opening.name
+        if not name:
+            head = yield from self._read_head(turn)
+            if head is None:
+                return turn.refuse("no head of a call")
+            written = attributes(head).get(self.head, "") if self.head else _text_name(head)
+            name = turn.tools.resolve(written)
+        if not _NAME.fullmatch(name) or (opening.strict and not turn.tools.allows(name)):
+            return turn.refuse(f"{name[:80]!r} is not a known tool")
+        return (yield from _CallBody(self, turn, name).read())
+
+    def _read_head(self, turn: Turn) -> Need[str | None]:
+        """The rest of the opening tag, or the text up to the first parameter."""
+        reader, lexer = turn.reader, head_lexer(self)
+        reader.pos += len(self.head_start)
+        while True:
+            start, end, marker = lexer.search(reader)
+            if start - reader.pos > _MAX_HEAD:
+                return None
+            if marker or reader.final:
+                head = reader.buf[reader.pos : start]
+                reader.pos = end if lexer.kinds.get(marker) == "end" else start
+                return head if marker or not self.head_ends else None
+            yield
+
+
+class _CallBody:
+    """The parameters of one call being read."""
+
+    __slots__ = ("body", "keys", "name", "put", "seen", "tags", "turn", "wrapped")
+
+    def __init__(self, tags: Tags, turn: Turn, name: str) -> None:
+        self.tags = tags
+        self.turn = turn
+        self.name = name
+        self.put = turn.sink.args
+        self.seen: list[str] = []
+        self.wrapped: str | None = None  # the value of a wrapper parameter, till it is sure
+        keys = tuple(turn.tools.properties(name)) if tags.declared else ()
+        self.body = body_lexer(tags, name, keys)
+
+    def read(self) -> Need[bool]:
+        """The body, from behind the head to behind the call's close."""
+        turn = self.turn
+        kind, marker, size = yield from self._structure()
+        if not kind and not (yield from self._json_body()):
+            return turn.refuse("no parameter where one should be")
+        if kind == "end" and not self._complete():
+            return turn.refuse("the call breaks off")
+        start_call(turn, self.name)
+        if not kind:
+            copied = yield from json_text.copy_value(turn.reader, self.put)
+            yield from self._pass_close()
+            return (yield from finish_call(turn, ok=copied))
+        while kind == "param":
+            turn.reader.pos += size
+            if not (yield from self._parameter(marker)):
+                return (yield from finish_call(turn, ok=False, why="a value has no end"))
+            kind, marker, size = yield from self._structure()
+        if kind == "close":
+            turn.reader.pos += size
+        complete = kind in ("close", "stop") or self._complete()
+        if complete:
+            self._close_object()
+        return (yield from finish_call(turn, ok=complete, why="the call breaks off"))
+
+    def _structure(self) -> Need[tuple[str, str, int]]:
+        """What stands here: a parameter, the close, another structure ("stop"), the end, or ""."""
+        turn, reader = self.turn, self.turn.reader
+        while True:
+            char = yield from skip_space(reader, _SPACE)
+            if not char:
+                return "end", "", 0
+            marker, size = yield from self.body.at(reader)
+            if marker:
+                kind = self.body.kinds[marker]
+                if kind != "layout":
+                    return kind, marker, size
+                reader.pos += size
+                continue
+            marker, size = yield from turn.stop.at(reader)
+            return ("stop" if marker else ""), marker, size
+
+    def _json_body(self) -> Need[bool]:
+        return (yield from peek(self.turn.reader, 1)) == "{"
+
+    def _pass_close(self) -> Need[None]:
+        kind, _, size = yield from self._structure()
+        if kind == "close":
+            self.turn.reader.pos += size
+
+    def _complete(self) -> bool:
+        """Whether a call that was cut off between parameters has all it needs."""
+        known = bool(self.seen) or bool(self.turn.tools.known(self.name))
+        return known and self.turn.tools.required(self.name) <= set(self.seen)
+
+    def _close_object(self) -> None:
+        if self.wrapped is not None:
+            self.put(self._unwrap())
+        else:
+            self.put("}" if self.seen else "{}")
+
+    def _parameter(self, marker: str) -> Need[bool]:
+        """One parameter, from behind its opener to behind its close."""
+        tags = self.tags
+        head = marker[1:-1] if tags.declared else (yield from self._read_until(tags.key_end))
+        if head is None:
+            return False
+        given = attributes(head) if tags.key else {}
+        key = given.get(tags.key, "") if tags.key else head.strip().strip("\"'")
+        if tags.type_tags[0]:
+            given["type"] = yield from self._read_type()
+        if tags.value_open and not (yield from self._pass(tags.value_open)):
+            return False
+        yield from self._skip_doubled(key)
+        return (yield from self._value(key, self._converter(key, given)))
+
+    def _read_until(self, end: str) -> Need[str | None]:
+        reader = self.turn.reader
+        while (found := reader.buf.find(end, reader.pos)) < 0:
+            if reader.final or len(reader.buf) - reader.pos > _MAX_HEAD:
+                return None
+            yield
+        text = reader.buf[reader.pos : found]
+        reader.pos = found + len(end)
+        return text
+
+    def _pass(self, text: str) -> Need[bool]:
+        reader = self.turn.reader
+        yield from skip_space(reader, _SPACE)
+        if reader.buf.startswith("\\n", reader.pos):
+            reader.pos += 2
+        if (yield from peek(reader, len(text))) != text:
+            return False
+        reader.pos += len(text)
+        return True
+
+    def _read_type(self) -> Need[str]:
+        start, end = self.tags.type_tags
+        if not (yield from self._pass(start)):
+            return ""
+        return ((yield from self._read_until(end)) or "").strip()
+
+    def _skip_doubled(self, key: str) -> Need[None]:
+        """Pass the same opening tag written twice."""
+        tags, reader = self.tags, self.turn.reader
+        if tags.key or tags.value_open or tags.declared:
+            return
+        again = f"{tags.param}{key}{tags.key_end}"
+        while reader.buf.startswith(again[: len(reader.buf) - reader.pos], reader.pos):
+            if len(reader.buf) - reader.pos >= len(again):
+                reader.pos += len(again)
+                return
+            if reader.final:
+                return
+            yield
+
+    def _converter(self, key: str, given: dict[str, str]) -> Callable[[str], str] | None:
+        """How to make JSON of the value; None if it is text, to be passed on as it arrives."""
+        types = self.turn.tools.types(self.name, key)
+        typing, flag = self.tags.typing, given.get("string")
+        if self.tags.tree and not values.is_text(types):
+            return lambda text: tree_to_json(text, self.tags.tree, types)
+        stated = given.get("type", "")
+        if typing == "type-attribute" and stated:
+            return None if stated in ("string", "str") else _json_or_text
+        if typing == "string-attribute" and flag == "false":
+            return None if types == values.STRING else lambda text: _json_or(text, types)
+        if typing == "json" or (typing == "string-attribute" and flag is None):
+            return (lambda text: _json_or(text, types)) if not types else self._by_schema(types)
+        if key in self.tags.wrappers and not types:
+            return _json_or_text
+        return self._by_schema(types)
+
+    @staticmethod
+    def _by_schema(types: values.Types) -> Callable[[str], str] | None:
+        return None if values.is_text(types) else lambda text: values.coerce(text, types)
+
+    def _value(self, key: str, convert: Callable[[str], str] | None) -> Need[bool]:
+        """Copy one value into the arguments. Of a parameter given twice the first counts."""
+        again = key in self.seen
+        wrapper = self._may_wrap(key)
+        if not again:
+            self._release_wrapped()
+        if not again and not wrapper:
+            self.put(f"{', ' if self.seen else '{'}{values.quote(key)}: ")
+        if convert is None and not again and not wrapper:
+            self.put('"')
+            ended = yield from self._copy_raw(key, lambda text: self.put(json_text.escape(text)))
+            if ended:
+                self.put('"')
+        else:
+            pieces: list[str] = []
+            ended = yield from self._copy_raw(key, pieces.append)
+            if ended and not again:
+                text = "".join(pieces)
+                self._put_value(convert(text) if convert else values.quote(text), wrapper=wrapper)
+        if not again:
+            self.seen.append(key)
+        return ended
+
+    def _put_value(self, value: str, *, wrapper: bool) -> None:
+        if wrapper:
+            self.wrapped = value
+        else:
+            self.put(value)
+
+    def _may_wrap(self, key: str) -> bool:
+        declared = self.turn.tools.properties(self.name)
+        return not self.seen and key in self.tags.wrappers and key not in declared
+
+    def _release_wrapped(self) -> None:
+        """Another parameter follows, so the first was no wrapper."""
+        if self.wrapped is not None:
+            self.put(f"{{{values.quote(self.seen[0])}: {self.wrapped}")
+            self.wrapped = None
+
+    def _unwrap(self) -> str:
+        value = self.wrapped or ""
+        if value.startswith("{"):
+            return value
+        return f"{{{values.quote(self.seen[0])}: {value}}}"
+
+    def _copy_raw(self, key: str, put: Callable[[str], None]) -> Need[bool]:
+        declared = self.turn.tools.properties(self.name)
+        still_open = frozenset(declared) - {*self.seen, key}
+        return (yield from RawValue(self.tags, self.turn, self.body, key, still_open).copy(put))
+
+
+def _text_name(head: str) -> str:
+    return head.replace("\\n", "\n").strip().strip("\"'")
+
+
+def _json_or(text: str, types: values.Types) -> str:
+    return values.any_json(text) or values.coerce(text, types)
+
+
+def _json_or_text(text: str) -> str:
+    return values.any_json(text) or values.quote(text)

@@ -1,0 +1,88 @@
+"""The tags of a format of family D, and the lexers made of them. Data, no reading."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from toolwire.formats.lexer import Lexer
+
+_ATTRIBUTE = re.compile(
+    r"([\w:-]{1,64}+)\s{0,8}+=\s{0,8}+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>/]++))"
+)
+
+Typing: TypeAlias = Literal["schema", "string-attribute", "type-attribute", "json"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tags:
+    """The tags of a format.
+
+    `head`: the attribute that names the tool in the opening tag, or "" if the text itself does;
+    `head_ends` end the head. `param` opens a parameter; `key` and `key_end` likewise for its name;
+    `value_open` stands between name and value. `close` may contain `{key}`. With `declared`, a
+    parameter's tag is its name. `trim`: one newline on each side of a value is layout.
+    """
+
+    param: str
+    close: str
+    call_close: tuple[str, ...]
+    head: str = ""
+    head_ends: tuple[str, ...] = (">",)
+    head_start: str = ""
+    key: str = ""
+    key_end: str = ">"
+    type_tags: tuple[str, str] = ("", "")
+    value_open: str = ""
+    trim: bool = False
+    typing: Typing = "schema"
+    declared: bool = False
+    tree: str = ""
+    wrappers: tuple[str, ...] = ()
+    loose: bool = False
+    ends_around: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=64)
+def head_lexer(tags: Tags) -> Lexer:
+    ends = dict.fromkeys(tags.head_ends, "end")
+    if not tags.head and not tags.head_start:
+        ends = {tags.param: "body", **dict.fromkeys(tags.call_close, "body"), **ends}
+    return Lexer(ends, _loose(tags, ends))
+
+
+@lru_cache(maxsize=256)
+def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
+    """What may stand between parameters."""
+    closes = [close.replace("{name}", name) for close in tags.call_close]
+    params = [f"<{key}>" for key in keys] if tags.declared else [tags.param]
+    kinds = dict.fromkeys(params, "param") | dict.fromkeys(closes, "close") | {"\\n": "layout"}
+    kinds |= dict.fromkeys(tags.ends_around, "stop")
+    return Lexer(kinds, _loose(tags, kinds))
+
+
+@lru_cache(maxsize=512)
+def value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
+    """What may end a value. With `trim` the newline in front belongs to the tag."""
+    close = tags.close.replace("{key}", key)
+    kinds = {marker: kind for marker, kind in body.kinds.items() if kind != "layout"}
+    if tags.tree:
+        kinds = {f"{tags.param}{key}>": "nest"}
+    kinds[close] = "end"
+    if tags.trim:
+        kinds |= {"\n" + marker: kind for marker, kind in kinds.items()}
+    return Lexer(kinds, _loose(tags, kinds))
+
+
+def _loose(tags: Tags, markers: Iterable[str]) -> list[str]:
+    return [m for m in markers if m.endswith(">") and (tags.loose or m.lstrip().startswith("</"))]
+
+
+def attributes(head: str) -> dict[str, str]:
+    """`key="value"` pairs of an opening tag, quoted or not."""
+    found: dict[str, str] = {}
+    for match in _ATTRIBUTE.finditer(head):
+        value = match[2] or match[3] or match[4] or ""
+        found.setdefault(match[1], value.replace("&quot;", '"').replace("&amp;", "&"))
+    return found

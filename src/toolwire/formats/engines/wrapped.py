@@ -1,0 +1,40 @@
+"""An engine inside structure of its own: for messages whose body has sections and openers."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from toolwire.formats.lexer import Lexer
+from toolwire.formats.reader import Need, skip_space
+from toolwire.formats.turn import Engine, Opening, Turn
+
+_SPACE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """`opens` stand before a call that `inner` reads; `around` is structure without meaning."""
+
+    opens: tuple[str, ...]
+    around: tuple[str, ...]
+    inner: Engine
+
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+        """Read all calls of the body. The name a header gave is only a hint here."""
+        lexer, before = _lexer(self), turn.sink.calls
+        while True:
+            yield from skip_space(turn.reader, _SPACE)
+            marker, size = yield from lexer.at(turn.reader)
+            if not marker:
+                break
+            turn.reader.pos += size
+            if lexer.kinds[marker] == "open":
+                if not (yield from self.inner.read(turn, Opening(opening.strict))):
+                    return False
+            elif turn.sink.calls > before:
+                turn.settle()
+        return turn.sink.calls > before or turn.refuse("no call in a message to a tool")
+
+
+@lru_cache(maxsize=8)
+def _lexer(engine: Wrapped) -> Lexer:
+    return Lexer(dict.fromkeys(engine.around, "around") | dict.fromkeys(engine.opens, "open"))
