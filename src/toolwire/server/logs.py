@@ -4,6 +4,7 @@ Never a body, an argument or a key. An access line is built by hand, because it 
 every request; everything else goes through `logging` and a formatter that masks secrets.
 """
 
+import contextlib
 import json
 import logging
 import re
@@ -80,7 +81,9 @@ class Logs:
                 f"key={self._shown(key_name)} stream={'yes' if stream else 'no'} sent={sent} "
                 f"id={self._word(request_id)}\n"
             )
-        self._write(line)
+        # A log that cannot be written (disk full, reader gone) must not fail the request.
+        with contextlib.suppress(OSError, ValueError):
+            self._write(line)
 
     def redact(self, text: str, limit: int | None = None) -> str:
         """The text, or its first `limit` characters, with every known secret masked."""

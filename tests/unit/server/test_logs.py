@@ -163,6 +163,15 @@ def test_a_key_is_masked_from_the_moment_it_is_seen(out: io.StringIO) -> None:
     assert "client-password" not in second
 
 
+@pytest.mark.parametrize("error", [BrokenPipeError, OSError, ValueError])
+def test_a_log_that_cannot_be_written_does_not_fail_the_request(error: type[Exception]) -> None:
+    class Broken(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise error
+
+    access(setup(stream=Broken()))
+
+
 def test_logs_of_other_libraries_are_left_alone(out: io.StringIO) -> None:
     setup("debug", stream=out)
     logging.getLogger("elsewhere").debug("not ours")
