@@ -1,10 +1,11 @@
 """The bytes of an OpenAI-compatible answer -> fragments.
 
-One decoder for both forms: an event stream, or one JSON body. Which it is, is decided by what the
-backend says it sends, not by what was asked for: some send JSON although a stream was asked for,
-and a stream although it was not.
+One decoder for both forms: an event stream, or one JSON body. Which it is, is decided by what
+comes, not by what was asked for: some send JSON although a stream was asked for, a stream although
+it was not, and either under the content type of the other.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ class _Custom(msgspec.Struct):
 
 
 class _Call(msgspec.Struct):
-    index: int | None = None
+    index: int | str | None = None
     id: str | None = None
     type: str | None = None
     function: _Function | None = None
@@ -75,18 +76,28 @@ _NOTHING = _Delta()
 
 
 class AnswerDecoder:
-    """Reads one answer. `done` tells, at the end, whether the backend said it was over."""
+    """Reads one answer. `done` tells whether the backend has said that it is over.
 
-    def __init__(self, *, streamed: bool, max_line: int) -> None:
+    `streamed` is what the backend says it sends; `redact` masks keys in the errors it reports.
+    """
+
+    def __init__(
+        self, *, streamed: bool, max_line: int, redact: Callable[[str], str] = str
+    ) -> None:
         self.done = False
+        self._redact = redact
+        self._streamed = streamed
         self._broken = 0
-        self._sse = SseDecoder(max_line=max_line) if streamed else None
+        self._sse: SseDecoder | None = None
         self._body: list[bytes] = []
         self._room = max_line
 
     def feed(self, block: bytes) -> list[Fragment]:
         """Take the next bytes."""
         if self._sse is not None:
+            return self._events(self._sse.feed(block))
+        if not self._body and self._is_stream(block[:1]):
+            self._sse = SseDecoder(max_line=self._room)
             return self._events(self._sse.feed(block))
         self._room -= len(block)
         if self._room < 0:
@@ -110,31 +121,37 @@ class AnswerDecoder:
         self.done = True
         return fragments
 
+    def _is_stream(self, first: bytes) -> bool:
+        """No event begins with a brace, and no JSON body like `data:`, `event:` or a comment."""
+        return first != b"{" if self._streamed else first in (b"d", b"e", b":")
+
     def _events(self, events: list[SseEvent]) -> list[Fragment]:
         fragments: list[Fragment] = []
         for event in events:
             if self.done:
                 break
+            if event.event == b"error":
+                raise self._failure(_any_json(event.data))
             if event.data.strip() == b"[DONE]":
                 self.done = True
                 continue
             try:
                 fragments += self._chunk(event.data)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                fragments.append(self._gap(event))
+                fragments.append(self._gap())
         return fragments
 
-    def _gap(self, event: SseEvent) -> Fragment:
+    def _gap(self) -> Fragment:
         """A line that is no chunk: passed over, but what it stood in the middle of is suspect."""
         self._broken += 1
-        if event.event == b"error" or self._broken > _BROKEN_LINES:
+        if self._broken > _BROKEN_LINES:
             raise UpstreamError("The backend's event stream is broken.")
         return Fragment(gap=True)
 
     def _chunk(self, data: bytes) -> list[Fragment]:
         chunk = _decode(data)
         if chunk.error:
-            raise UpstreamError(error_text(chunk.error) or "The backend reported an error.")
+            raise self._failure(chunk.error)
         usage = _usage(chunk.usage) if chunk.usage is not None else None
         if not chunk.choices:
             return [Fragment(usage=usage)] if usage else []
@@ -142,6 +159,18 @@ class AnswerDecoder:
         if usage:
             fragments.append(Fragment(usage=usage))
         return fragments
+
+    def _failure(self, error: object) -> UpstreamError:
+        words = self._redact(error_text(error))[:500].strip()
+        return UpstreamError(words or "The backend reported an error.")
+
+
+def _any_json(data: bytes) -> object:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return data.decode("utf-8", "replace")
+    return value.get("error", value) if isinstance(value, dict) else value
 
 
 def error_text(error: object) -> str:
@@ -194,12 +223,15 @@ def _extras(delta: _Delta) -> tuple[tuple[str, bytes], ...]:
 
 
 def _call(call: _Call) -> CallFragment:
+    index = call.index
+    if isinstance(index, str):
+        index = int(index) if index.isdecimal() else None
     if call.custom is not None:
-        return CallFragment(call.index, call.id, call.custom.name, call.custom.input, custom=True)
+        return CallFragment(index, call.id, call.custom.name, call.custom.input, custom=True)
     function = call.function
     if function is None:
-        return CallFragment(call.index, call.id)
-    return CallFragment(call.index, call.id, function.name, function.arguments)
+        return CallFragment(index, call.id)
+    return CallFragment(index, call.id, function.name, function.arguments)
 
 
 def _parts(parts: list[Any]) -> tuple[str, str]:

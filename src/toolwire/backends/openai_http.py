@@ -117,7 +117,9 @@ class OpenAiHttpBackend:
                 raise await self._refusal(connection)
             streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
             return OpenAiHttpAnswer(
-                self.pool, connection, AnswerDecoder(streamed=streamed, max_line=self._max_line)
+                self.pool,
+                connection,
+                AnswerDecoder(streamed=streamed, max_line=self._max_line, redact=self._redact),
             )
         except BaseException:
             connection.abort()

@@ -63,6 +63,7 @@ class NativeTurn:
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
         self._released = 0
+        self._gap = False
         self._finish: str | None = None
 
     def feed(self, fragment: Fragment) -> list[Event]:
@@ -93,15 +94,18 @@ class NativeTurn:
             if any(call.has_arguments and not call.complete for call in self._calls):
                 raise UpstreamError("The backend ended its answer in the middle of a tool call.")
             self.repairs.add("finish_reason_missing")
+        if self._gap and not self._calls and _REASONS.get(reason or "") == "tool_calls":
+            raise UpstreamError("The backend's event stream is broken: its tool call is lost.")
         events: list[Event] = []
         self._release(events, last=True)
         events.append(TurnEnd(_REASONS.get(reason or "", "stop")))
         return events
 
     def _mind_the_gap(self) -> None:
-        """A lost line is tolerable in text; in a call it could make a wrong call that looks right."""
+        """A lost line is tolerable in text; in a call it could make a wrong one look right."""
         if self._calls and not self._calls[-1].complete:
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
+        self._gap = True
         self.repairs.add("broken_line_skipped")
 
     def _take(self, piece: CallFragment, events: list[Event]) -> None:
@@ -133,6 +137,8 @@ class NativeTurn:
         else:
             call = self._by_index.get(piece.index)
             if call is None and not piece.name:
+                if self._gap:
+                    raise UpstreamError("The backend's event stream is broken inside a tool call.")
                 # An index out of nowhere without a name goes on with a call that we know.
                 call = known or (self._calls[-1] if self._calls and not piece.id else None)
             elif call is not None and piece.id and call.provider_id not in (None, piece.id):
