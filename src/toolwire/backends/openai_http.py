@@ -1,5 +1,6 @@
 """A server that speaks the OpenAI API over HTTP."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -23,6 +24,8 @@ class _Models(msgspec.Struct):
 
 _decode_models = msgspec.json.Decoder(_Models)
 _MAX_ERROR_BODY = 64 * 1024
+_LINGER = 0.5
+"""Seconds that a stream has to end properly after its `[DONE]`, so that it can be used again."""
 _RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -36,13 +39,25 @@ class OpenAiHttpAnswer:
 
     async def relay(self, listener: Listener) -> bool:
         """See `Answer.relay`."""
-        decoder = self._decoder
+        decoder, connection = self._decoder, self._connection
+        ending: asyncio.TimerHandle | None = None
 
         def feed(block: bytes) -> None:
+            nonlocal ending
             if fragments := decoder.feed(block):
                 listener(fragments)
+            if decoder.done and ending is None:
+                # All is said. Some servers then leave the connection open, or drop it.
+                ending = asyncio.get_running_loop().call_later(_LINGER, connection.abort)
 
-        await self._connection.relay(feed)
+        try:
+            await connection.relay(feed)
+        except UpstreamUnavailable:
+            if not decoder.done:
+                raise
+        finally:
+            if ending is not None:
+                ending.cancel()
         if fragments := decoder.finish():
             listener(fragments)
         return decoder.done
