@@ -19,6 +19,17 @@ class Outgoing:
     tools: ToolSet
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long, in seconds, a backend may be silent: before its first word, and after."""
+
+    first_token: float = 600.0
+    idle: float = 300.0
+
+
+DEFAULT_PATIENCE = Patience()
+
+
 class Answer(Protocol):
     """A backend's answer, under way. Always closed by whoever opened it."""
 
@@ -49,6 +60,11 @@ class Backend(Protocol):
     @property
     def name(self) -> str:
         """What it is called in logs, metrics and headers."""
+        ...
+
+    @property
+    def patience(self) -> Patience:
+        """How long it is waited for."""
         ...
 
     def ignored(self, request: Request) -> list[str]:

@@ -18,6 +18,7 @@ from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 
 _MAX_IDLE = 64
 _IDLE_SECONDS = 30.0
+_DRAIN_SECONDS = 1.0
 _MAX_HEAD = 64 * 1024
 
 
@@ -71,6 +72,8 @@ class Connection(asyncio.Protocol):
         self._started = False
         self._complete = False
         self._keep_alive = False
+        self._enough = False
+        self._drained: Callable[[], None] | None = None
         self._body: list[bytes] = []
         self._listener: Callable[[bytes], None] | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -142,13 +145,27 @@ class Connection(asyncio.Protocol):
         return self.head
 
     async def relay(self, listener: Callable[[bytes], None]) -> None:
-        """Hand the body over as it arrives, until its end."""
+        """Hand the body over as it arrives, until its end, or until there is `enough`."""
         self._listener = listener
         self._deliver()
-        while not self._complete:
+        while not (self._complete or self._enough):
             await self._wait()
         if self._error is not None:
             raise self._error
+
+    def enough(self) -> None:
+        """The listener needs no more: what still comes is thrown away."""
+        self._enough = True
+
+    def drain(self, seconds: float, drained: Callable[[], None]) -> None:
+        """Throw away the rest of an answer; call `drained` at its end, or drop the connection."""
+        self._listener = lambda _block: None
+        self._drained = drained
+        self._loop.call_later(seconds, self._end_drain)
+
+    def _end_drain(self) -> None:
+        if self._drained is not None:
+            self.abort()
 
     def pause(self) -> None:
         """Stop reading."""
@@ -170,6 +187,11 @@ class Connection(asyncio.Protocol):
             and self._error is None
             and self._keep_alive
         )
+
+    @property
+    def almost_complete(self) -> bool:
+        """Whether the listener had enough, and the end of the answer is still to come."""
+        return self._enough and not self._complete and self.alive and self._drained is None
 
     @property
     def alive(self) -> bool:
@@ -194,8 +216,12 @@ class Connection(asyncio.Protocol):
             except Exception as error:  # noqa: BLE001 - handed on, to whoever awaits the end
                 self._fail(error)
                 return
+        if self._complete and self._drained is not None:
+            drained, self._drained = self._drained, None
+            drained()
         waiter = self._waiter
-        if waiter is not None and (self._complete or (self._started and self._listener is None)):
+        over = self._complete or self._enough
+        if waiter is not None and (over or (self._started and self._listener is None)):
             self._waiter = None
             if not waiter.done():
                 waiter.set_result(None)
@@ -235,7 +261,7 @@ class HttpPool:
             try:
                 await idle.request(head, body)
             except UpstreamUnavailable:
-                # The backend closed it while it was idle, before a byte of an answer: not a failure.
+                # Closed while it was idle, before a byte of an answer: not a failure.
                 continue
             except BaseException:
                 idle.abort()
@@ -251,6 +277,10 @@ class HttpPool:
 
     def release(self, connection: Connection) -> None:
         """Give a connection back: kept if it can be used again, dropped if not."""
+        if connection.almost_complete:
+            # The last event is here, the end of the body on its way.
+            connection.drain(_DRAIN_SECONDS, lambda: self.release(connection))
+            return
         if connection.reusable and len(self._idle) < _MAX_IDLE:
             self._idle.append((asyncio.get_running_loop().time(), connection))
         else:

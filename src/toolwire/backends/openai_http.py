@@ -1,11 +1,10 @@
 """A server that speaks the OpenAI API over HTTP."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 
 import msgspec
 
-from toolwire.backends.base import Listener, Outgoing
+from toolwire.backends.base import DEFAULT_PATIENCE, Listener, Outgoing, Patience
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import Connection, Head, HttpPool
 from toolwire.backends.openai_answer import AnswerDecoder, error_text
@@ -24,8 +23,6 @@ class _Models(msgspec.Struct):
 
 _decode_models = msgspec.json.Decoder(_Models)
 _MAX_ERROR_BODY = 64 * 1024
-_LINGER = 0.5
-"""Seconds that a stream has to end properly after its `[DONE]`, so that it can be used again."""
 _RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -40,24 +37,15 @@ class OpenAiHttpAnswer:
     async def relay(self, listener: Listener) -> bool:
         """See `Answer.relay`."""
         decoder, connection = self._decoder, self._connection
-        ending: asyncio.TimerHandle | None = None
 
         def feed(block: bytes) -> None:
-            nonlocal ending
             if fragments := decoder.feed(block):
                 listener(fragments)
-            if decoder.done and ending is None:
+            if decoder.done:
                 # All is said. Some servers then leave the connection open, or drop it.
-                ending = asyncio.get_running_loop().call_later(_LINGER, connection.abort)
+                connection.enough()
 
-        try:
-            await connection.relay(feed)
-        except UpstreamUnavailable:
-            if not decoder.done:
-                raise
-        finally:
-            if ending is not None:
-                ending.cancel()
+        await connection.relay(feed)
         if fragments := decoder.finish():
             listener(fragments)
         return decoder.done
@@ -105,10 +93,12 @@ class OpenAiHttpBackend:
         model: str | None = None,
         headers: Mapping[str, str] | None = None,
         max_line: int = 8 << 20,
+        patience: Patience = DEFAULT_PATIENCE,
         redact: Callable[[str], str] = str,
     ) -> None:
         self.name = name
         self.pool = pool
+        self.patience = patience
         self._dialect = dialect
         self._model = model
         self._headers = {**(headers or {}), "accept-encoding": "identity"}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from toolwire.backends.base import Answer, Backend
+from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend
 from toolwire.backends.pool import BackendPool, Member
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.native import NativeTurn
@@ -20,11 +20,9 @@ from toolwire.protocol.fragments import Fragment
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to wait, in seconds, and how often to try."""
+class Pace:
+    """How long a turn may take, in seconds, and how often it is tried."""
 
-    first_token: float = 600.0
-    idle: float = 300.0
     total: float = 3600.0
     keepalive: float = 15.0
     attempts: int = 3
@@ -77,26 +75,26 @@ class Turn:
         plan: Plan,
         pool: BackendPool,
         sink: Sink,
-        patience: Patience,
+        pace: Pace,
         new_call_id: Callable[[], str],
     ) -> None:
         self.report = Report(repairs=set(plan.repairs))
         self._plan = plan
         self._pool = pool
         self._sink = sink
-        self._patience = patience
+        self._pace = pace
         self._new_call_id = new_call_id
         self._loop = asyncio.get_running_loop()
         self._choices: dict[int, tuple[NativeTurn, Policy]] = {}
         self._heard = self._spoke = self._started = self._loop.time()
-        self._limit = patience.first_token
+        self._patience = DEFAULT_PATIENCE
+        self._limit = self._patience.first_token
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> Report:
         """Make the turn. Raises `GatewayError` if it cannot be made."""
         try:
-            async with asyncio.timeout(None) as scope:
-                self._arm(scope)
+            async with asyncio.timeout(None) as self._scope:
                 await self._attempts()
         except TimeoutError:
             raise UpstreamTimeout(self._too_slow()) from None
@@ -123,14 +121,14 @@ class Turn:
 
     def _retry_delay(self, error: UpstreamError, tries: int, *, fresh: bool) -> float | None:
         """Seconds until the next attempt; None if there must not be one."""
-        patience = self._patience
-        if not error.retryable or self._sink.committed or tries >= patience.attempts:
+        pace = self._pace
+        if not error.retryable or self._sink.committed or tries >= pace.attempts:
             return None
         if fresh:
             return 0.0
         if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= patience.max_retry_after else None
-        return patience.backoff * float(2 ** (tries - 1))
+            return error.retry_after if error.retry_after <= pace.max_retry_after else None
+        return pace.backoff * float(2 ** (tries - 1))
 
     async def _attempt(self, member: Member) -> UpstreamError | None:
         """Ask one backend once; what went wrong, if something did."""
@@ -147,6 +145,10 @@ class Turn:
         return None
 
     async def _ask(self, backend: Backend) -> None:
+        self._patience = backend.patience
+        self._limit = self._patience.first_token
+        self._heard = self._loop.time()
+        self._watch()
         answer = await backend.open(self._plan.outgoing)
         try:
             self._sink.begin(backend, answer)
@@ -171,9 +173,9 @@ class Turn:
         self._sink.flush()
 
     def _open_choice(self, index: int) -> tuple[NativeTurn, Policy]:
+        self._limit = self._patience.idle
         if self.report.first_token_after is None:
             self.report.first_token_after = self._heard - self._started
-            self._limit = self._patience.idle
         tools = self._plan.outgoing.tools.tools
         pair = self._choices[index] = (NativeTurn(tools, self._new_call_id), self._plan.policy())
         return pair
@@ -187,31 +189,30 @@ class Turn:
 
     # Time. One timer, set to the next moment at which anything could be due.
 
-    def _arm(self, scope: asyncio.Timeout) -> None:
-        patience = self._patience
+    def _watch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         due = min(
-            self._started + patience.total,
+            self._started + self._pace.total,
             self._heard + self._limit,
-            self._spoke + patience.keepalive,
+            self._spoke + self._pace.keepalive,
         )
-        self._timer = self._loop.call_at(due, self._tick, scope)
+        self._timer = self._loop.call_at(due, self._tick)
 
-    def _tick(self, scope: asyncio.Timeout) -> None:
+    def _tick(self) -> None:
         now = self._loop.time()
-        if now >= self._started + self._patience.total or now >= self._heard + self._limit:
-            scope.reschedule(now)
+        if now >= self._started + self._pace.total or now >= self._heard + self._limit:
+            self._scope.reschedule(now)
             return
-        if now >= self._spoke + self._patience.keepalive:
+        if now >= self._spoke + self._pace.keepalive:
             self._spoke = now
             self._sink.keepalive()
-        self._arm(scope)
+        self._watch()
 
     def _too_slow(self) -> str:
-        name, patience = self.report.backend, self._patience
-        if self._loop.time() >= self._started + patience.total:
-            return f"The backend '{name}' did not finish within {patience.total:g} s."
-        if self.report.first_token_after is None:
+        name, pace, patience = self.report.backend, self._pace, self._patience
+        if self._loop.time() >= self._started + pace.total:
+            return f"The backend '{name}' did not finish within {pace.total:g} s."
+        if not self._choices:
             return f"The backend '{name}' gave no answer within {patience.first_token:g} s."
-        return (
-            f"The backend '{name}' was silent for {patience.idle:g} s in the middle of its answer."
-        )
+        return f"The backend '{name}' was silent for {patience.idle:g} s within its answer."

@@ -17,7 +17,7 @@ ToolMode: TypeAlias = Literal["auto", "none", "required"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool the model may call. `parameters` is its JSON Schema, decoded; `{}` means no arguments."""
+    """A tool the model may call. `parameters` is its JSON Schema; `{}` means no arguments."""
 
     name: str
     description: str | None = None
@@ -79,6 +79,7 @@ class ToolSet:
 
 
 NO_TOOLS = ToolSet()
+FREE_CHOICE = ToolChoice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Request:
     model: str
     messages: tuple[Message, ...]
     tools: ToolSet = NO_TOOLS
-    choice: ToolChoice = ToolChoice()
+    choice: ToolChoice = FREE_CHOICE
     parallel: bool = True
     stream: bool = False
     include_usage: bool = False

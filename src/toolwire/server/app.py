@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from toolwire.backends.base import Patience
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai_http import OpenAiHttpBackend, RawHttpAnswer
@@ -25,14 +26,14 @@ from toolwire.errors import (
     UpstreamError,
 )
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Patience
+from toolwire.gateway.run import Pace
 from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.protocol.toolset import ToolReader
 from toolwire.server.auth import Keyring
-from toolwire.server.random_ids import new_id
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
+from toolwire.server.random_ids import new_id
 from toolwire.server.settings import BackendConfig, Config, Route
 from toolwire.surfaces.errors import error_body, error_headers
 from toolwire.surfaces.exchange import Exchange, Visit
@@ -60,7 +61,7 @@ class App:
         chat = OpenAiChat(
             reader=_reader(config),
             routes=self.routes,
-            patience=_patience(config),
+            pace=_pace(config),
             repair_history=config.history == "repair",
             new_id=new_id,
             now=time.time,
@@ -87,7 +88,7 @@ class App:
         except GatewayError as error:
             visit.error = error.code
             self._fail(exchange, visit, error)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the last net
             _log.exception("request %s failed", visit.request_id)
             visit.error = InternalError.code
             text = f"Toolwire failed. The log has the details under {visit.request_id}."
@@ -148,7 +149,7 @@ class App:
     def _account(self, exchange: Exchange, visit: Visit, started: float) -> None:
         seconds = self._clock() - started
         request = exchange.request
-        status = 499 if exchange.gone else getattr(exchange, "status", 0)
+        status = 499 if exchange.gone and not exchange.sent else exchange.status
         metrics = self.metrics
         metrics.request_done(visit.route, status, visit.stream, seconds)
         if visit.error is not None and visit.backend:
@@ -175,6 +176,7 @@ class App:
             key_name=visit.key_name,
             duration_ms=seconds * 1000,
             stream=visit.stream,
+            sent=exchange.sent,
         )
 
     # The small surfaces.
@@ -214,6 +216,7 @@ class App:
             model=config.model,
             headers=headers,
             max_line=whole.limits.sse_line_bytes,
+            patience=Patience(timeouts.first_token, timeouts.idle),
             redact=self._logs.redact,
         )
         self._backends[id(backend)] = backend
@@ -258,15 +261,12 @@ def _reader(config: Config) -> RequestReader:
     )
 
 
-def _patience(config: Config) -> Patience:
+def _pace(config: Config) -> Pace:
     times, retries = config.timeouts, config.retries
-    return Patience(
-        first_token=times.first_token,
-        idle=times.idle,
+    return Pace(
         total=times.total,
         keepalive=times.keepalive,
         attempts=retries.attempts + 1,
         backoff=retries.backoff,
         max_retry_after=retries.max_retry_after,
     )
-

@@ -8,6 +8,7 @@ waits for. Why we do not use a ready-made server: docs/adr/0003-http-stack.md.
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -41,12 +42,15 @@ class HttpLimits:
 class Exchange:
     """One request and the answer to it, as the surfaces see it."""
 
-    __slots__ = ("_chunked", "_connection", "_on_pause", "_on_resume", "ended", "request", "started",
-                 "status")  # fmt: skip
+    __slots__ = (
+        "_chunked", "_connection", "_on_pause", "_on_resume",
+        "ended", "request", "sent", "started", "status",
+    )  # fmt: skip
 
     def __init__(self, connection: "ClientConnection", request: HttpRequest) -> None:
         self.request = request
         self.status = 0
+        self.sent = 0
         self.started = False
         self.ended = False
         self._connection = connection
@@ -70,6 +74,7 @@ class Exchange:
     def write(self, data: bytes) -> None:
         """Send the next piece of a begun answer."""
         if data:
+            self.sent += len(data)
             self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
 
     def end(self) -> None:
@@ -91,6 +96,7 @@ class Exchange:
     def _head(self, status: int, headers: list[tuple[str, str]], body: bytes = b"") -> None:
         self.started = True
         self.status = status
+        self.sent += len(body)
         if not self.request.keep_alive:
             headers.append(("connection", "close"))
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
@@ -156,7 +162,7 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self.transport = None
-        self._server.connections.discard(self)
+        self._server.left(self)
         self._waiting.clear()
         if self._task is not None:
             self._task.cancel()
@@ -335,11 +341,18 @@ class HttpServer:
         self.draining = False
         self._loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
+        self._empty = asyncio.Event()
         self._sweeper: asyncio.TimerHandle | None = None
 
     def now(self) -> float:
         """The event loop's clock."""
         return self._loop.time()
+
+    def left(self, connection: ClientConnection) -> None:
+        """A connection is gone."""
+        self.connections.discard(connection)
+        if not self.connections:
+            self._empty.set()
 
     async def open(self, host: str, port: int, *, tls: Any = None) -> int:
         """Start to listen; the port, which the system chose if it was 0."""
@@ -365,9 +378,10 @@ class HttpServer:
             self._sweeper.cancel()
 
     async def _drained(self, seconds: float) -> None:
-        until = self.now() + seconds
-        while self.connections and self.now() < until:
-            await asyncio.sleep(0.05)
+        if self.connections:
+            self._empty.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._empty.wait(), seconds)
 
     def _sweep(self) -> None:
         now = self.now()

@@ -41,6 +41,16 @@ class Exchange(Protocol):
         ...
 
     @property
+    def status(self) -> int:
+        """The answer's status; 0 before there is one."""
+        ...
+
+    @property
+    def sent(self) -> int:
+        """How many bytes of the answer's body were sent."""
+        ...
+
+    @property
     def started(self) -> bool:
         """Whether any of the answer is on its way."""
         ...

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Patience, Turn
+from toolwire.gateway.run import Pace, Turn
 from toolwire.protocol.openai import RequestReader
 from toolwire.surfaces.exchange import Exchange, Visit
 from toolwire.surfaces.openai_chunks import AnswerHead
@@ -24,7 +24,7 @@ class OpenAiChat:
 
     reader: RequestReader
     routes: Routes
-    patience: Patience
+    pace: Pace
     repair_history: bool
     new_id: Callable[[str], str]
     """A fresh random id with this prefix."""
@@ -63,7 +63,7 @@ class OpenAiChat:
         return plan, model
 
     async def _run(self, sink: StreamSink | WholeSink, model: ServedModel) -> None:
-        turn = Turn(sink.plan, model.pool, sink, self.patience, lambda: self.new_id("call_"))
+        turn = Turn(sink.plan, model.pool, sink, self.pace, lambda: self.new_id("call_"))
         visit = sink.visit
         try:
             report = await turn.run()
