@@ -3,7 +3,6 @@ import hmac
 import random
 import string
 import time
-from statistics import median
 
 import pytest
 
@@ -95,14 +94,14 @@ def test_a_shared_prefix_makes_no_difference_in_time() -> None:
     near = f"Bearer {KEY[:-1]}!"
     far = "Bearer " + "!" * len(KEY)
     times: dict[str, list[float]] = {near: [], far: []}
-    for _ in range(300):
+    for _ in range(1000):
         for header, taken in times.items():
             started = time.perf_counter()
-            for _ in range(20):
+            for _ in range(10):
                 RING.check(header)
             taken.append(time.perf_counter() - started)
-    # hardening R8 asks for 5 %; the machine that runs the tests may be busy
-    assert abs(median(times[near]) / median(times[far]) - 1) < 0.15
+    # The least of many short runs is the time without the rest of the machine in it.
+    assert abs(min(times[near]) / min(times[far]) - 1) < 0.1
 
 
 def test_without_keys_the_door_is_open_and_still_nobody_is_known() -> None:
