@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from http import HTTPStatus
+from itertools import chain
 
 from tests.scripted.record import Recorded
 from tests.scripted.reply import Cut, Pause, Reply, Step
@@ -55,15 +56,8 @@ class Wire:
 
     async def send(self, reply: Reply) -> None:
         """Act a reply out; raises `PeerGoneError` when the peer leaves before its end."""
-        for step in reply.before:
-            await self._take(step, reply)
-        await self._write(_head(reply), reply.raw_split)
-        for step in reply.steps:
-            await self._take(step, reply)
-        if reply.framing == "chunked":
-            await self._write(b"0\r\n\r\n", reply.raw_split)
-        for step in reply.after:
-            await self._take(step, reply)
+        for step in chain(reply.before, [_head(reply)], _framed(reply), reply.after):
+            await self._take(step, reply.raw_split)
 
     async def close(self) -> None:
         """Close the connection in the ordinary way."""
@@ -80,7 +74,7 @@ class Wire:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()
 
-    async def _take(self, step: Step, reply: Reply) -> None:
+    async def _take(self, step: Step, split: int) -> None:
         match step:
             case Pause(seconds):
                 await self._pause(seconds)
@@ -91,8 +85,7 @@ class Wire:
                     self.abort()
                 raise CutError(how)
             case _:
-                framed = _frame(step) if reply.framing == "chunked" else step
-                await self._write(framed, reply.raw_split)
+                await self._write(step, split)
 
     async def _pause(self, seconds: float) -> None:
         try:
@@ -104,11 +97,11 @@ class Wire:
 
     async def _write(self, data: bytes, split: int = 0) -> None:
         for piece in _split(data, split):
-            self._writer.write(piece)
-            await self._writer.drain()
             await asyncio.sleep(0)  # lets the pump see that the peer has left
             if self._gone.is_set():
                 raise PeerGoneError
+            self._writer.write(piece)
+            await self._writer.drain()
 
     async def _read_on(self) -> None:
         """Read all the time, during replies too, so that the end is seen when it comes."""
@@ -163,8 +156,25 @@ def _head(reply: Reply) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-def _frame(data: bytes) -> bytes:
-    return b"%x\r\n%s\r\n" % (len(data), data) if data else b""
+def _framed(reply: Reply) -> Iterator[Step]:
+    """The steps in HTTP's framing, one by one since a reply may be huge.
+
+    The end of the body goes with the last piece: a peer that has that one may leave at once.
+    """
+    if reply.framing != "chunked":
+        yield from reply.steps
+        return
+    *steps, last = reply.steps
+    yield from map(_frame, steps)
+    if isinstance(last, bytes):
+        yield b"%s0\r\n\r\n" % _frame(last)
+    else:
+        yield from (last, b"0\r\n\r\n")
+
+
+def _frame(step: Step) -> Step:
+    """Frame what is to be written; nothing stays nothing, since an empty chunk ends a body."""
+    return b"%x\r\n%s\r\n" % (len(step), step) if isinstance(step, bytes) and step else step
 
 
 def _split(data: bytes, size: int) -> Iterator[bytes]:

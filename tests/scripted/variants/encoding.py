@@ -143,12 +143,15 @@ class HugeLine(Variant, name="huge_line"):
 
 
 class Flood(Variant, name="flood"):
-    """One chunk of the answer comes 20,000 times (or `:N`)."""
+    """One and the same text delta comes 20,000 times (or `:N`) before the answer."""
 
     default_arg = "20000"
 
     def events(self, events: list[bytes]) -> list[bytes]:
-        return [events[0], *events[1:2] * int(self.arg), *events[2:]]
+        chunk = json.loads(events[0].removeprefix(b"data: "))
+        chunk["choices"][0]["delta"] = {"content": "again "}
+        again = b"data: %s\n\n" % json.dumps(chunk).encode()
+        return [events[0], *[again] * int(self.arg), *events[1:]]
 
 
 class CloseDelimited(Variant, name="close_delimited"):

@@ -76,10 +76,10 @@ def test_stream_and_whole_answer_have_the_same_usage_and_ids() -> None:
 
 
 def test_variants_can_be_chained_and_take_a_parameter_each() -> None:
-    reply = play_stream("norole+crlf+flood:5", SAID)
+    reply = play_stream("norole+flood:5+crlf", SAID)
     assert b'"role"' not in reply.body
     assert reply.body.count(b"\n") == reply.body.count(b"\r\n")
-    assert len(events_of(reply)) == len(events_of(play_stream("std", SAID))) + 4
+    assert len(events_of(reply)) == len(events_of(play_stream("std", SAID))) + 5
 
 
 def test_an_unknown_variant_is_refused_by_name() -> None:
