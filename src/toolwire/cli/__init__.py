@@ -1,0 +1,29 @@
+"""The command line. Each command is a file of its own, loaded only when it is called."""
+
+from importlib import import_module
+
+import click
+
+from toolwire import __version__
+
+_COMMANDS = ("serve", "check", "key")
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class _Commands(click.Group):
+    """Finds a command's file by its name, so that `serve` does not load what `parse` needs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"toolwire.cli.{cmd_name}").command
+        return command
+
+
+@click.command(cls=_Commands, context_settings=_CONTEXT)
+@click.version_option(__version__, prog_name="toolwire")
+def main() -> None:
+    """Toolwire makes tool calling work between any client and any model."""

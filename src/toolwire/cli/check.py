@@ -1,0 +1,23 @@
+"""`toolwire check`: is the configuration right, and does every backend answer?"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolwire.cli.configuration import load_configuration, with_configuration
+from toolwire.server.check import check_backends
+
+
+@click.command("check")
+@with_configuration
+def command(path: Path | None, **flags: Any) -> None:
+    """Check the configuration, and try each backend."""
+    config = load_configuration(path, flags)
+    click.echo("The configuration is valid.")
+    failures = 0
+    for finding in check_backends(config):
+        click.echo(str(finding), err=not finding.ok)
+        failures += not finding.ok
+    sys.exit(1 if failures else 0)

@@ -1,0 +1,49 @@
+"""The options that say which configuration is meant, for every command that needs one."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolwire.server.config import Config, ConfigError, load
+
+_DEFAULT_FILE = Path("toolwire.toml")
+
+
+def with_configuration(command: Any) -> Any:
+    """Give a command the options of a configuration."""
+    for option in (
+        click.option("--upstream-dialect", metavar="NAME", help="What kind of server it is."),
+        click.option(
+            "--upstream-key-env",
+            metavar="VAR",
+            help="Environment variable that holds the key for --upstream.",
+        ),
+        click.option(
+            "--upstream",
+            metavar="URL",
+            multiple=True,
+            help="Base URL of an OpenAI-compatible server, such as http://localhost:8000/v1. "
+            "May be given several times.",
+        ),
+        click.option(
+            "-c",
+            "--config",
+            "path",
+            type=click.Path(path_type=Path),
+            help="Configuration file. [default: toolwire.toml here, if there is one]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def load_configuration(path: Path | None, flags: dict[str, Any]) -> Config:
+    """The configuration, or a clear message and the end of the program."""
+    if path is None and _DEFAULT_FILE.is_file():
+        path = _DEFAULT_FILE
+    try:
+        return load(path, env=os.environ, flags=flags)
+    except ConfigError as error:
+        raise click.ClickException(str(error)) from None

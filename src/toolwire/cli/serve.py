@@ -1,0 +1,62 @@
+"""`toolwire serve`: start the gateway."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolwire import __version__
+from toolwire.cli.configuration import load_configuration, with_configuration
+from toolwire.server.config import Config, secrets_of
+
+
+@click.command("serve")
+@with_configuration
+@click.option("--host", metavar="ADDRESS", help="Address to listen on. [default: 127.0.0.1]")
+@click.option(
+    "--port", metavar="N", type=int, help="Port; 0 lets the system choose. [default: 8181]"
+)
+@click.option("--public", is_flag=True, default=None, help="Allow other machines without keys.")
+@click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.")
+@click.option("--log-format", metavar="FORMAT", help="text or json.")
+def command(path: Path | None, **flags: Any) -> None:
+    """Start the gateway."""
+    config = load_configuration(path, flags)
+
+    import uvloop  # noqa: PLC0415 - only here: --help and errors stay quick
+
+    from toolwire.server.logs import setup  # noqa: PLC0415
+    from toolwire.server.serve import serve as run  # noqa: PLC0415
+
+    logs = setup(config.log.level, config.log.format, secrets=secrets_of(config))
+    try:
+        uvloop.run(run(config, logs, lambda url: click.echo(_welcome(config, url))))
+    except OSError as error:
+        raise click.ClickException(
+            f"cannot listen on {config.listen.host} port {config.listen.port}: "
+            f"{error.strerror or error}. Choose another with --port."
+        ) from None
+    except RuntimeError as error:
+        # A second Ctrl-C stops the loop under the running server.
+        if "Event loop stopped" not in str(error):
+            raise
+        sys.exit(130)
+
+
+def _welcome(config: Config, url: str) -> str:
+    lines = [f"Toolwire {__version__} listens on {url}", ""]
+    for model in config.models:
+        name = "any model name" if model.name == "*" else model.name
+        lines.append(f"  {name:<24} -> {', '.join(backend.url for backend in model.backends)}")
+    named = next((model.name for model in config.models if model.name != "*"), "MODEL")
+    key = "one of your client keys" if config.keys else "anything (no client keys are configured)"
+    lines += [
+        "",
+        "  Point Cline here: provider 'OpenAI Compatible',",
+        f"    base URL  {url}/v1",
+        f"    API key   {key}",
+        f"    model     {named}",
+        "",
+    ]
+    return "\n".join(lines)
