@@ -1,12 +1,9 @@
 """Chooses which real clients run: TOOLWIRE_CLIENTS is a list of names and groups (`quick`)."""
 
 import os
-from collections.abc import Iterator
 
 import pytest
 from tests.e2e.clients.registry import select
-from tests.e2e.serving import serving
-from tests.scripted import ScriptedServer
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -18,17 +15,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _clients_of(item: pytest.Item) -> set[str]:
     return {name for mark in item.iter_markers("client") for name in mark.args}
-
-
-@pytest.fixture(scope="session")
-def backend() -> Iterator[ScriptedServer]:
-    """A scripted model; each test says with `use` how it speaks."""
-    with ScriptedServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def gateway(backend: ScriptedServer) -> Iterator[str]:
-    """The base URL of a Toolwire in front of the scripted model."""
-    with serving(backend.url) as url:
-        yield url

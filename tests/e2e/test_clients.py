@@ -4,6 +4,7 @@ Each client is run against a well-behaved backend, and against every one that br
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.e2e.clients.client import Client
 from tests.e2e.clients.install import install
 from tests.e2e.clients.registry import CLIENTS
 from tests.e2e.clients.run import Run, run_client
+from tests.e2e.gateway.process import running
 from tests.scripted import ScriptedServer
 
 # Above a client's own limit, which is what should end it, and with time to install it.
@@ -24,6 +26,21 @@ def _case(client: Client, variant: str) -> Any:
 
 WELL_BEHAVED = [_case(client, "std") for client in CLIENTS.values()]
 BROKEN = [_case(client, variant) for client in CLIENTS.values() for variant in client.breaks]
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[ScriptedServer]:
+    """A scripted model; each test says with `use` how it speaks."""
+    with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def gateway(backend: ScriptedServer) -> Iterator[str]:
+    """The base URL of a Toolwire in front of the scripted model."""
+    with running("--upstream", backend.url) as process:
+        yield process.url
+        assert "Traceback" not in process.log, process.log
 
 
 def work(client: Client, url: str, *checks: str) -> Run:

@@ -6,12 +6,14 @@ registry serves them.
 """
 
 import argparse
+import fcntl
 import hashlib
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.e2e.clients import node
@@ -29,15 +31,27 @@ class InstallError(RuntimeError):
 
 def install(client: Client) -> bool:
     """Make sure the pinned version is there; return whether anything had to be done."""
+    if client.source == "environment":
+        return False
     wanted = _fingerprint(client)
     stamp = client.root / STAMP
-    if client.source == "environment" or (stamp.exists() and stamp.read_text() == wanted):
-        return False
-    shutil.rmtree(client.root, ignore_errors=True)
-    client.root.mkdir(parents=True)
-    _INSTALLERS[client.source](client)
-    stamp.write_text(wanted)
+    with _alone(client):
+        if stamp.exists() and stamp.read_text() == wanted:
+            return False
+        shutil.rmtree(client.root, ignore_errors=True)
+        client.root.mkdir()
+        _INSTALLERS[client.source](client)
+        stamp.write_text(wanted)
     return True
+
+
+@contextmanager
+def _alone(client: Client) -> Iterator[None]:
+    """Keep two test runs in one tree from installing the same client at once."""
+    client.root.parent.mkdir(parents=True, exist_ok=True)
+    with client.root.with_suffix(".lock").open("w") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
+        yield
 
 
 def _fingerprint(client: Client) -> str:

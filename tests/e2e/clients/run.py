@@ -91,6 +91,7 @@ def _common_env(home: Path) -> dict[str, str]:
         "CI": "true",
         "DO_NOT_TRACK": "1",
         "NO_PROXY": "*",
+        "PYTHONUNBUFFERED": "1",  # what a script said before it was ended is worth having
     }
 
 

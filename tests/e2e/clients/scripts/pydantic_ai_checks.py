@@ -6,7 +6,7 @@ from typing import Any
 
 import workbench
 from pydantic import BaseModel
-from pydantic_ai import Agent, ToolOutput
+from pydantic_ai import Agent
 from pydantic_ai.messages import FunctionToolCallEvent, PartDeltaEvent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -67,8 +67,7 @@ def run_stream_events(target: Target) -> None:
 @checks.task
 def structured_after_tools(target: Target) -> None:
     """Tools with `required`, and a tool for the structured result that ends the run."""
-    output = ToolOutput(Report, name="finish_task")
-    agent = Agent(model_of(target), tools=TOOLS, output_type=output)
+    agent = Agent(model_of(target), tools=TOOLS, output_type=Report)
     assert_report(agent.run_sync(TASK).output)
 
 
