@@ -8,6 +8,13 @@ from toolwire.protocol.chat import Message, Request, ToolSet
 from toolwire.protocol.fragments import Fragment
 
 Listener: TypeAlias = Callable[[list[Fragment]], None]
+Redact: TypeAlias = Callable[[str, int], str]
+"""Masks secrets in the first so many characters of a text."""
+
+
+def clip(text: str, limit: int) -> str:
+    """The `Redact` of whoever has no secrets."""
+    return text[:limit]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ comes, not by what was asked for: some send JSON although a stream was asked for
 it was not, and either under the content type of the other.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from toolwire.backends.base import Redact, clip
 from toolwire.errors import UpstreamError
 from toolwire.protocol.events import Usage
 from toolwire.protocol.fragments import CallFragment, Fragment
@@ -81,9 +81,7 @@ class AnswerDecoder:
     `streamed` is what the backend says it sends; `redact` masks keys in the errors it reports.
     """
 
-    def __init__(
-        self, *, streamed: bool, max_line: int, redact: Callable[[str], str] = str
-    ) -> None:
+    def __init__(self, *, streamed: bool, max_line: int, redact: Redact = clip) -> None:
         self.done = False
         self._redact = redact
         self._streamed = streamed
@@ -161,7 +159,7 @@ class AnswerDecoder:
         return fragments
 
     def _failure(self, error: object) -> UpstreamError:
-        words = self._redact(error_text(error))[:500].strip()
+        words = self._redact(error_text(error), 500).strip()
         return UpstreamError(words or "The backend reported an error.")
 
 

@@ -1,10 +1,10 @@
 """A server that speaks the OpenAI API over HTTP."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
-from toolwire.backends.base import DEFAULT_PATIENCE, Listener, Outgoing, Patience
+from toolwire.backends.base import DEFAULT_PATIENCE, Listener, Outgoing, Patience, Redact, clip
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import Connection, Head, HttpPool
 from toolwire.backends.openai_answer import AnswerDecoder, error_text
@@ -94,7 +94,7 @@ class OpenAiHttpBackend:
         headers: Mapping[str, str] | None = None,
         max_line: int = 8 << 20,
         patience: Patience = DEFAULT_PATIENCE,
-        redact: Callable[[str], str] = str,
+        redact: Redact = clip,
     ) -> None:
         self.name = name
         self.pool = pool
@@ -171,10 +171,10 @@ class OpenAiHttpBackend:
         return refusal(self.name, head, b"".join(blocks), self._redact)
 
 
-def refusal(name: str, head: Head, body: bytes, redact: Callable[[str], str]) -> UpstreamError:
+def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError:
     """Translate an error answer: its own words where they help, never its secrets."""
     fields = _error_fields(body)
-    said = redact(error_text(fields) if fields else body.decode("utf-8", "replace"))[:500].strip()
+    said = redact(error_text(fields) if fields else body.decode("utf-8", "replace"), 500).strip()
     said = "" if said.startswith("<") else said  # an HTML page of some proxy
     status = head.status
     if status in _RETRY_STATUS:

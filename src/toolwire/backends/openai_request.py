@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.dialects import Dialect
-from toolwire.protocol.chat import Message, Request, Tool, ToolCall, ToolChoice, ToolSet
+from toolwire.protocol.chat import Message, Request, Tool, ToolCall, ToolSet
 from toolwire.protocol.ids import provider_ids
 
 _encode = msgspec.json.Encoder().encode
@@ -61,10 +61,7 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> byte
     params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
     fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
     if outgoing.tools.tools:
-        fields.append(b'"tools":' + _tools(outgoing.tools))
-        fields.append(b'"tool_choice":' + _choice(request.choice))
-        if not request.parallel and "parallel_tool_calls" in dialect.params:
-            fields.append(b'"parallel_tool_calls":false')
+        fields += _tool_fields(outgoing, dialect)
     if request.stream:
         fields.append(b'"stream":true')
         if request.include_usage and "stream_options" in dialect.params:
@@ -93,7 +90,8 @@ def _message(
     role = message.role
     if role == "developer" and not dialect.developer_role:
         role = "system"
-    out = _Message(role, _content(message.content), message.name or UNSET)
+    name = message.name if dialect.message_names else None
+    out = _Message(role, _content(message.content), name or UNSET)
     if message.calls:
         out.tool_calls = [_call(call, ids[call.call_id]) for call in message.calls]
     elif role == "assistant" and out.content is None:
@@ -118,11 +116,25 @@ def _call(call: ToolCall, provider_id: str) -> _Call:
     return _Call(provider_id, "function", function=_Function(call.name, arguments))
 
 
-def _choice(choice: ToolChoice) -> bytes:
+def _tool_fields(outgoing: Outgoing, dialect: Dialect) -> list[bytes]:
+    """Tools and tool_choice, in the nearest form that the server keeps to.
+
+    What it cannot be told is left to the policy, which holds on the answer either way.
+    """
+    choice, tools = outgoing.request.choice, outgoing.tools
+    if choice.mode == "none" and "none" not in dialect.tool_choices:
+        return []
+    value: object = choice.mode if choice.mode in dialect.tool_choices else "auto"
     if choice.named and choice.allowed:
-        name = next(iter(choice.allowed))
-        return _encode({"type": "function", "function": {"name": name}})
-    return _encode(choice.mode)
+        tool = tools.tools[next(iter(choice.allowed))]
+        if "named" in dialect.tool_choices:
+            value = {"type": tool.kind, tool.kind: {"name": tool.name}}
+        else:
+            tools = ToolSet({tool.name: tool})
+    fields = [b'"tools":' + _tools(tools), b'"tool_choice":' + _encode(value)]
+    if not outgoing.request.parallel and "parallel_tool_calls" in dialect.params:
+        fields.append(b'"parallel_tool_calls":false')
+    return fields
 
 
 def _tools(toolset: ToolSet) -> bytes:
