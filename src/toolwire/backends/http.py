@@ -5,6 +5,7 @@ Redirects are never followed, and a connection goes only where the configured UR
 """
 
 import asyncio
+import os
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -317,8 +318,8 @@ class HttpPool:
             error.retryable = True
             raise error from None
         except OSError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
             raise UpstreamUnavailable(
-                f"The backend at {origin.authority} cannot be reached: "
-                f"{error.strerror or error}. Is it running?"
+                f"The backend at {origin.authority} cannot be reached: {why}. Is it running?"
             ) from None
         return connection

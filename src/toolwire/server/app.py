@@ -1,6 +1,7 @@
 """The application: assembles the rooms from the configuration, and takes each request to its
 surface, through the same gate and with the same last net."""
 
+import asyncio
 import logging
 import re
 import time
@@ -30,7 +31,7 @@ from toolwire.gateway.run import Pace
 from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.protocol.toolset import ToolReader
-from toolwire.server.auth import Keyring
+from toolwire.server.auth import Keyring, bearer
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
@@ -124,6 +125,7 @@ class App:
         visit.key_name = self._keys.check(given)
         if visit.key_name is None:
             raise Unauthorized(_KEY_WRONG if given else _KEY_MISSING)
+        self._logs.see((bearer(given) or b"").decode("ascii"))
 
     def _handler(self, method: str, path: str) -> Handler:
         methods = self._table.get(path)
@@ -191,7 +193,9 @@ class App:
 
     async def _metrics(self, exchange: Exchange, visit: Visit) -> None:
         kind = ("content-type", "text/plain; version=0.0.4; charset=utf-8")
-        exchange.respond(200, [*visit.headers(), kind], self.metrics.render())
+        # The first time, this loads prometheus_client: not in the loop.
+        text = await asyncio.to_thread(self.metrics.render)
+        exchange.respond(200, [*visit.headers(), kind], text)
 
     # Assembling.
 

@@ -91,8 +91,8 @@ class Logs:
 
     def see(self, key: str) -> None:
         """Remember a client's key, so that it is masked from now on."""
-        self._redactor.see(key)
-        self._words.clear()
+        if self._redactor.see(key):
+            self._words.clear()
 
     def stamp(self, seconds: float) -> str:
         """A time as it stands in the log: UTC, with milliseconds."""

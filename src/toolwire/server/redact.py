@@ -49,14 +49,15 @@ class Redactor:
         self._seen: dict[str, tuple[str, ...]] = {}
         self._learn()
 
-    def see(self, secret: str) -> None:
-        """Remember a client's key, so that it is masked wherever it turns up."""
+    def see(self, secret: str) -> bool:
+        """Remember a client's key, so that it is masked wherever it turns up; was it news?"""
         if secret in self._seen or not _forms(secret):
-            return
+            return False
         if len(self._seen) >= MOST_SEEN:
             del self._seen[next(iter(self._seen))]
         self._seen[secret] = _forms(secret)
         self._learn()
+        return True
 
     def redact(self, text: str, limit: int | None = None) -> str:
         """The text, or what of it lies within its first `limit` characters, without secrets.
