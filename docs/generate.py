@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+from toolwire import errors as gateway_errors
 from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.server.config_fields import Setting, settings_of
 from toolwire.server.settings import (
@@ -139,6 +140,54 @@ def dialect_row(dialect: Dialect) -> tuple[str, ...]:
     )
 
 
+HEADERS = (
+    ("toolwire-request-id", "the request's id, also in the log (and as `x-request-id`)"),
+    ("toolwire-backend", "the backend that answered"),
+    ("toolwire-profile", "the client profile that was used; send the header to choose one"),
+    ("toolwire-ignored-params", "parameters that this backend does not take and was not sent"),
+    ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
+    ("toolwire-repairs", "what was mended in the request, or in an answer that is not streamed"),
+    ("toolwire-usage", "`estimated`, if the backend gave no usage"),
+)
+
+
+def errors() -> str:
+    """The page about every error."""
+    parts = [
+        "# Errors and headers",
+        "Every error has OpenAI's form: "
+        '`{"error": {"message", "type", "param", "code"}}`, all four keys always there. The '
+        "message says what is wrong, where, and what to do. Once a stream has begun, an error is "
+        'its last event (`data: {"error": ...}`), and no `[DONE]` follows.',
+        table(("status", "code", "type", "when"), error_rows()),
+        "Errors of a request that is wrong (400) have OpenAI's codes: `invalid_type`, "
+        "`invalid_value`, `missing_required_parameter`, `string_above_max_length`, "
+        "`array_above_max_length`, `unsupported_parameter`, ... and, for the arguments of a call "
+        "in the history that are not JSON, `malformed_tool_arguments`. A backend's own refusal "
+        "(4xx) is passed on in its words, with its status, `param` and `code`.",
+        "## Response headers",
+        table(("header", "what it says"), [(f"`{name}`", text) for name, text in HEADERS]),
+        "What is mended after a stream has begun is in a `toolwire` object on its last chunk.",
+    ]
+    return page(parts)
+
+
+def error_rows() -> list[tuple[str, ...]]:
+    """Every error class, by status."""
+    kinds = [kind for kind in vars(gateway_errors).values() if isinstance(kind, type)]
+    rows = [
+        (str(kind.status), f"`{kind.code}`" if kind.code else "", f"`{kind.type}`", summary(kind))
+        for kind in kinds
+        if issubclass(kind, gateway_errors.GatewayError) and kind.__subclasses__() == []
+    ]
+    return sorted(rows)
+
+
+def summary(kind: type[Any]) -> str:
+    """The first line of a docstring."""
+    return str(kind.__doc__).splitlines()[0]
+
+
 def settings_table(settings: Iterable[Setting]) -> str:
     """Settings with what they may be."""
     heads = ("key", "what it is", "value", "default", "flag, variable")
@@ -206,7 +255,7 @@ def page(parts: Iterable[str]) -> str:
     return "\n\n".join([notice, *(part.rstrip("\n") for part in parts)]) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"configuration.md": configuration}
+PAGES: dict[str, Callable[[], str]] = {"configuration.md": configuration, "errors.md": errors}
 
 if __name__ == "__main__":
     for name, write in PAGES.items():
