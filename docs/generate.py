@@ -178,7 +178,9 @@ def error_rows() -> list[tuple[str, ...]]:
     rows = [
         (str(kind.status), f"`{kind.code}`" if kind.code else "", f"`{kind.type}`", summary(kind))
         for kind in kinds
-        if issubclass(kind, gateway_errors.GatewayError) and kind.__subclasses__() == []
+        if issubclass(kind, gateway_errors.GatewayError)
+        and kind.code
+        and kind is not gateway_errors.UpstreamRefused
     ]
     return sorted(rows)
 
