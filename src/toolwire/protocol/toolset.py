@@ -7,8 +7,8 @@ a backend never sees a duplicate key or a schema that we read differently.
 
 import hashlib
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import jsonschema_rs
 import msgspec
@@ -17,7 +17,13 @@ from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.chat import NO_TOOLS, Tool, ToolSet
 from toolwire.protocol.explain import decode
 from toolwire.protocol.lru import ByteLru
-from toolwire.protocol.schema import CheckedSchema, SchemaLimits, check_schema
+from toolwire.protocol.schema import (
+    PATTERN_BUDGET,
+    CheckedSchema,
+    SchemaLimits,
+    check_schema,
+    schema_too_large,
+)
 
 MAX_NAME = 64
 NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
@@ -25,6 +31,8 @@ _SAFE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]", re.ASCII)
 _VALIDATOR_WEIGHT = 24
 """A compiled schema takes about twenty times its JSON (measured); counted with some room."""
+_PATTERN_WEIGHT = 256
+"""And its patterns this much for each unit of their cost."""
 
 
 class _Function(msgspec.Struct):
@@ -84,6 +92,44 @@ def check_name(name: str, where: str) -> None:
         )
 
 
+@dataclass(slots=True)
+class _Draft:
+    """A set in the making. `budget` is what its patterns may still cost."""
+
+    tools: dict[str, Tool] = field(default_factory=dict)
+    validators: dict[str, jsonschema_rs.Validator] = field(default_factory=dict)
+    originals: dict[str, str] = field(default_factory=dict)
+    repairs: list[str] = field(default_factory=list)
+    budget: int = PATTERN_BUDGET
+
+    def name(self, original: str, where: str, *, lenient: bool) -> str:
+        """The name of the next tool: checked, its own, and safe for backends."""
+        name = safe_name(original) if lenient and original else original
+        check_name(name, f"{where}.name")
+        if name in self.tools:
+            raise RequestError(
+                f"Invalid '{where}.name': the name '{name}' is used twice. "
+                "Give every tool a name of its own.",
+                param=f"{where}.name",
+                code="invalid_value",
+            )
+        if name != original:
+            self.originals[name] = original
+        return name
+
+    def add(self, tool: Tool, checked: CheckedSchema | None = None) -> None:
+        self.tools[tool.name] = tool
+        if checked is not None:
+            self.validators[tool.name] = checked.validator
+            self.repairs.extend(checked.repairs)
+            self.budget -= checked.pattern_cost
+
+    def toolset(self) -> ToolSet:
+        if not self.tools:
+            return NO_TOOLS
+        return ToolSet(self.tools, self.validators, self.originals, tuple(self.repairs))
+
+
 class ToolReader:
     """Reads `tools`; remembers sets and schemas it has checked, bounded in bytes."""
 
@@ -102,11 +148,13 @@ class ToolReader:
         known = self._sets.get(key)
         if known is not None and known[0] == raw:
             return known[1]
-        checked = self._check(raw, lenient_names=lenient_names)
-        self._sets.put(key, (raw, checked), _VALIDATOR_WEIGHT * len(raw) + 2048)
+        draft = self._check(raw, lenient_names=lenient_names)
+        checked = draft.toolset()
+        spent = PATTERN_BUDGET - draft.budget
+        self._sets.put(key, (raw, checked), _weight(len(raw), spent))
         return checked
 
-    def _check(self, raw: bytes, *, lenient_names: bool) -> ToolSet:
+    def _check(self, raw: bytes, *, lenient_names: bool) -> _Draft:
         wire = decode(_Tools, raw, "tools")
         if len(wire) > self._max_tools:
             raise RequestError(
@@ -115,49 +163,41 @@ class ToolReader:
                 param="tools",
                 code="array_above_max_length",
             )
-        if not wire:
-            return NO_TOOLS
-        tools: dict[str, Tool] = {}
-        validators: dict[str, jsonschema_rs.Validator] = {}
-        originals: dict[str, str] = {}
-        repairs: list[str] = []
+        draft = _Draft()
         for position, item in enumerate(wire):
-            spec = item.function if isinstance(item, _FunctionTool) else item.custom
-            kind: Literal["function", "custom"]
-            kind = "function" if isinstance(item, _FunctionTool) else "custom"
-            where = f"tools[{position}].{kind}"
-            name = safe_name(spec.name) if lenient_names and spec.name else spec.name
-            check_name(name, f"{where}.name")
-            if name in tools:
-                raise RequestError(
-                    f"Invalid '{where}.name': the name '{name}' is used twice. "
-                    "Give every tool a name of its own.",
-                    param=f"{where}.name",
-                    code="invalid_value",
-                )
-            if name != spec.name:
-                originals[name] = spec.name
-            if isinstance(spec, _Custom):
-                tools[name] = Tool(name, spec.description, spec.format or {}, kind=kind)
-                continue
-            strict = bool(spec.strict)
-            checked = self._schema(spec.parameters or {}, name, where, strict=strict)
-            repairs.extend(checked.repairs)
-            validators[name] = checked.validator
-            tools[name] = Tool(name, spec.description, checked.schema, strict)
-        return ToolSet(tools, validators, originals, tuple(repairs))
+            if isinstance(item, _FunctionTool):
+                spec, where = item.function, f"tools[{position}].function"
+                name = draft.name(spec.name, where, lenient=lenient_names)
+                checked = self._schema(spec, name, where, draft.budget)
+                draft.add(Tool(name, spec.description, checked.schema, bool(spec.strict)), checked)
+            else:
+                custom, where = item.custom, f"tools[{position}].custom"
+                name = draft.name(custom.name, where, lenient=lenient_names)
+                draft.add(Tool(name, custom.description, custom.format or {}, kind="custom"))
+        return draft
 
-    def _schema(
-        self, parameters: Mapping[str, Any], tool: str, where: str, *, strict: bool
-    ) -> CheckedSchema:
-        key = (msgspec.json.encode(parameters), strict)
+    def _schema(self, spec: _Function, name: str, where: str, budget: int) -> CheckedSchema:
+        strict = bool(spec.strict)
+        key = (msgspec.json.encode(spec.parameters or {}), strict)
         known = self._schemas.get(key)
-        if known is not None and not known.repairs:
+        if known is not None and not known.repairs and known.pattern_cost <= budget:
             return known
         try:
-            checked = check_schema(parameters, tool=tool, strict=strict, limits=self._limits)
+            if len(key[0]) > self._limits.size:
+                raise schema_too_large(name, self._limits.size)
+            checked = check_schema(
+                spec.parameters or {},
+                tool=name,
+                strict=strict,
+                limits=self._limits,
+                pattern_budget=budget,
+            )
         except ToolSchemaError as error:
             error.param = f"{where}.parameters"
             raise
-        self._schemas.put(key, checked, _VALIDATOR_WEIGHT * len(key[0]) + 2048)
+        self._schemas.put(key, checked, _weight(len(key[0]), checked.pattern_cost))
         return checked
+
+
+def _weight(size: int, pattern_cost: int) -> int:
+    return _VALIDATOR_WEIGHT * size + _PATTERN_WEIGHT * pattern_cost + 2048
