@@ -11,109 +11,20 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, TypeAlias
 
 import httptools
 
+from toolwire.server.http_exchange import Exchange
+from toolwire.server.http_limits import HttpLimits
+from toolwire.server.upgrade import head_without_upgrade
 from toolwire.surfaces.exchange import HttpRequest
 
-_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
 _MAX_PIPELINED = 16
 _SWEEP = 1.0
 _LINGER = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class HttpLimits:
-    """What a client may do to us. Times in seconds, sizes in bytes."""
-
-    header_bytes: int = 64 * 1024
-    headers: int = 100
-    body_bytes: int = 10 * 1024 * 1024
-    connections: int = 2048
-    header_seconds: float = 10.0
-    body_seconds: float = 10.0
-    write_seconds: float = 60.0
-    idle_seconds: float = 75.0
-
-
-class Exchange:
-    """One request and the answer to it, as the surfaces see it."""
-
-    __slots__ = (
-        "_chunked", "_connection", "_on_pause", "_on_resume",
-        "ended", "request", "sent", "started", "status",
-    )  # fmt: skip
-
-    def __init__(self, connection: "ClientConnection", request: HttpRequest) -> None:
-        self.request = request
-        self.status = 0
-        self.sent = 0
-        self.started = False
-        self.ended = False
-        self._connection = connection
-        self._chunked = False
-        self._on_pause: Callable[[], None] | None = None
-        self._on_resume: Callable[[], None] | None = None
-
-    @property
-    def gone(self) -> bool:
-        """Whether the client has left."""
-        return self._connection.transport is None
-
-    def start(self, status: int, headers: list[tuple[str, str]]) -> None:
-        """Begin an answer of unknown length."""
-        self._chunked = self.request.chunked_ok
-        framing = ("transfer-encoding", "chunked") if self._chunked else ("connection", "close")
-        if not self._chunked:
-            self.request.keep_alive = False
-        self._head(status, [*headers, framing])
-
-    def write(self, data: bytes) -> None:
-        """Send the next piece of a begun answer."""
-        if data:
-            self.sent += len(data)
-            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
-
-    def end(self) -> None:
-        """The begun answer is complete."""
-        self.ended = True
-        if self._chunked:
-            self._connection.write(b"0\r\n\r\n")
-
-    def abort(self) -> None:
-        """The begun answer cannot be completed: close, so that no one takes it for complete."""
-        self.ended = True
-        self.request.keep_alive = False
-
-    def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        """Send a whole answer."""
-        self.ended = True
-        self._head(status, [*headers, ("content-length", str(len(body)))], body)
-
-    def _head(self, status: int, headers: list[tuple[str, str]], body: bytes = b"") -> None:
-        self.started = True
-        self.status = status
-        self.sent += len(body)
-        if not self.request.keep_alive:
-            headers.append(("connection", "close"))
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-        head = _STATUS_LINES[status] + lines.encode("latin-1", "replace") + b"\r\n"
-        self._connection.write(head if self.request.method == "HEAD" else head + body)
-
-    def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
-        """What to do when the client does not keep up, and when it has caught up."""
-        self._on_pause, self._on_resume = pause, resume
-        if self._connection.paused:
-            pause()
-
-    def flow(self, *, paused: bool) -> None:
-        """The connection's buffer is full, or has room again."""
-        act = self._on_pause if paused else self._on_resume
-        if act is not None:
-            act()
+_FRAMING = 1 << 20
+"""Bytes that a body may come with: chunk sizes, trailers, the head in the same block."""
 
 
 App: TypeAlias = Callable[[Exchange], Coroutine[Any, Any, None]]
@@ -135,7 +46,11 @@ class ClientConnection(asyncio.Protocol):
         self._request = HttpRequest()
         self._body: list[bytes] = []
         self._size = 0
+        self._fed = 0
+        self._fields = 0
         self._in_head = False
+        self._in_body = False
+        self._upgrade = False
         self._closing = False
 
     # What the loop calls.
@@ -152,13 +67,18 @@ class ClientConnection(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._refuse(400)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._decline_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(400)
         if self._in_head:
             # The parser keeps an unfinished header to itself, so what was fed is counted too.
             self._count_head(len(data))
+        elif self._in_body:
+            # What is not body, such as an endless trailer, is counted here alone.
+            self._fed += len(data)
+            if self._fed > self._limits.body_bytes + _FRAMING:
+                self._refuse(413)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self.transport = None
@@ -185,7 +105,7 @@ class ClientConnection(asyncio.Protocol):
         self._request = HttpRequest()
         self._body = []
         self._in_head = True
-        self._size = 0
+        self._size = self._fields = 0
         if self._exchange is None:
             self._expect(self._limits.header_seconds)
 
@@ -193,9 +113,12 @@ class ClientConnection(asyncio.Protocol):
         self._request.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_head:
+            return  # a trailer: nobody reads it
         headers = self._request.headers
         self._count_head(len(name) + len(value))
-        if len(headers) >= self._limits.headers:
+        self._fields += 1
+        if self._fields > self._limits.headers:
             self._refuse(431)
         name = name.lower()
         headers[name] = headers[name] + b", " + value if name in headers else value
@@ -203,10 +126,17 @@ class ClientConnection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         request = self._request
         self._in_head = False
-        self._size = 0
+        self._in_body = True
+        self._size = self._fed = 0
         request.method = self._parser.get_method().decode("latin-1")
         request.keep_alive = self._parser.should_keep_alive() and not self._server.draining
-        request.chunked_ok = self._parser.get_http_version() != "1.0"
+        version = self._parser.get_http_version()
+        request.chunked_ok = version == "1.1"
+        self._upgrade = self._parser.should_upgrade()
+        if self._upgrade:
+            return
+        if version not in ("1.1", "1.0"):
+            self._refuse(400)
         length = request.headers.get(b"content-length", b"0")
         if int(length) > self._limits.body_bytes:
             self._refuse(413)
@@ -228,8 +158,9 @@ class ClientConnection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         request = self._request
+        self._in_body = False
         self._size = 0
-        if self._closing:
+        if self._closing or self._upgrade:
             return
         request.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         self._body = []
@@ -316,6 +247,17 @@ class ClientConnection(asyncio.Protocol):
         if self.transport is not None and self.transport.can_write_eof():
             self.transport.write_eof()
         self._expect(_LINGER)
+
+    def _decline_upgrade(self, rest: bytes) -> None:
+        """Read on after an offer of another protocol, which need not be taken up.
+
+        The parser takes the body for that protocol, so it gets the head again without the offer.
+        """
+        if self._request.method == "CONNECT":
+            self._refuse(400)
+        else:
+            self._parser = httptools.HttpRequestParser(self)
+            self.data_received(head_without_upgrade(self._request) + rest)
 
     def _drop(self) -> None:
         if self.transport is not None:

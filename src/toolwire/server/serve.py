@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable
 
 from toolwire.server.app import App
-from toolwire.server.http import HttpLimits, HttpServer
+from toolwire.server.http import HttpServer
+from toolwire.server.http_limits import HttpLimits
 from toolwire.server.logs import Logs
 from toolwire.server.settings import Config
 

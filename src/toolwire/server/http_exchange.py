@@ -1,0 +1,89 @@
+"""One request and the answer to it, written as HTTP/1.1. How requests are read is not said here."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from toolwire.surfaces.exchange import HttpRequest
+
+if TYPE_CHECKING:
+    from toolwire.server.http import ClientConnection
+
+_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
+
+
+class Exchange:
+    """One request and the answer to it, as the surfaces see it."""
+
+    __slots__ = (
+        "_chunked", "_connection", "_on_pause", "_on_resume",
+        "ended", "request", "sent", "started", "status",
+    )  # fmt: skip
+
+    def __init__(self, connection: "ClientConnection", request: HttpRequest) -> None:
+        self.request = request
+        self.status = 0
+        self.sent = 0
+        self.started = False
+        self.ended = False
+        self._connection = connection
+        self._chunked = False
+        self._on_pause: Callable[[], None] | None = None
+        self._on_resume: Callable[[], None] | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has left."""
+        return self._connection.transport is None
+
+    def start(self, status: int, headers: list[tuple[str, str]]) -> None:
+        """Begin an answer of unknown length."""
+        self._chunked = self.request.chunked_ok
+        framing = ("transfer-encoding", "chunked") if self._chunked else ("connection", "close")
+        if not self._chunked:
+            self.request.keep_alive = False
+        self._head(status, [*headers, framing])
+
+    def write(self, data: bytes) -> None:
+        """Send the next piece of a begun answer."""
+        if data:
+            self.sent += len(data)
+            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+
+    def end(self) -> None:
+        """The begun answer is complete."""
+        self.ended = True
+        if self._chunked:
+            self._connection.write(b"0\r\n\r\n")
+
+    def abort(self) -> None:
+        """The begun answer cannot be completed: close, so that no one takes it for complete."""
+        self.ended = True
+        self.request.keep_alive = False
+
+    def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        """Send a whole answer."""
+        self.ended = True
+        self._head(status, [*headers, ("content-length", str(len(body)))], body)
+
+    def _head(self, status: int, headers: list[tuple[str, str]], body: bytes = b"") -> None:
+        self.started = True
+        self.status = status
+        self.sent += len(body)
+        if not self.request.keep_alive:
+            headers.append(("connection", "close"))
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        head = _STATUS_LINES[status] + lines.encode("latin-1", "replace") + b"\r\n"
+        self._connection.write(head if self.request.method == "HEAD" else head + body)
+
+    def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        """What to do when the client does not keep up, and when it has caught up."""
+        self._on_pause, self._on_resume = pause, resume
+        if self._connection.paused:
+            pause()
+
+    def flow(self, *, paused: bool) -> None:
+        """The connection's buffer is full, or has room again."""
+        act = self._on_pause if paused else self._on_resume
+        if act is not None:
+            act()

@@ -1,0 +1,17 @@
+"""What a client may do to us before we let go of its connection."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """What a client may do to us. Times in seconds, sizes in bytes."""
+
+    header_bytes: int = 64 * 1024
+    headers: int = 100
+    body_bytes: int = 10 * 1024 * 1024
+    connections: int = 2048
+    header_seconds: float = 10.0
+    body_seconds: float = 10.0
+    write_seconds: float = 60.0
+    idle_seconds: float = 75.0
