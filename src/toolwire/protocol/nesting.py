@@ -4,6 +4,11 @@ from typing import Any
 
 import msgspec
 
+from toolwire.errors import RequestError
+from toolwire.protocol.explain import decode
+
+_any = msgspec.json.Decoder()
+
 
 def is_deeper(value: Any, most: int) -> bool:
     """Whether a decoded value is nested more than `most` levels deep. Does not recurse."""
@@ -21,6 +26,13 @@ def is_deeper(value: Any, most: int) -> bool:
     return True
 
 
-def raw_is_deeper(raw: bytes, most: int) -> bool:
-    """The same for JSON that was read before. Most of it has too few brackets to look further."""
-    return raw.count(b"[") + raw.count(b"{") >= most and is_deeper(msgspec.json.decode(raw), most)
+def check_nesting(raw: bytes, where: str, most: int) -> None:
+    """Refuse JSON that is too deep. Most has too few brackets to look further."""
+    if raw.count(b"[") + raw.count(b"{") < most:
+        return
+    if is_deeper(decode(_any, raw, where), most):
+        raise RequestError(
+            f"Invalid '{where}': it is nested more than {most} levels deep.",
+            param=where,
+            code="invalid_value",
+        )

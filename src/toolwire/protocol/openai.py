@@ -22,6 +22,7 @@ from toolwire.protocol.chat import (
     ToolSet,
 )
 from toolwire.protocol.explain import decode, empty_array, explain, missing, not_json
+from toolwire.protocol.nesting import check_nesting
 from toolwire.protocol.params import PARAM_DECODERS, REPLACED
 from toolwire.protocol.tool_choice import needs_tools, read_choice
 from toolwire.protocol.toolset import ToolReader, check_name, safe_name
@@ -116,6 +117,8 @@ class RequestReader:
                     code="unsupported_parameter",
                 )
         params, ignored = _params(fields)
+        for name, raw in params.items():
+            check_nesting(raw, name, self.tools.max_depth)
         toolset = NO_TOOLS
         if (raw := fields.get("tools", b"null")) != b"null":
             toolset = self.tools.read(raw, lenient_names=lenient_names)
@@ -158,10 +161,16 @@ class RequestReader:
                 param="messages",
                 code="array_above_max_length",
             )
-        return tuple(
+        messages = tuple(
             _message(message, f"messages[{at}]", lenient_names=lenient_names)
             for at, message in enumerate(wire)
         )
+        for at, message in enumerate(messages):
+            if isinstance(message.content, list):
+                for part_at, part in enumerate(message.content):
+                    where = f"messages[{at}].content[{part_at}]"
+                    check_nesting(part, where, self.tools.max_depth)
+        return messages
 
 
 def _split(body: bytes) -> dict[str, bytes]:

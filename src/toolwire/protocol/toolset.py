@@ -17,6 +17,7 @@ from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.chat import NO_TOOLS, Tool, ToolSet
 from toolwire.protocol.explain import decode
 from toolwire.protocol.lru import ByteLru
+from toolwire.protocol.nesting import check_nesting
 from toolwire.protocol.schema import (
     PATTERN_BUDGET,
     CheckedSchema,
@@ -142,6 +143,11 @@ class ToolReader:
         self._sets: ByteLru[object, tuple[bytes, ToolSet]] = ByteLru(cache_bytes // 2)
         self._schemas: ByteLru[tuple[bytes, bool], CheckedSchema] = ByteLru(cache_bytes // 2)
 
+    @property
+    def max_depth(self) -> int:
+        """How deep the JSON of a request may be nested."""
+        return self._limits.depth
+
     def read(self, raw: bytes, *, lenient_names: bool = False) -> ToolSet:
         """The tools in this JSON array, checked; raises `RequestError` naming the place."""
         key = (len(raw), raw[:64], raw[len(raw) // 2 :][:64], raw[-64:], lenient_names)
@@ -173,6 +179,8 @@ class ToolReader:
             else:
                 custom, where = item.custom, f"tools[{position}].custom"
                 name = draft.name(custom.name, where, lenient=lenient_names)
+                format_json = msgspec.json.encode(custom.format)
+                check_nesting(format_json, f"{where}.format", self._limits.depth)
                 draft.add(Tool(name, custom.description, custom.format or {}, kind="custom"))
         return draft
 

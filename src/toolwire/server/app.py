@@ -256,7 +256,9 @@ _REFUSALS: dict[int, GatewayError] = {
 
 def _reader(config: Config) -> RequestReader:
     limits = config.limits
-    schema_limits = SchemaLimits(limits.depth, limits.strict_properties, limits.strict_depth)
+    schema_limits = SchemaLimits(
+        limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
+    )
     tools = ToolReader(
         max_tools=limits.tools, cache_bytes=limits.schema_cache_bytes, schema_limits=schema_limits
     )
