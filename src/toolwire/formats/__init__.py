@@ -5,6 +5,15 @@ from collections.abc import Iterable
 from toolwire.formats.catalog import get, names
 from toolwire.formats.parser import Delivery, Extracted, ExtractedCall, Parser, join
 from toolwire.formats.record import Format
+from toolwire.formats.render import (
+    PromptTurn,
+    RenderedCall,
+    RenderedResult,
+    provider_id,
+    render_calls,
+    render_results,
+    render_tools,
+)
 from toolwire.formats.trace import Span, Trace
 from toolwire.protocol.chat import Tool
 
@@ -14,6 +23,9 @@ __all__ = [
     "ExtractedCall",
     "Format",
     "Parser",
+    "PromptTurn",
+    "RenderedCall",
+    "RenderedResult",
     "Span",
     "Trace",
     "extract",
@@ -21,6 +33,10 @@ __all__ = [
     "join",
     "names",
     "parser_for",
+    "provider_id",
+    "render_calls",
+    "render_results",
+    "render_tools",
 ]
 
 

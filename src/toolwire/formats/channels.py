@@ -62,6 +62,10 @@ class Channels:
         """The markers that end a message."""
         return _lexers(self).body
 
+    def markers(self) -> tuple[str, ...]:
+        """Every marker with a meaning, for those who must not forge one."""
+        return (*self.starts, *self.header_ends, *self.message_ends, *self.inner)
+
     def hold_limit(self) -> int:
         """How many characters of plain text may be held back at most."""
         return max(lexer.longest for lexer in (_lexers(self).body, _lexers(self).first)) - 1
@@ -163,19 +167,16 @@ class ChannelFramer:
         """
         reader, lexer = self._reader, self._lexers.header
         while True:
-            start, end, marker = lexer.search(reader)
-            kind = lexer.kinds.get(marker)
-            header = reader.buf[reader.pos : start]
-            if kind == "start" and header.strip():
-                reader.pos = end
-                continue
-            if kind == "header_end":
-                reader.pos = end
-                return header, marker
-            if marker or reader.final or start - reader.pos > _MAX_HEADER:
-                reader.pos = start
+            found = yield from lexer.read_to(reader, _MAX_HEADER)
+            if found is None:
                 return None
-            yield
+            header, marker, size = found
+            reader.pos += len(header) + size
+            if lexer.kinds[marker] == "header_end":
+                return header, marker
+            if lexer.kinds[marker] == "end":
+                reader.pos -= size
+                return None
 
     def _tool(self, begin: int, name: str) -> Need[None]:
         """The body of a message to a tool; what is left of it behind the call is dropped."""

@@ -19,8 +19,9 @@ from functools import lru_cache
 from typing import Literal
 
 from toolwire.formats.lexer import Lexer
-from toolwire.formats.reader import Need, skip_space
+from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.toolset import ToolSet
+from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn import Engine, Opening, Turn
 
 LAYOUT = 4  # this much whitespace between calls, or after the last, is the format's own
@@ -77,6 +78,12 @@ class Markers:
         """The markers at which a malformed call is given up."""
         return _lexers(self).stop
 
+    def markers(self) -> tuple[str, ...]:
+        """Every marker with a meaning, for those who must not forge one."""
+        reasoning = self.reasoning
+        around = (*reasoning.opens, *reasoning.closes) if reasoning else ()
+        return (*self.opens, *self.ends, *self.sections, *self.drop, *around)
+
     def hold_limit(self) -> int:
         """How many characters of plain text may be held back at most."""
         return _lexers(self).content.longest - 1 + LAYOUT
@@ -111,12 +118,13 @@ def _lexers(markers: Markers) -> _Lexers:
         unthink = _kinds(unthink=markers.reasoning.closes)
     drop = _kinds(drop=markers.drop)
     bare = _kinds(bare=markers.bare)
+    tags = tuple(marker for marker in markers.bare if len(marker) > 1)
     return _Lexers(
         content=Lexer({_FENCE: "fence", **drop, **unthink, **think, **bare, **calls}, loose),
         fence=Lexer({_FENCE: "fence"}),
         reasoning=Lexer({**unthink, **calls}, loose),
-        region=Lexer({**swallowed, **calls}, loose),
-        stop=Lexer({**swallowed, **calls}, loose),
+        region=Lexer({**swallowed, **bare, **calls}, loose),
+        stop=Lexer({**swallowed, **_kinds(bare=tags), **calls}, loose),
     )
 
 
@@ -174,15 +182,11 @@ class MarkerFramer:
 
     def _pass_fence(self, size: int) -> Need[None]:
         """A code fence: one that is open ends at a run of backticks at least as long."""
-        reader = self._reader
         run = size
-        while reader.pos + run >= len(reader.buf) and not reader.final:
-            yield
-        while reader.buf[reader.pos + run : reader.pos + run + 1] == "`":
+        self._text(size)
+        while (yield from peek(self._reader, 1)) == "`":
+            self._text(1)
             run += 1
-            while reader.pos + run >= len(reader.buf) and not reader.final:
-                yield
-        self._text(run)
         self._last = ""
         if not self._fence:
             self._fence = run
@@ -249,7 +253,8 @@ class MarkerFramer:
         elif pending:
             put(pending)
             self._last = pending[-1]
-            self._trace(taken, "text", self._turn.why)
+            kind_of_rest: SpanKind = "text" if put == self._sink.text else "reasoning"
+            self._trace(taken, kind_of_rest, self._turn.why)
             if marker.startswith(_FENCE) and not any_call:
                 self._fence = len(_FENCE)
         self._turn.why = ""
@@ -259,8 +264,8 @@ class MarkerFramer:
         turn, reader, lexer = self._turn, self._reader, self._lexers.region
         any_call = False
         while marker:
-            kind = lexer.kinds.get(marker, "open")
-            if kind == "open":
+            kind = lexer.kinds[marker]
+            if kind in ("open", "bare"):
                 if not (yield from self._call(marker, size, strict=strict)):
                     return False
                 any_call = True
@@ -271,11 +276,15 @@ class MarkerFramer:
                 turn.settle()
             else:
                 break
-            strict = strict and (turn.sink.held or self._markers.strict)
             marker, size = yield from lexer.at(reader)
             if not marker and (yield from skip_space(reader, LAYOUT)) != " ":
                 marker, size = yield from lexer.at(reader)
+            strict = self._strict_after(strict=strict, bare=marker in self._markers.bare)
         return True
+
+    def _strict_after(self, *, strict: bool, bare: bool) -> bool:
+        """Inside a region openers need no proof any more, except those that are never sure."""
+        return bare or (strict and (self._sink.held or self._markers.strict))
 
     def _call(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
         """One opener and the calls behind it."""
@@ -301,7 +310,7 @@ class MarkerFramer:
     def _trace(
         self,
         start: int,
-        kind: Literal["text", "reasoning", "call", "markup", "layout"],
+        kind: SpanKind,
         why: str = "",
         end: int | None = None,
     ) -> None:

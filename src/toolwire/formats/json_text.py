@@ -63,12 +63,13 @@ def end_of_value(text: str, pos: int) -> int:
 
 def copy_value(reader: Reader, put: Put) -> Need[bool]:
     """Copy the value at the reader's position to `put`; False where it stops being JSON."""
-    if len(reader.buf) - reader.pos >= _BIG:
+    if reader.tidy and len(reader.buf) - reader.pos >= _BIG:
         end = end_of_value(reader.buf, reader.pos)
         if end >= 0:
             put(reader.buf[reader.pos : end])
             reader.pos = end
             return True
+        reader.tidy = False
     stack: list[str] = []
     expect = _VALUE
     while expect < _DONE:

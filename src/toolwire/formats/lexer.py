@@ -49,6 +49,24 @@ class Lexer:
             return match.start(), match.end(), marker
         return match.start(), match.start(), ""
 
+    def read_to(self, reader: Reader, limit: int) -> Need[tuple[str, str, int] | None]:
+        """The text up to the next marker, which must begin within `limit` characters.
+
+        Returns the text, the marker and its length. Nothing is taken.
+        """
+        while True:
+            buf, pos = reader.buf, reader.pos
+            end = min(len(buf), pos + limit + self.longest + 40)
+            match = (self._final if reader.final else self._partial).search(buf, pos, end)
+            if match is not None and match.start() - pos <= limit:
+                marker = self._marker(match.group())
+                sure = reader.final or match.end() < len(buf) or marker not in self._extendable
+                if marker and sure:
+                    return buf[pos : match.start()], marker, match.end() - match.start()
+            if reader.final or len(buf) - pos > limit + self.longest + 40:
+                return None
+            yield
+
     def at(self, reader: Reader, ahead: int = 0) -> Need[tuple[str, int]]:
         """The marker at the reader's position (plus `ahead`), and its length; ("", 0) if none."""
         while True:
@@ -71,8 +89,8 @@ class Lexer:
         if found in self.kinds:
             return found
         if self._loose and found.endswith(">"):
-            bare = re.sub(_TAIL + ">$", "", found) + ">"
-            return bare if bare in self._loose else ""
+            fitting = (marker for marker in self._loose if found.startswith(marker[:-1]))
+            return max(fitting, key=len, default="")
         return ""
 
 

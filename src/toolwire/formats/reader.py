@@ -18,14 +18,19 @@ _SPACE = re.compile(r"\s*+")
 
 
 class Reader:
-    """Text that grows while it is read."""
+    """Text that grows while it is read.
 
-    __slots__ = ("_base", "_kept", "_mark", "buf", "final", "pos")
+    `tidy` until something in it was not as expected: who has a fast way that costs much when it
+    fails takes it only then, so that it fails once in a turn.
+    """
+
+    __slots__ = ("_base", "_kept", "_mark", "buf", "final", "pos", "tidy")
 
     def __init__(self) -> None:
         self.buf = ""
         self.pos = 0
         self.final = False
+        self.tidy = True
         self._base = 0
         self._mark = -1
         self._kept: list[str] = []

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolwire.formats.values import Types, types_of
+from toolwire.formats.schema import NO_SCHEMA, Schema, Types
 from toolwire.protocol.chat import Tool
 
 _PREFIXES = ("functions.", "function.", "tools.", "tool.")
@@ -43,26 +43,28 @@ class ToolSet:
             return half
         return name.removeprefix("functions.")
 
+    def arguments(self, name: str) -> Schema:
+        """The schema of a tool's arguments."""
+        tool = self._tools.get(name)
+        return Schema(tool.parameters, tool.parameters) if tool else NO_SCHEMA
+
     def properties(self, name: str) -> Mapping[str, Any]:
         """The declared properties of a tool; empty when it is unknown."""
-        tool = self._tools.get(name)
-        declared = tool.parameters.get("properties") if tool else None
-        return declared if isinstance(declared, Mapping) else {}
+        return self.arguments(name).properties()
 
     def required(self, name: str) -> frozenset[str]:
         """The properties a call of this tool must have."""
-        tool = self._tools.get(name)
-        required = tool.parameters.get("required") if tool else None
-        return frozenset(required) if isinstance(required, list | tuple) else frozenset()
+        return self.arguments(name).required()
+
+    def schema(self, name: str, key: str) -> Schema:
+        """The schema of one argument."""
+        return self.arguments(name).property(key)
 
     def types(self, name: str, key: str) -> Types:
         """The JSON types of one argument; empty when unknown, which means text."""
         known = self._types.get((name, key))
         if known is None:
-            tool = self._tools.get(name)
-            schema = self.properties(name).get(key)
-            known = types_of(schema, tool.parameters) if tool else frozenset()
-            self._types[name, key] = known
+            known = self._types[name, key] = self.schema(name, key).types()
         return known
 
     def fitting(self, keys: Iterable[str]) -> str | None:

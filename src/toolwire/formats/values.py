@@ -7,73 +7,16 @@ can only be a string is never converted, and what fits no allowed type stays the
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any
 
 from toolwire.formats import json_text, scalars
 from toolwire.formats.python_text import python_to_json
+from toolwire.formats.schema import Types
 
-Types: TypeAlias = frozenset[str]
 STRING: Types = frozenset({"string"})
-_MAX_HOPS = 24  # through $ref and combinators; a schema may refer to itself
-
 _BOOLEANS = {"true": "true", "false": "false", "True": "true", "False": "false"}
 _INTEGER = re.compile(r"[-+]?+[0-9]++")
-_TYPE_OF: tuple[tuple[type, str], ...] = (
-    (bool, "boolean"),
-    (int, "integer"),
-    (float, "number"),
-    (str, "string"),
-    (list, "array"),
-    (dict, "object"),
-    (type(None), "null"),
-)
-
-
-def types_of(schema: Any, root: Mapping[str, Any], hops: int = _MAX_HOPS) -> Types:
-    """The JSON types that `schema` allows; empty when it does not say."""
-    if not isinstance(schema, Mapping) or hops == 0:
-        return frozenset()
-    declared = schema.get("type")
-    if isinstance(declared, str):
-        return frozenset({declared})
-    if isinstance(declared, Iterable):
-        return frozenset(t for t in declared if isinstance(t, str))
-    if "$ref" in schema:
-        return types_of(_follow(schema["$ref"], root), root, hops - 1)
-    if "const" in schema or isinstance(schema.get("enum"), list):
-        return frozenset(map(_type_name, schema.get("enum") or [schema.get("const")]))
-    for key in ("anyOf", "oneOf"):
-        if isinstance(schema.get(key), list):
-            return _union(types_of(part, root, hops - 1) for part in schema[key])
-    if isinstance(schema.get("allOf"), list):
-        return _common(types_of(part, root, hops - 1) for part in schema["allOf"])
-    return frozenset({"object"}) if "properties" in schema else frozenset()
-
-
-def _union(parts: Iterable[Types]) -> Types:
-    return frozenset().union(*parts)
-
-
-def _common(parts: Iterable[Types]) -> Types:
-    stated = [part for part in parts if part]
-    return frozenset.intersection(*stated) if stated else frozenset()
-
-
-def _type_name(value: Any) -> str:
-    return next((name for kind, name in _TYPE_OF if isinstance(value, kind)), "string")
-
-
-def _follow(ref: Any, root: Mapping[str, Any]) -> Any:
-    """What a local `$ref` points to; None when it leads nowhere."""
-    if not isinstance(ref, str) or not ref.startswith("#"):
-        return None
-    target: Any = root
-    for part in ref[1:].strip("/").split("/") if ref != "#" else ():
-        if not isinstance(target, Mapping):
-            return None
-        target = target.get(part.replace("~1", "/").replace("~0", "~"))
-    return target
 
 
 def is_text(types: Types) -> bool:
@@ -137,9 +80,3 @@ _ATTEMPTS: tuple[tuple[Types, Callable[[str], str | None]], ...] = (
 def to_json(value: Any) -> str:
     """A decoded value as JSON, every character as it is."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def type_name(value: Any) -> str:
-    """The JSON type of a decoded value, as attributes name it."""
-    name = _type_name(value)
-    return "number" if name == "integer" else name

@@ -403,7 +403,9 @@ CLINE_XML = _tagged(
         declared=True,
         trim=True,
     ),
-    writing=Writing("<{name}>\n{params}</{name}>", between="\n", param="<{key}>{value}</{key}>\n"),
+    writing=Writing(
+        "<{name}>\n{params}</{name}>", between="\n", param="<{key}>\n{value}\n</{key}>\n"
+    ),
     results=Results("[{name}] Result:\n{result}", between="\n\n"),
     aliases=("cline",),
     note="the tags are the names of the tools, so it reads only with the tools at hand",

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from toolwire.formats.reader import Need
 from toolwire.formats.turn import Engine, Opening, Turn
 
-_LIMIT = 64
-
 
 @dataclass(frozen=True, slots=True)
 class Either:
@@ -26,8 +24,7 @@ class Either:
         """Look ahead, then read."""
         reader = turn.reader
         while not self.looks.match(reader.buf, reader.pos):
-            waiting = len(reader.buf) - reader.pos < _LIMIT and not reader.final
-            if not waiting or not self.prefix.fullmatch(reader.buf, reader.pos):
+            if reader.final or not self.prefix.fullmatch(reader.buf, reader.pos):
                 engine = self.second
                 break
             yield
@@ -38,4 +35,6 @@ class Either:
 
 def json_or(second: Engine, first: Engine) -> Either:
     """JSON objects, alone or in an array, beside another syntax."""
-    return Either(re.compile(r"\s*+\[?+\s*+\{"), re.compile(r"\s*+\[?+\s*+"), first, second)
+    looks = re.compile(r"\s{0,20}+\[?+\s{0,20}+\{")
+    prefix = re.compile(r"\s{0,20}+\[?+\s{0,20}+")
+    return Either(looks, prefix, first, second)

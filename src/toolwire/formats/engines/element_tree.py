@@ -4,51 +4,71 @@ Works on the complete text of one value. Elements nest; `<item>` makes an array,
 object; a repeated name collects to an array; text beside elements is kept under `$text`.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from toolwire.formats import values
+from toolwire.formats.schema import Schema
 
 _MAX_DEPTH = 64
+Node: TypeAlias = dict[str, list[Any]]  # children by name, in order; text under `$text`
 
 
-def tree_to_json(text: str, prefix: str, types: values.Types) -> str:
+def tree_to_json(text: str, prefix: str, schema: Schema) -> str:
     """The value written as `text`, whose tags all begin with `prefix`."""
-    if prefix not in text:
-        if not text.strip() and types & {"array", "object"}:
-            return "[]" if "array" in types else "{}"
-        return values.any_json(text) or values.coerce(text, types)
-    return values.to_json(_collapse(_parse(text, prefix)))
+    return _write(_parse(text, prefix), schema)
 
 
-def _parse(text: str, prefix: str) -> dict[str, list[Any]]:
-    """Child values by name, in order; text under `$text`."""
-    root: dict[str, list[Any]] = {}
-    stack: list[tuple[str, dict[str, list[Any]]]] = [("", root)]
+def _parse(text: str, prefix: str) -> Node:
+    root: Node = {}
+    stack: list[tuple[str, Node]] = [("", root)]
     first, *pieces = text.split(prefix)
     _add_text(root, first)
     for piece in pieces:
-        tag, _, tail = piece.lstrip("<").partition(">")
-        if tag.startswith("/"):
-            if len(stack) > 1 and stack[-1][0] == tag[1:]:
-                name, children = stack.pop()
-                stack[-1][1].setdefault(name, []).append(_collapse(children))
-        elif len(stack) <= _MAX_DEPTH:
-            stack.append((tag, {}))
+        tag, _, tail = piece.removeprefix("<").partition(">")
+        if not tag.startswith("/"):
+            if len(stack) <= _MAX_DEPTH:
+                child: Node = {}
+                stack[-1][1].setdefault(tag, []).append(child)
+                stack.append((tag, child))
+        elif len(stack) > 1 and stack[-1][0] == tag[1:]:
+            stack.pop()
         _add_text(stack[-1][1], tail)
-    while len(stack) > 1:
-        name, children = stack.pop()
-        stack[-1][1].setdefault(name, []).append(_collapse(children))
     return root
 
 
-def _add_text(node: dict[str, list[Any]], text: str) -> None:
-    if text.strip():
+def _add_text(node: Node, text: str) -> None:
+    if text:
         node.setdefault("$text", []).append(text)
 
 
-def _collapse(children: dict[str, list[Any]]) -> Any:
-    if set(children) <= {"$text"}:
-        return "".join(children.get("$text", ()))
-    if set(children) == {"item"}:
-        return children["item"]
-    return {name: found[0] if len(found) == 1 else found for name, found in children.items()}
+def _write(node: Node, schema: Schema) -> str:
+    children = {name: found for name, found in node.items() if name != "$text"}
+    text = "".join(node.get("$text", ()))
+    if not children:
+        return _write_leaf(text, schema)
+    if set(children) == {"item"} and "object" not in schema.types():
+        return _write_list(children["item"], schema.items())
+    members = [
+        f"{values.quote(name)}: {_write_member(found, schema.property(name))}"
+        for name, found in children.items()
+    ]
+    if text.strip():
+        members.append(f'"$text": {values.quote(text)}')
+    return "{" + ", ".join(members) + "}"
+
+
+def _write_member(found: list[Any], schema: Schema) -> str:
+    if len(found) == 1:
+        return _write(found[0], schema)
+    return _write_list(found, schema.items())
+
+
+def _write_list(nodes: list[Any], schema: Schema) -> str:
+    return "[" + ", ".join(_write(node, schema) for node in nodes) + "]"
+
+
+def _write_leaf(text: str, schema: Schema) -> str:
+    types = schema.types()
+    if not text.strip() and types & {"array", "object"} and "string" not in types:
+        return "[]" if "array" in types else "{}"
+    return values.coerce(text, types)

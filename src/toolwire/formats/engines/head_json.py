@@ -109,15 +109,12 @@ class HeadJson:
     def _read_head(self, turn: Turn) -> Need[str | None]:
         """The header up to its separator, which is taken; None if it does not come."""
         reader, lexer = turn.reader, _separator_lexer(self)
-        while True:
-            start, end, marker = lexer.search(reader)
-            if start - reader.pos > _MAX_HEAD or (reader.final and not marker):
-                return None
-            if marker:
-                head = reader.buf[reader.pos : start]
-                reader.pos = start if marker[0] in "{`" else end
-                return head
-            yield
+        found = yield from lexer.read_to(reader, _MAX_HEAD)
+        if found is None:
+            return None
+        head, marker, size = found
+        reader.pos += len(head) + (0 if marker[0] in "{`" else size)
+        return head
 
     def _open_fence(self, turn: Turn) -> Need[bool]:
         reader = turn.reader

@@ -147,10 +147,11 @@ class _CallObject:
             self.provider_id = yield from read_string(turn)
             return None
         if key in ("function", "tool_call") and char == "{":
-            return (yield from self.read())
+            return (yield from self.read()) and (yield from self._pass_brace())
         if key == "tool_calls" and char == "[":
             turn.reader.pos += 1
-            return (yield from engine.read_items(turn, strict=self.strict)) and self._nest_end()
+            clean = yield from engine.read_items(turn, strict=self.strict)
+            return clean and (yield from self._pass_brace())
         if key == engine.answer_key and char == '"':
             return (yield from self._answer())
         if self.strict and key not in ("type", *engine.id_keys):
@@ -158,11 +159,10 @@ class _CallObject:
         copied = yield from json_text.copy_value(turn.reader, lambda _: None)
         return None if copied else turn.refuse("not JSON")
 
-    def _nest_end(self) -> bool:
-        """Behind the calls of an outer object; its brace may be missing."""
-        reader = self.turn.reader
-        if reader.buf.startswith("}", reader.pos):
-            reader.pos += 1
+    def _pass_brace(self) -> Need[bool]:
+        """Behind the calls of an outer object, whose brace may be missing."""
+        if (yield from skip_space(self.turn.reader, _SPACE)) == "}":
+            self.turn.reader.pos += 1
             self.turn.settle()
         return True
 

@@ -11,12 +11,13 @@ from toolwire.formats.json_text import escape
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.python_text import MAX_DEPTH
 from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.schema import Types
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
 _MAX_BARE = 512
-_HEAD = re.compile(r"\s*+(?:call)?+:?+\s*+([^\s{}()<>:]{1,128}+)\s*+([{(])")
-_HEAD_PREFIX = re.compile(r"\s*+(?:call|cal|ca|c)?+:?+\s*+[^\s{}()<>:]{0,128}+\s*+")
+_HEAD = re.compile(r"\s{0,9}+(?:call)?+:?+\s{0,9}+([^\s{}()<>:]{1,128}+)\s{0,9}+([{(])")
+_HEAD_PREFIX = re.compile(r"\s{0,9}+(?:call|cal|ca|c)?+:?+\s{0,9}+[^\s{}()<>:]{0,128}+\s{0,9}+")
 _BARE = re.compile(r"[^,{}()\[\]<]*+")
 _KEY = re.compile(r"[^:,{}()\[\]]{0,128}+")
 _CLOSER = {"{": "}", "(": ")", "[": "]"}
@@ -36,8 +37,6 @@ class LaxObject:
         while not (head := _HEAD.match(reader.buf, reader.pos)):
             if reader.final or not _HEAD_PREFIX.fullmatch(reader.buf, reader.pos):
                 return turn.refuse("not call:NAME{")
-            if len(reader.buf) - reader.pos > 300:
-                return turn.refuse("the name is too long")
             yield
         name = turn.tools.resolve(head[1])
         if opening.strict and not turn.tools.allows(name):
@@ -109,7 +108,7 @@ class _ObjectCopy:
         reader.pos += 1
         return key
 
-    def _value(self, types: values.Types, depth: int) -> Need[bool]:
+    def _value(self, types: Types, depth: int) -> Need[bool]:
         reader, delimiter = self.turn.reader, self.engine.delimiter
         char = yield from skip_space(reader, _SPACE)
         if char in _CLOSER:
@@ -141,7 +140,7 @@ class _ObjectCopy:
             if not (yield from self._value(frozenset(), depth)):
                 return False
 
-    def _string(self, types: values.Types) -> Need[bool]:
+    def _string(self, types: Types) -> Need[bool]:
         if self.engine.typed and not values.is_text(types):
             pieces: list[str] = []
             if not (yield from self._delimited(pieces.append)):
@@ -171,7 +170,7 @@ class _ObjectCopy:
                 return False
             yield
 
-    def _bare(self, types: values.Types) -> Need[bool]:
+    def _bare(self, types: Types) -> Need[bool]:
         """A bare value: a JSON word or number if it is one, else what the schema makes of it."""
         reader = self.turn.reader
         while True:

@@ -12,6 +12,7 @@ from toolwire.formats.reader import Need, peek
 from toolwire.formats.turn import Turn
 
 _LOOK = 64
+_MAX_KEY = 160
 _CDATA = "<![CDATA["
 _CDATA_END = Lexer({"]]>": "end"})
 
@@ -102,11 +103,15 @@ class RawValue:
         tags, reader = self.tags, self.turn.reader
         if tags.declared:
             return marker[1:-1]
-        while (found := reader.buf.find(tags.key_end, reader.pos + ahead)) < 0:
-            if reader.final or len(reader.buf) - reader.pos - ahead > 160:
+        while True:
+            start = reader.pos + ahead
+            found = reader.buf.find(tags.key_end, start, start + _MAX_KEY)
+            if found >= 0:
+                break
+            if reader.final or len(reader.buf) - start > _MAX_KEY:
                 return ""
             yield
-        head = reader.buf[reader.pos + ahead : found]
+        head = reader.buf[start:found]
         return attributes(head).get(tags.key, "") if tags.key else head.strip().strip("\"'")
 
     def _look_past_space(self, ahead: int) -> Need[int]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from toolwire.formats import json_text, values
 from toolwire.formats.engines.element_tree import tree_to_json
 from toolwire.formats.engines.raw_value import RawValue
-from toolwire.formats.engines.tags import Tags, attributes, body_lexer, head_lexer
+from toolwire.formats.engines.tags import Tags, attributes, body_lexer, head_lexer, tag_lexer
 from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.schema import Types
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
@@ -41,15 +42,12 @@ class Tagged(Tags):
         """The rest of the opening tag, or the text up to the first parameter."""
         reader, lexer = turn.reader, head_lexer(self)
         reader.pos += len(self.head_start)
-        while True:
-            start, end, marker = lexer.search(reader)
-            if start - reader.pos > _MAX_HEAD:
-                return None
-            if marker or reader.final:
-                head = reader.buf[reader.pos : start]
-                reader.pos = end if lexer.kinds.get(marker) == "end" else start
-                return head if marker or not self.head_ends else None
-            yield
+        found = yield from lexer.read_to(reader, _MAX_HEAD)
+        if found is None:
+            return None
+        head, marker, size = found
+        reader.pos += len(head) + (size if lexer.kinds[marker] == "end" else 0)
+        return head
 
 
 class _CallBody:
@@ -143,25 +141,24 @@ class _CallBody:
         yield from self._skip_doubled(key)
         return (yield from self._value(key, self._converter(key, given)))
 
-    def _read_until(self, end: str) -> Need[str | None]:
-        reader = self.turn.reader
-        while (found := reader.buf.find(end, reader.pos)) < 0:
-            if reader.final or len(reader.buf) - reader.pos > _MAX_HEAD:
-                return None
-            yield
-        text = reader.buf[reader.pos : found]
-        reader.pos = found + len(end)
+    def _read_until(self, tag: str) -> Need[str | None]:
+        """The text up to a tag, which is taken; None if the tag does not come."""
+        found = yield from tag_lexer(self.tags, tag).read_to(self.turn.reader, _MAX_HEAD)
+        if found is None:
+            return None
+        text, _, size = found
+        self.turn.reader.pos += len(text) + size
         return text
 
-    def _pass(self, text: str) -> Need[bool]:
+    def _pass(self, tag: str) -> Need[bool]:
+        """Take the tag that must come now."""
         reader = self.turn.reader
         yield from skip_space(reader, _SPACE)
-        if reader.buf.startswith("\\n", reader.pos):
+        if (yield from peek(reader, 2)) == "\\n":
             reader.pos += 2
-        if (yield from peek(reader, len(text))) != text:
-            return False
-        reader.pos += len(text)
-        return True
+        found, size = yield from tag_lexer(self.tags, tag).at(reader)
+        reader.pos += size
+        return bool(found)
 
     def _read_type(self) -> Need[str]:
         start, end = self.tags.type_tags
@@ -175,20 +172,19 @@ class _CallBody:
         if tags.key or tags.value_open or tags.declared:
             return
         again = f"{tags.param}{key}{tags.key_end}"
-        while reader.buf.startswith(again[: len(reader.buf) - reader.pos], reader.pos):
-            if len(reader.buf) - reader.pos >= len(again):
-                reader.pos += len(again)
-                return
-            if reader.final:
-                return
-            yield
+        lead = int((yield from peek(reader, 1)) == "\n")
+        if (yield from peek(reader, lead + 1))[lead:] != again[0]:
+            return
+        if (yield from peek(reader, lead + len(again)))[lead:] == again:
+            reader.pos += lead + len(again)
 
     def _converter(self, key: str, given: dict[str, str]) -> Callable[[str], str] | None:
         """How to make JSON of the value; None if it is text, to be passed on as it arrives."""
         types = self.turn.tools.types(self.name, key)
         typing, flag = self.tags.typing, given.get("string")
         if self.tags.tree and not values.is_text(types):
-            return lambda text: tree_to_json(text, self.tags.tree, types)
+            schema = self.turn.tools.schema(self.name, key)
+            return lambda text: tree_to_json(text, self.tags.tree, schema)
         stated = given.get("type", "")
         if typing == "type-attribute" and stated:
             return None if stated in ("string", "str") else _json_or_text
@@ -201,7 +197,7 @@ class _CallBody:
         return self._by_schema(types)
 
     @staticmethod
-    def _by_schema(types: values.Types) -> Callable[[str], str] | None:
+    def _by_schema(types: Types) -> Callable[[str], str] | None:
         return None if values.is_text(types) else lambda text: values.coerce(text, types)
 
     def _value(self, key: str, convert: Callable[[str], str] | None) -> Need[bool]:
@@ -259,7 +255,7 @@ def _text_name(head: str) -> str:
     return head.replace("\\n", "\n").strip().strip("\"'")
 
 
-def _json_or(text: str, types: values.Types) -> str:
+def _json_or(text: str, types: Types) -> str:
     return values.any_json(text) or values.coerce(text, types)
 
 

@@ -52,6 +52,12 @@ def head_lexer(tags: Tags) -> Lexer:
     return Lexer(ends, _loose(tags, ends))
 
 
+@lru_cache(maxsize=128)
+def tag_lexer(tags: Tags, tag: str) -> Lexer:
+    """One tag alone."""
+    return Lexer({tag: "tag"}, _loose(tags, (tag,)))
+
+
 @lru_cache(maxsize=256)
 def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
     """What may stand between parameters."""

@@ -1,0 +1,26 @@
+"""The words that teach a model, in a system message, which tools there are and how to call them."""
+
+from collections.abc import Sequence
+
+from toolwire.formats import values
+from toolwire.formats.neutral import neutralize
+from toolwire.formats.record import Format
+from toolwire.protocol.chat import Tool
+
+
+def instructions_for(record: Format, tools: Sequence[Tool], example: str) -> str:
+    """One line of what to do, the tools as JSON Schema, one example of a call."""
+    listed = "\n".join(neutralize(record, _describe(tool)) for tool in tools)
+    return (
+        "You can call the following tools. Each is described by a JSON object:\n\n"
+        f"{listed}\n\n"
+        "To call a tool, write exactly this, with the tool's name and its arguments in place of "
+        f"NAME, KEY and VALUE:\n\n{example}\n\n"
+        "Several calls may follow one another. Write nothing after a call: the results come in "
+        "the next message. If no tool is needed, answer in plain text."
+    )
+
+
+def _describe(tool: Tool) -> str:
+    described = {"name": tool.name, "description": tool.description or ""}
+    return values.to_json({**described, "parameters": dict(tool.parameters)})

@@ -1,0 +1,200 @@
+"""The write side: tools, calls and results as prompt text, in the format a model was taught.
+
+What is written here is what the same format reads: `parse(render(call)) == call`. It is correct
+where the models' own templates are not (quoted Python strings, all calls of a turn, arguments as
+an object). Text of others that is put into the prompt cannot open a call or close a result: the
+markers of the format are broken up visibly in it.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolwire.formats import values
+from toolwire.formats.catalog import get
+from toolwire.formats.instructions import instructions_for
+from toolwire.formats.neutral import neutralize
+from toolwire.formats.record import Format
+from toolwire.formats.schema import type_name
+from toolwire.formats.writing import Writing
+from toolwire.protocol.chat import Tool
+
+_PYTHON_WORDS = {True: "True", False: "False", None: "None"}
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedCall:
+    """A call to write: decoded arguments, and the id it has in the prompt."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    provider_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedResult:
+    """What a tool returned, for the call at `index` of its turn."""
+
+    name: str
+    content: str
+    provider_id: str = ""
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTurn:
+    """One turn of the prompt: a role the model knows, and its text."""
+
+    role: str
+    text: str
+
+
+def provider_id(name: str, call: str, number: int) -> str:
+    """The id that the `number`th call of a conversation must have in this format's prompt."""
+    policy = get(name).ids
+    if policy == "kimi":
+        return f"functions.{call}:{number}"
+    return f"{number:09d}" if policy == "mistral9" else str(number)
+
+
+def render_tools(name: str, tools: Sequence[Tool]) -> str:
+    """The tools and how to call them, as the text of a system message."""
+    record = get(name)
+    example = render_calls(name, [RenderedCall("NAME", {"KEY": "VALUE"}, "0")])
+    return instructions_for(record, tools, example)
+
+
+def render_calls(name: str, calls: Sequence[RenderedCall]) -> str:
+    """The calls of one assistant turn."""
+    if not calls:
+        return ""
+    writing = get(name).writing
+    bodies = (_write_call(writing, call, index) for index, call in enumerate(calls))
+    return writing.before + writing.between.join(bodies) + writing.after
+
+
+def render_results(name: str, results: Iterable[RenderedResult]) -> list[PromptTurn]:
+    """The results of one assistant turn, in the order of its calls."""
+    record = get(name)
+    rules = record.results
+    ordered = sorted(results, key=lambda result: result.index)
+    bodies = [_write_result(record, result) for result in ordered]
+    if not rules.merged:
+        return [PromptTurn(rules.role, rules.before + body + rules.after) for body in bodies]
+    if not bodies:
+        return []
+    return [PromptTurn(rules.role, rules.before + rules.between.join(bodies) + rules.after)]
+
+
+def _fill(template: str, values_of: Mapping[str, Callable[[], str]]) -> str:
+    """Replace each {placeholder} once, left to right; what is filled in is not looked at again."""
+    out: list[str] = []
+    pos = 0
+    while (start := template.find("{", pos)) >= 0:
+        end = template.find("}", start)
+        make = values_of.get(template[start + 1 : end]) if end > 0 else None
+        if make is None:
+            out.append(template[pos : start + 1])
+            pos = start + 1
+        else:
+            out.append(template[pos:start] + make())
+            pos = end + 1
+    return "".join(out) + template[pos:]
+
+
+def _write_call(writing: Writing, call: RenderedCall, index: int) -> str:
+    arguments = call.arguments
+    name_key, args_key = writing.keys
+    return _fill(
+        writing.call,
+        {
+            "name": lambda: _attribute(writing, call.name),
+            "qname": lambda: values.to_json(call.name),
+            "id": lambda: call.provider_id,
+            "qid": lambda: values.to_json(call.provider_id),
+            "index": lambda: str(index),
+            "number": lambda: str(index + 1),
+            "args": lambda: values.to_json(arguments),
+            "json": lambda: values.to_json({name_key: call.name, args_key: arguments}),
+            "python": lambda: f"{call.name}({_keywords(arguments)})",
+            "lax": lambda: _lax(arguments, writing.delimiter),
+            "params": lambda: "".join(_params(writing, arguments)),
+        },
+    )
+
+
+def _params(writing: Writing, arguments: Mapping[str, Any]) -> Iterable[str]:
+    for key, value in arguments.items():
+        yield _fill(
+            writing.param,
+            {
+                "key": lambda key=key: _attribute(writing, key),  # type: ignore[misc]
+                "string": lambda v=value: "true" if isinstance(v, str) else "false",  # type: ignore[misc]
+                "type": lambda v=value: _type_attribute(v),  # type: ignore[misc]
+                "value": lambda v=value: v if isinstance(v, str) else values.to_json(v),  # type: ignore[misc]
+                "tree": lambda k=key, v=value: _tree(k, v, writing.delimiter),  # type: ignore[misc]
+            },
+        )
+
+
+def _type_attribute(value: Any) -> str:
+    name = type_name(value)
+    return "number" if name == "integer" else name
+
+
+def _attribute(writing: Writing, text: str) -> str:
+    if not writing.escape_attributes:
+        return text
+    return text.replace("&", "&amp;").replace('"', "&quot;")
+
+
+def _keywords(arguments: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={_literal(value)}" for key, value in arguments.items())
+
+
+def _literal(value: Any) -> str:
+    """A JSON value as a Python literal."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return _PYTHON_WORDS[value]
+    # A string as JSON writes it is also a string of Python, and of our reader.
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def _lax(value: Any, delimiter: str) -> str:
+    """A value with bare keys and delimited strings."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{k}:{_lax(v, delimiter)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_lax(item, delimiter) for item in value) + "]"
+    return f"{delimiter}{value}{delimiter}" if isinstance(value, str) else values.to_json(value)
+
+
+def _tree(key: str, value: Any, prefix: str) -> str:
+    """A value as an element. What is inside an object may have no schema, so it is JSON."""
+    if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
+        inner = "".join(_tree("item", item, prefix) for item in value)
+    else:
+        inner = value if isinstance(value, str) else values.to_json(value)
+    return f"{prefix}<{key}>{inner}{prefix}</{key}>"
+
+
+def _write_result(record: Format, result: RenderedResult) -> str:
+    safe = neutralize(record, result.content)
+    quoted = values.to_json(result.content).replace("<", "\\u003c")
+    return _fill(
+        record.results.result,
+        {
+            "result": lambda: safe,
+            "json": lambda: quoted,
+            "name": lambda: result.name,
+            "id": lambda: result.provider_id,
+            "qid": lambda: values.to_json(result.provider_id),
+            "index": lambda: str(result.index),
+            "number": lambda: str(result.index + 1),
+        },
+    )
