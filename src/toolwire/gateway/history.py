@@ -15,6 +15,8 @@ from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.ids import MAX_CLIENT_ID
 
 NO_RESULT = "(no result: this call was never answered)"
+_SHOWN = 100
+"""So many ids, or characters of one, are repeated in a message."""
 _json = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -60,21 +62,36 @@ class _Checker:
         if self.open.get(message.call_id, message) is not None:
             # Not a call of the last assistant message, or one that has its result already.
             if not self.repair:
-                raise _orphan(message, position, known=message.call_id in self.seen)
+                raise self._misplaced(message, position)
             self.history.repairs.append(f"orphan_result:messages[{position}]")
             return
         self.open[message.call_id] = message
 
+    def _misplaced(self, message: Message, position: int) -> RequestError:
+        call_id = message.call_id[:_SHOWN]
+        if message.call_id in self.seen:
+            return RequestError(
+                f"Invalid parameter: 'tool_call_id' '{call_id}' in 'messages[{position}]' is "
+                "answered twice, or belongs to an earlier turn. Send one tool message per call, "
+                "right after the assistant message that made it.",
+                param=f"messages.[{position}].tool_call_id",
+            )
+        if unanswered := self._unanswered():
+            hint = f". 'messages[{position}].tool_call_id' is '{call_id}', which is none of them."
+            return _not_answered(unanswered, position, hint)
+        return RequestError(
+            "Invalid parameter: messages with role 'tool' must be a response to a preceeding "
+            "message with 'tool_calls'.",
+            param=f"messages.[{position}].role",
+        )
+
+    def _unanswered(self) -> list[str]:
+        return [call_id for call_id, result in self.open.items() if result is None]
+
     def _close(self, position: int) -> None:
         """The turn of results is over: all must be there, and they go out in call order."""
-        unanswered = [call_id for call_id, result in self.open.items() if result is None]
-        if unanswered and not self.repair:
-            raise RequestError(
-                "An assistant message with 'tool_calls' must be followed by tool messages "
-                "responding to each 'tool_call_id'. The following tool_call_ids did not have "
-                f"response messages: {', '.join(unanswered)}",
-                param=f"messages.[{position}].role",
-            )
+        if not self.repair and (unanswered := self._unanswered()):
+            raise _not_answered(unanswered, position)
         for call_id, result in self.open.items():
             if result is None:
                 self.history.repairs.append(f"missing_result:{call_id}")
@@ -96,24 +113,17 @@ class _Checker:
             if call.kind == "function":
                 _check_arguments(call, f"{where}.function.arguments")
             calls.append(call)
-        return message if len(calls) == len(message.calls) else _with_calls(message, calls)
+        if len(calls) == len(message.calls):
+            return message
+        return msgspec.structs.replace(message, calls=tuple(calls))
 
 
-def _with_calls(message: Message, calls: list[ToolCall]) -> Message:
-    return Message(message.role, message.content, tuple(calls), reasoning=message.reasoning)
-
-
-def _orphan(message: Message, position: int, *, known: bool) -> RequestError:
-    if known:
-        return RequestError(
-            f"Invalid parameter: 'tool_call_id' '{message.call_id}' in 'messages[{position}]' is "
-            "answered twice, or belongs to an earlier turn. Send one tool message per call, right "
-            "after the assistant message that made it.",
-            param=f"messages.[{position}].tool_call_id",
-        )
+def _not_answered(call_ids: list[str], position: int, hint: str = "") -> RequestError:
+    more = f" and {len(call_ids) - _SHOWN} more" if len(call_ids) > _SHOWN else ""
     return RequestError(
-        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
-        "with 'tool_calls'.",
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to "
+        "each 'tool_call_id'. The following tool_call_ids did not have response messages: "
+        f"{', '.join(call_ids[:_SHOWN])}{more}{hint}",
         param=f"messages.[{position}].role",
     )
 
