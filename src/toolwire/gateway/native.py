@@ -51,6 +51,13 @@ class _Call:
     def complete(self) -> bool:
         return self.balance.complete
 
+    @property
+    def blank(self) -> bool:
+        """Whether it has no arguments, however that was written."""
+        if self.custom or self.balance.started:
+            return False
+        return "".join(self.waiting).strip() in ("", "null")
+
 
 class NativeTurn:
     """One choice of one answer. `feed` each fragment, then `finish`."""
@@ -64,6 +71,7 @@ class NativeTurn:
         self._by_id: dict[str, _Call] = {}
         self._released = 0
         self._gap = False
+        self._said = False
         self._finish: str | None = None
 
     def feed(self, fragment: Fragment) -> list[Event]:
@@ -81,6 +89,7 @@ class NativeTurn:
             self._take(piece, events)
         if fragment.finish is not None:
             self._finish = fragment.finish
+        self._said = self._said or bool(events)
         return events
 
     def finish(self, *, done: bool) -> list[Event]:
@@ -91,19 +100,21 @@ class NativeTurn:
         if reason is None:
             if not done:
                 raise UpstreamError("The backend ended its answer before it was finished.")
-            if any(call.has_arguments and not call.complete for call in self._calls):
+            if any(_is_cut(call) for call in self._calls):
                 raise UpstreamError("The backend ended its answer in the middle of a tool call.")
             self.repairs.add("finish_reason_missing")
         if self._gap and not self._calls and _REASONS.get(reason or "") == "tool_calls":
             raise UpstreamError("The backend's event stream is broken: its tool call is lost.")
         events: list[Event] = []
         self._release(events, last=True)
+        if self._gap and not (self._said or events):
+            raise UpstreamError("The backend's event stream is broken: none of it could be read.")
         events.append(TurnEnd(_REASONS.get(reason or "", "stop")))
         return events
 
     def _mind_the_gap(self) -> None:
         """A lost line is tolerable in text; in a call it could make a wrong one look right."""
-        if self._calls and not self._calls[-1].complete:
+        if not all(call.complete for call in self._calls):
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
         self._gap = True
         self.repairs.add("broken_line_skipped")
@@ -132,19 +143,23 @@ class NativeTurn:
 
     def _find(self, piece: CallFragment) -> _Call | None:
         known = self._by_id.get(piece.id) if piece.id else None
+        last = self._calls[-1] if self._calls else None
         if piece.index is None:
-            call = known or (self._calls[-1] if self._calls and not piece.id else None)
+            call = known or (last if not piece.id or _goes_on(last, piece) else None)
         else:
             call = self._by_index.get(piece.index)
             if call is None and not piece.name:
                 if self._gap:
                     raise UpstreamError("The backend's event stream is broken inside a tool call.")
                 # An index out of nowhere without a name goes on with a call that we know.
-                call = known or (self._calls[-1] if self._calls and not piece.id else None)
+                call = known or (last if not piece.id else None)
             elif call is not None and piece.id and call.provider_id not in (None, piece.id):
-                call = known
-        if call is None or not piece.name or not call.complete:
+                # Another id at the same place: another call, unless every delta has its own id.
+                call = known or (call if _goes_on(call, piece) else None)
+        if call is None or not piece.name:
             return call
+        if not call.complete:
+            return None if self._is_other_tool(call, piece.name) else call
         # A name for a call that is complete: the whole call again, or another one at its place.
         repeated = piece.id == call.provider_id if piece.id else False
         if (repeated and piece.name == call.name) or self._is_echo(call, piece):
@@ -156,6 +171,11 @@ class NativeTurn:
     def _is_echo(call: _Call, piece: CallFragment) -> bool:
         """A delta that only repeats the name, as some backends do in every delta."""
         return not piece.id and piece.name == call.name and not _as_text(piece.arguments)
+
+    def _is_other_tool(self, call: _Call, name: str) -> bool:
+        """Two tools named one after the other are two calls without arguments, not one name."""
+        known = call.name in self._tools and name in self._tools and not call.has_arguments
+        return known and call.name + name not in self._tools and not name.startswith(call.name)
 
     def _joined_name(self, name: str, more: str) -> str:
         """Names come whole, repeated, in halves or as a growing prefix; the tools decide."""
@@ -180,22 +200,27 @@ class NativeTurn:
         """Send on what is in turn, one call after the other."""
         while self._released < len(self._calls):
             index, call = self._released, self._calls[self._released]
-            followed = last or index + 1 < len(self._calls)
-            if not call.started and not self._start(call, index, events, followed=followed):
+            if last and not (call.name or call.has_arguments):
+                del self._calls[index]  # announced, and nothing ever came
+                continue
+            if not call.name:
+                if last:
+                    raise UpstreamError("The backend sent a tool call without a name.")
                 return
-            if call.waiting:
+            if not call.started and not self._start(call, index, events, last=last):
+                return
+            if call.waiting and (call.custom or call.balance.started):
                 events.append(ArgsDelta(index, "".join(call.waiting)))
                 call.waiting.clear()
+            followed = index + 1 < len(self._calls)
             if not (last or (followed and (call.complete or call.custom))):
                 return
             self._end(call, index, events)
 
-    def _start(self, call: _Call, index: int, events: list[Event], *, followed: bool) -> bool:
+    def _start(self, call: _Call, index: int, events: list[Event], *, last: bool) -> bool:
         """Announce the call as soon as its name cannot change any more."""
-        if not (followed or call.has_arguments or self._is_settled(call.name)):
+        if not (last or call.has_arguments or self._is_settled(call.name)):
             return False
-        if not call.name:
-            raise UpstreamError("The backend sent a tool call without a name.")
         call.started = True
         kind: Literal["function", "custom"] = "custom" if call.custom else "function"
         events.append(CallStart(index, call.name, self._new_call_id(), call.provider_id, kind))
@@ -207,11 +232,24 @@ class NativeTurn:
         )
 
     def _end(self, call: _Call, index: int, events: list[Event]) -> None:
-        if not call.has_arguments and not call.custom:
+        complete = call.complete or call.custom or call.blank
+        if call.blank:
             events.append(ArgsDelta(index, "{}"))
-        complete = call.complete or call.custom or not call.has_arguments
+        elif call.waiting:
+            events.append(ArgsDelta(index, "".join(call.waiting)))
         events.append(CallEnd(index, complete))
         self._released += 1
+
+
+def _goes_on(call: _Call | None, piece: CallFragment) -> bool:
+    """Whether a delta without a name can only be more of this call's arguments."""
+    if call is None or piece.name or call.complete:
+        return False
+    return call.has_arguments or bool(_as_text(piece.arguments))
+
+
+def _is_cut(call: _Call) -> bool:
+    return call.has_arguments and not call.complete and not call.blank
 
 
 def _as_text(arguments: object) -> str:
