@@ -8,6 +8,7 @@ it was not, and either under the content type of the other.
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from toolwire.backends.base import Redact, clip
 from toolwire.errors import UpstreamError
@@ -112,7 +113,7 @@ class AnswerDecoder:
             raise UpstreamError("The backend sent an empty answer.")
         try:
             fragments = self._chunk(body)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise UpstreamError(
                 f"The backend's answer is not what it should be: {error}."
             ) from None
@@ -194,6 +195,9 @@ def _fragment(choice: _Choice) -> Fragment:
     calls: tuple[CallFragment, ...] = ()
     if delta.tool_calls:
         calls = tuple([_call(call) for call in delta.tool_calls])
+        if choice.delta is None:
+            # A whole message: each entry is a call of its own, whatever its index or id.
+            calls = tuple([replace(call, index=at) for at, call in enumerate(calls)])
     elif delta.function_call is not None:
         # The form of before 2023, which some servers still write.
         calls = (CallFragment(0, None, delta.function_call.name, delta.function_call.arguments),)
@@ -223,7 +227,7 @@ def _extras(delta: _Delta) -> tuple[tuple[str, bytes], ...]:
 def _call(call: _Call) -> CallFragment:
     index = call.index
     if isinstance(index, str):
-        index = int(index) if index.isdecimal() else None
+        index = int(index) if index.isdecimal() and len(index) < 10 else None
     if call.custom is not None:
         return CallFragment(index, call.id, call.custom.name, call.custom.input, custom=True)
     function = call.function
