@@ -87,6 +87,7 @@ class AnswerDecoder:
         self._redact = redact
         self._streamed = streamed
         self._broken = 0
+        self._choices = {0}
         self._sse: SseDecoder | None = None
         self._body: list[bytes] = []
         self._room = max_line
@@ -137,15 +138,15 @@ class AnswerDecoder:
             try:
                 fragments += self._chunk(event.data)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                fragments.append(self._gap())
+                fragments += self._gap()
         return fragments
 
-    def _gap(self) -> Fragment:
+    def _gap(self) -> list[Fragment]:
         """A line that is no chunk: passed over, but what it stood in the middle of is suspect."""
         self._broken += 1
         if self._broken > _BROKEN_LINES:
             raise UpstreamError("The backend's event stream is broken.")
-        return Fragment(gap=True)
+        return [Fragment(choice, gap=True) for choice in sorted(self._choices)]
 
     def _chunk(self, data: bytes) -> list[Fragment]:
         chunk = _decode(data)
@@ -155,6 +156,8 @@ class AnswerDecoder:
         if not chunk.choices:
             return [Fragment(usage=usage)] if usage else []
         fragments = [_fragment(choice) for choice in chunk.choices]
+        if fragments[-1].choice:
+            self._choices.update(fragment.choice for fragment in fragments)
         if usage:
             fragments.append(Fragment(usage=usage))
         return fragments
