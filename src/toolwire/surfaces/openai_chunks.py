@@ -46,6 +46,7 @@ class ChunkEncoder:
         self._head = head
         self._roles: set[int] = set()
         self._call_ids: dict[tuple[int, int], bytes] = {}
+        self._custom: set[tuple[int, int]] = set()
         start = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,' % (
             _encode(head.response_id),
             head.created,
@@ -120,6 +121,8 @@ class ChunkEncoder:
         name = _encode(self._head.names.get(event.name, event.name))
         call_id = _encode(event.call_id)
         extra = b""
+        if event.kind == "custom":
+            self._custom.add((choice, event.index))
         if self._head.call_id_in_deltas:
             extra = self._call_ids[choice, event.index] = b',"call_id":' + call_id
         inner = (
@@ -135,6 +138,12 @@ class ChunkEncoder:
         )
 
     def _arguments(self, choice: int, index: int, json: str) -> bytes:
+        if (choice, index) in self._custom:
+            return b'{"tool_calls":[{"index":%d%b,"custom":{"input":%b}}]}' % (
+                index,
+                self._call_ids.get((choice, index), b""),
+                _encode(json),
+            )
         if self._call_ids:
             return b'{"tool_calls":[{"index":%d%b,"function":{"arguments":%b}}]}' % (
                 index,
