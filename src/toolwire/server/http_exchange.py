@@ -39,10 +39,11 @@ class Exchange:
     def start(self, status: int, headers: list[tuple[str, str]]) -> None:
         """Begin an answer of unknown length."""
         self._chunked = self.request.chunked_ok
-        framing = ("transfer-encoding", "chunked") if self._chunked else ("connection", "close")
-        if not self._chunked:
+        if self._chunked:
+            headers.append(("transfer-encoding", "chunked"))
+        else:
             self.request.keep_alive = False
-        self._head(status, [*headers, framing])
+        self._head(status, headers)
 
     def write(self, data: bytes) -> None:
         """Send the next piece of a begun answer."""
