@@ -1,0 +1,1 @@
+"""A real `toolwire serve` process between raw sockets and the scripted backend."""
