@@ -138,7 +138,7 @@ class ChunkEncoder:
         )
 
     def _arguments(self, choice: int, index: int, json: str) -> bytes:
-        if (choice, index) in self._custom:
+        if self._custom and (choice, index) in self._custom:
             return b'{"tool_calls":[{"index":%d%b,"custom":{"input":%b}}]}' % (
                 index,
                 self._call_ids.get((choice, index), b""),
