@@ -151,3 +151,5 @@ class ToolChoiceUnmet(UpstreamError):
 
     code = "tool_choice_unmet"
     retryable = False
+    said: str = ""
+    """What the model said instead."""

@@ -24,6 +24,8 @@ class Outgoing:
     request: Request
     messages: Sequence[Message]
     tools: ToolSet
+    keep_special_tokens: bool = False
+    """The markers we look for are special tokens: a server that can must not strip them."""
 
 
 @dataclass(frozen=True, slots=True)

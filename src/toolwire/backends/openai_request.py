@@ -62,6 +62,8 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> byte
     fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
     if outgoing.tools.tools:
         fields += _tool_fields(outgoing, dialect)
+    if outgoing.keep_special_tokens and "skip_special_tokens" in dialect.params:
+        fields.append(b'"skip_special_tokens":false')
     if request.stream:
         fields.append(b'"stream":true')
         if request.include_usage and "stream_options" in dialect.params:

@@ -1,13 +1,17 @@
 """A request -> what is to be done about it. Everything wrong with it is said here, before any
 byte goes out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from toolwire.backends.base import Outgoing
 from toolwire.errors import RequestError
+from toolwire.formats import get
 from toolwire.gateway.history import check_history
 from toolwire.gateway.policy import Policy
-from toolwire.protocol.chat import Request, ToolSet
+from toolwire.gateway.prompting import demand_of, prompted
+from toolwire.gateway.ways import Way
+from toolwire.protocol.chat import NO_TOOLS, Message, Request, ToolSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +22,45 @@ class Plan:
     outgoing: Outgoing
     repairs: tuple[str, ...]
 
+    @property
+    def offers_tools(self) -> bool:
+        """Whether the model may call anything: without tools a request is not touched."""
+        return bool(self.outgoing.tools.tools) and self.request.choice.mode != "none"
+
+    @property
+    def delivery(self) -> Literal["live", "whole"]:
+        """How calls found in text are delivered: as they are written, or when they are complete."""
+        live = self.request.stream and not self.request.tools.strict
+        return "live" if live else "whole"
+
     def policy(self) -> Policy:
         """A fresh policy for one choice."""
-        return Policy(self.request.choice, parallel=self.request.parallel)
+        tools = self.outgoing.tools.tools
+        return Policy(self.request.choice, parallel=self.request.parallel, tools=tools)
+
+    def outgoing_for(self, way: Way) -> Outgoing:
+        """What the backend is sent, if the model is given its tools this way."""
+        outgoing = self.outgoing
+        if way.format is None:
+            return outgoing
+        special = self.offers_tools and bool(get(way.format).special_tokens)
+        if way.kind != "prompted":
+            return replace(outgoing, keep_special_tokens=special)
+        messages = prompted(
+            outgoing.messages,
+            outgoing.tools,
+            self.request.choice,
+            parallel=self.request.parallel,
+            format_name=way.format,
+        )
+        return Outgoing(self.request, messages, NO_TOOLS, keep_special_tokens=special)
+
+    def corrected(self, said: str) -> "Plan":
+        """The same turn, after the model answered without the call that it must make."""
+        answer = [Message("assistant", said)] if said.strip() else []
+        demand = Message("user", demand_of(self.request.choice))
+        messages = [*self.outgoing.messages, *answer, demand]
+        return replace(self, outgoing=replace(self.outgoing, messages=messages))
 
 
 def make_plan(request: Request, *, repair_history: bool, custom_tools: bool = False) -> Plan:

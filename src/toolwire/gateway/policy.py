@@ -4,9 +4,11 @@ Also the one place that decides the finish reason, and the one that keeps white 
 out of the answer, so that a stream and a whole answer say the same (spec 1.8).
 """
 
+from collections.abc import Collection
 from typing import assert_never
 
 from toolwire.errors import ToolChoiceUnmet
+from toolwire.gateway.names import resolve
 from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import (
     ArgsDelta,
@@ -25,7 +27,8 @@ from toolwire.protocol.events import (
 class Policy:
     """One choice of one answer. Calls that are not allowed are left out, and that is recorded."""
 
-    def __init__(self, choice: ToolChoice, *, parallel: bool) -> None:
+    def __init__(self, choice: ToolChoice, *, parallel: bool, tools: Collection[str] = ()) -> None:
+        self._tools = tools
         self.repairs: set[str] = set()
         self.calls = 0
         self._choice = choice
@@ -33,12 +36,23 @@ class Policy:
         self._kept: dict[int, int] = {}
         self._blank: list[TextDelta] = []
         self._spoke = False
+        self._held: list[Event] | None = [] if choice.mode == "required" else None
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """The events that may go out, indexes without gaps."""
+        """The events that may go out, indexes without gaps.
+
+        Where a call is demanded, nothing goes out before it has begun: without one the model can
+        still be asked again.
+        """
         out: list[Event] = []
         for event in events:
             self._take(event, out)
+        if self._held is None:
+            return out
+        self._held += out
+        if not self.calls and not any(isinstance(event, TurnEnd) for event in out):
+            return []
+        out, self._held = self._held, None
         return out
 
     def _take(self, event: Event, out: list[Event]) -> None:
@@ -71,6 +85,10 @@ class Policy:
             out.append(event)
 
     def _start(self, event: CallStart, out: list[Event]) -> None:
+        name = resolve(event.name, self._tools) or event.name
+        if name != event.name:
+            self.repairs.add("tool_name_resolved")
+            event = CallStart(event.index, name, event.call_id, event.provider_id, event.kind)
         if self._choice.mode == "none":
             self.repairs.add("call_dropped:tool_choice_none")
         elif self._choice.allowed is not None and event.name not in self._choice.allowed:
@@ -93,9 +111,15 @@ class Policy:
             out.append(TurnEnd(reason))
             return
         if self._choice.mode == "required" and not self.calls:
-            raise ToolChoiceUnmet(
-                "The model answered without the tool call that 'tool_choice' demands. "
-                "Ask again, or use 'tool_choice': 'auto'.",
-                param="tool_choice",
-            )
+            raise self._unmet(out)
         out.append(TurnEnd("tool_calls" if self.calls else "stop"))
+
+    def _unmet(self, out: list[Event]) -> ToolChoiceUnmet:
+        error = ToolChoiceUnmet(
+            "The model answered without the tool call that 'tool_choice' demands. "
+            "Ask again, or use 'tool_choice': 'auto'.",
+            param="tool_choice",
+        )
+        said = [*(self._held or ()), *out]
+        error.said = "".join(event.text for event in said if isinstance(event, TextDelta))
+        return error

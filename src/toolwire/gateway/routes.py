@@ -1,10 +1,11 @@
 """The models we serve, by the names clients use."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import ModelNotFound
+from toolwire.gateway.ways import Ways
 
 ANY = "*"
 
@@ -16,6 +17,7 @@ class ServedModel:
     name: str
     pool: BackendPool
     custom_tools: bool = False
+    ways: Ways = field(default_factory=Ways)
 
 
 class Routes:

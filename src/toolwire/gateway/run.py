@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend
-from toolwire.backends.pool import BackendPool, Member
-from toolwire.errors import UpstreamError, UpstreamTimeout
-from toolwire.gateway.native import NativeTurn
+from toolwire.backends.pool import Member
+from toolwire.errors import ToolChoiceUnmet, UpstreamError, UpstreamTimeout
+from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.policy import Policy
-from toolwire.protocol.events import Event, Usage
+from toolwire.gateway.routes import ServedModel
+from toolwire.gateway.ways import Way, refuses_tools
+from toolwire.protocol.events import Event, Usage, add_usage
 from toolwire.protocol.fragments import Fragment
 
 
@@ -28,6 +29,8 @@ class Pace:
     attempts: int = 3
     backoff: float = 0.25
     max_retry_after: float = 10.0
+    asks: int = 1
+    """How often the model is asked again after an answer that may not be delivered."""
 
 
 class Sink(Protocol):
@@ -38,7 +41,7 @@ class Sink(Protocol):
         """Whether the client has seen any of this turn, so that it cannot be started over."""
         ...
 
-    def begin(self, backend: Backend, answer: Answer) -> None:
+    def begin(self, backend: Backend, answer: Answer, way: Way) -> None:
         """An answer has begun; forget what an earlier attempt may have sent."""
         ...
 
@@ -73,19 +76,20 @@ class Turn:
     def __init__(
         self,
         plan: Plan,
-        pool: BackendPool,
+        model: ServedModel,
         sink: Sink,
         pace: Pace,
         new_call_id: Callable[[], str],
     ) -> None:
         self.report = Report(repairs=set(plan.repairs))
         self._plan = plan
-        self._pool = pool
+        self._model = model
         self._sink = sink
         self._pace = pace
         self._new_call_id = new_call_id
+        self._asks = 0
         self._loop = asyncio.get_running_loop()
-        self._choices: dict[int, tuple[NativeTurn, Policy]] = {}
+        self._attempt: Attempt | None = None
         self._heard = self._spoke = self._started = self._loop.time()
         self._patience = DEFAULT_PATIENCE
         self._limit = self._patience.first_token
@@ -104,20 +108,37 @@ class Turn:
         return self.report
 
     async def _attempts(self) -> None:
+        pool = self._model.pool
         tried: list[Member] = []
         while True:
-            member = self._pool.pick(tried)
-            tried.append(member)
-            self.report.backend = member.backend.name
-            error = await self._attempt(member)
+            member = pool.pick(tried)
+            error = await self._try(member)
             if error is None:
                 return
-            fresh = self._pool.pick(tried) not in tried
-            delay = self._retry_delay(error, len(tried), fresh=fresh)
+            if self._goes_another_way(error, member.backend):
+                continue
+            tried.append(member)
+            delay = self._retry_delay(error, len(tried), fresh=pool.pick(tried) not in tried)
             if delay is None:
                 raise error
             self.report.retries.append(error.code or "upstream_error")
             await asyncio.sleep(delay)
+
+    def _goes_another_way(self, error: UpstreamError, backend: Backend) -> bool:
+        """Whether to ask the same backend again, differently: it may have no tools after all."""
+        if self._sink.committed or not self._plan.offers_tools:
+            return False
+        learned = False
+        if isinstance(error, ToolChoiceUnmet) or refuses_tools(error):
+            learned = self._model.ways.learn(backend.name, self._plan.request.model)
+        if isinstance(error, ToolChoiceUnmet) and self._asks < self._pace.asks:
+            self._asks += 1
+            self._plan = self._plan.corrected(error.said)
+            self.report.repairs.add("asked_again:tool_choice")
+            return True
+        if learned:
+            self.report.retries.append("tools_refused")
+        return learned
 
     def _retry_delay(self, error: UpstreamError, tries: int, *, fresh: bool) -> float | None:
         """Seconds until the next attempt; None if there must not be one."""
@@ -130,15 +151,15 @@ class Turn:
             return error.retry_after if error.retry_after <= pace.max_retry_after else None
         return pace.backoff * float(2 ** (tries - 1))
 
-    async def _attempt(self, member: Member) -> UpstreamError | None:
+    async def _try(self, member: Member) -> UpstreamError | None:
         """Ask one backend once; what went wrong, if something did."""
-        self._choices.clear()
+        self.report.backend = member.backend.name
         member.in_flight += 1
         try:
             await self._ask(member.backend)
         except UpstreamError as error:
             if error.retryable:
-                self._pool.failed(member)
+                self._model.pool.failed(member)
             return error
         finally:
             member.in_flight -= 1
@@ -149,43 +170,31 @@ class Turn:
         self._limit = self._patience.first_token
         self._heard = self._loop.time()
         self._watch()
-        answer = await backend.open(self._plan.outgoing)
+        way = self._model.ways.choose(backend.name, self._plan.request.model)
+        attempt = self._attempt = Attempt(self._plan, way, self._sink.send, self._new_call_id)
+        answer = await backend.open(self._plan.outgoing_for(way))
         try:
-            self._sink.begin(backend, answer)
+            self._sink.begin(backend, answer, way)
             done = await answer.relay(self._feed)
-            if not self._choices:
-                raise UpstreamError("The backend's answer was empty.")
-            self._finish(done=done)
+            attempt.finish(done=done)
         finally:
             answer.close()
+            self._account(attempt)
+
+    def _account(self, attempt: Attempt) -> None:
+        """What was consumed counts, also where the answer could not be used."""
+        self.report.repairs |= attempt.repairs
+        self.report.calls = attempt.calls
+        self.report.usage = add_usage(self.report.usage, attempt.usage)
 
     def _feed(self, fragments: list[Fragment]) -> None:
         self._heard = self._spoke = self._loop.time()
-        for fragment in fragments:
-            if fragment.usage is not None:
-                self.report.usage = fragment.usage
-                continue
-            native, policy = self._choices.get(fragment.choice) or self._open_choice(
-                fragment.choice
-            )
-            if events := policy.feed(native.feed(fragment)):
-                self._sink.send(fragment.choice, events)
-        self._sink.flush()
-
-    def _open_choice(self, index: int) -> tuple[NativeTurn, Policy]:
-        self._limit = self._patience.idle
         if self.report.first_token_after is None:
             self.report.first_token_after = self._heard - self._started
-        tools = self._plan.outgoing.tools.tools
-        pair = self._choices[index] = (NativeTurn(tools, self._new_call_id), self._plan.policy())
-        return pair
-
-    def _finish(self, *, done: bool) -> None:
-        for index, (native, policy) in sorted(self._choices.items()):
-            events = policy.feed(native.finish(done=done))
-            self.report.repairs |= native.repairs | policy.repairs
-            self.report.calls += policy.calls
-            self._sink.send(index, events)
+        self._limit = self._patience.idle
+        if self._attempt is not None:
+            self._attempt.feed(fragments)
+        self._sink.flush()
 
     # Time. One timer, set to the next moment at which anything could be due.
 
@@ -213,6 +222,6 @@ class Turn:
         name, pace, patience = self.report.backend, self._pace, self._patience
         if self._loop.time() >= self._started + pace.total:
             return f"The backend '{name}' did not finish within {pace.total:g} s."
-        if not self._choices:
+        if self._attempt is None or not self._attempt.begun:
             return f"The backend '{name}' gave no answer within {patience.first_token:g} s."
         return f"The backend '{name}' was silent for {patience.idle:g} s within its answer."

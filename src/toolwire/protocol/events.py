@@ -73,6 +73,17 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
         return self.prompt_tokens + self.completion_tokens
 
 
+def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
+    """What two requests consumed together; the details of the later one."""
+    if one is None or other is None:
+        return other or one
+    return Usage(
+        one.prompt_tokens + other.prompt_tokens,
+        one.completion_tokens + other.completion_tokens,
+        other.details,
+    )
+
+
 class TurnEnd(msgspec.Struct, frozen=True, gc=False):
     """The turn is over, and why."""
 

@@ -28,6 +28,7 @@ from toolwire.errors import (
 )
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace
+from toolwire.gateway.ways import Ways
 from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.protocol.toolset import ToolReader
@@ -203,7 +204,8 @@ class App:
         backends = [self._backend(backend, config) for backend in route.backends]
         pool = BackendPool(backends, self._clock)
         custom = any(backend.custom_tools for backend in route.backends)
-        return ServedModel(route.name, pool, custom_tools=custom)
+        ways = Ways(route.mode, route.format)
+        return ServedModel(route.name, pool, custom_tools=custom, ways=ways)
 
     def _backend(self, config: BackendConfig, whole: Config) -> OpenAiHttpBackend:
         dialect = DIALECTS[config.dialect].with_params(config.params_add, config.params_remove)

@@ -95,6 +95,7 @@ class Visit:
     model: str | None = None
     route: str = ""
     backend: str = ""
+    way: str = ""
     stream: bool = False
     calls: int = 0
     prompt_tokens: int = 0

@@ -63,7 +63,7 @@ class OpenAiChat:
         return plan, model
 
     async def _run(self, sink: StreamSink | WholeSink, model: ServedModel) -> None:
-        turn = Turn(sink.plan, model.pool, sink, self.pace, lambda: self.new_id("call_"))
+        turn = Turn(sink.plan, model, sink, self.pace, lambda: self.new_id("call_"))
         visit = sink.visit
         try:
             report = await turn.run()

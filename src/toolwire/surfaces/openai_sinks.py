@@ -8,6 +8,7 @@ from toolwire.gateway.collect import Collector
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.run import Report
+from toolwire.gateway.ways import Way
 from toolwire.protocol.events import Event, FinishReason, TurnEnd, Usage
 from toolwire.protocol.sse import KEEPALIVE
 from toolwire.surfaces.errors import error_body, error_event, error_headers
@@ -26,9 +27,10 @@ class _Sink:
         self.head = head
         self._backend: Backend | None = None
 
-    def begin(self, backend: Backend, answer: Answer) -> None:
+    def begin(self, backend: Backend, answer: Answer, way: Way) -> None:
         """See `Sink.begin`."""
         self._backend = backend
+        self.visit.way = str(way)
         self.visit.backend = backend.name
         self.exchange.on_flow(answer.pause, answer.resume)
 
@@ -39,6 +41,7 @@ class _Sink:
         ignored = self._backend.ignored(request) if self._backend is not None else request.ignored
         for name, values in (
             ("toolwire-backend", [self.visit.backend] if self.visit.backend else []),
+            ("toolwire-mode", [self.visit.way] if self.visit.way else []),
             ("toolwire-ignored-params", ignored),
             ("toolwire-adjusted-params", request.adjusted),
             ("toolwire-repairs", repairs),
@@ -133,9 +136,9 @@ class WholeSink(_Sink):
         super().__init__(exchange, visit, plan, head)
         self._choices: dict[int, Collector] = {}
 
-    def begin(self, backend: Backend, answer: Answer) -> None:
+    def begin(self, backend: Backend, answer: Answer, way: Way) -> None:
         """See `Sink.begin`."""
-        super().begin(backend, answer)
+        super().begin(backend, answer, way)
         self._choices.clear()
 
     def send(self, choice: int, events: list[Event]) -> None:
