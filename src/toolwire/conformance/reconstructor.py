@@ -1,0 +1,102 @@
+"""Puts a stream together again as a client does, and checks the protocol while it accumulates.
+
+The rules: indexes 0, 1, 2, ... in the order of the calls; a call's first piece has its id, type
+and name, and no later piece has them again; ids are unique; a call that was followed by another is
+over, so arguments only ever grow at the end.
+"""
+
+from dataclasses import dataclass, field
+
+from toolwire.conformance.calls import FunctionCall, ToolCall
+from toolwire.conformance.deltas import DeltaMessage, DeltaToolCall
+from toolwire.conformance.faults import StreamBroken
+
+
+@dataclass(slots=True)
+class PartialCall:
+    """A call that may not be complete yet."""
+
+    id: str
+    name: str
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def arguments(self) -> str:
+        """The arguments so far."""
+        return "".join(self.pieces)
+
+
+class StreamingToolReconstructor:
+    """Accumulates deltas. Raises `StreamBroken` at the first one that breaks a rule."""
+
+    def __init__(self) -> None:
+        self.partial_calls: list[PartialCall] = []
+        self._content: list[str] = []
+        self._reasoning: list[str] = []
+
+    @property
+    def other_content(self) -> str:
+        """The text beside the calls so far."""
+        return "".join(self._content)
+
+    @property
+    def reasoning(self) -> str:
+        """The reasoning so far."""
+        return "".join(self._reasoning)
+
+    @property
+    def tool_calls(self) -> list[ToolCall]:
+        """The calls. Raises `InvalidEntity` while the arguments of one are not JSON."""
+        return [
+            ToolCall(call.id, FunctionCall(call.name, call.arguments))
+            for call in self.partial_calls
+        ]
+
+    def append_delta(self, delta: DeltaMessage) -> None:
+        """Take the next delta."""
+        self._content.append(delta.content or "")
+        self._reasoning.append(delta.reasoning or "")
+        for piece in delta.tool_calls or ():
+            self._append_piece(piece)
+
+    def _append_piece(self, piece: DeltaToolCall) -> None:
+        count = len(self.partial_calls)
+        if piece.index == count:
+            self._begin(piece)
+        elif piece.index > count:
+            raise StreamBroken(
+                f"index {piece.index} came when {count} would be next: indexes are 0, 1, 2, ..."
+            )
+        elif piece.index < count - 1:
+            raise StreamBroken(
+                f"call {piece.index} went on after call {count - 1} had begun: calls never overlap"
+            )
+        else:
+            self._check_continuation(piece)
+        if piece.function.arguments:
+            self.partial_calls[-1].pieces.append(piece.function.arguments)
+
+    def _begin(self, piece: DeltaToolCall) -> None:
+        name = piece.function.name
+        if not (piece.id and piece.type and name):
+            missing = [what for what, value in _once(piece) if not value]
+            raise StreamBroken(
+                f"the first piece of call {piece.index} has no {' and no '.join(missing)}"
+            )
+        for index, call in enumerate(self.partial_calls):
+            if call.id == piece.id:
+                raise StreamBroken(f"calls {index} and {piece.index} have one id, {piece.id!r}")
+        self.partial_calls.append(PartialCall(piece.id, name))
+
+    def _check_continuation(self, piece: DeltaToolCall) -> None:
+        for what, value in _once(piece):
+            if value:
+                raise StreamBroken(
+                    f"the {what} of call {piece.index} was sent again, as {value!r}: "
+                    "clients join the two"
+                )
+
+
+def _once(piece: DeltaToolCall) -> tuple[tuple[str, str | None], ...]:
+    """What a call's first piece has, and only its first."""
+    return ("id", piece.id), ("type", piece.type), ("name", piece.function.name)
