@@ -24,6 +24,8 @@ class Outgoing:
     request: Request
     messages: Sequence[Message]
     tools: ToolSet
+    schema: bytes = b""
+    """JSON Schema that the answer must fit, for a backend that can constrain decoding."""
     keep_special_tokens: bool = False
     """The markers we look for are special tokens: a server that can must not strip them."""
 
@@ -74,6 +76,11 @@ class Backend(Protocol):
     @property
     def patience(self) -> Patience:
         """How long it is waited for."""
+        ...
+
+    @property
+    def constrains(self) -> bool:
+        """Whether it can be held to a JSON Schema while it writes."""
         ...
 
     def ignored(self, request: Request) -> list[str]:

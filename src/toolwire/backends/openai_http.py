@@ -99,6 +99,7 @@ class OpenAiHttpBackend:
         self.name = name
         self.pool = pool
         self.patience = patience
+        self.constrains = dialect.constraint != "none"
         self._dialect = dialect
         self._model = model
         self._headers = {**(headers or {}), "accept-encoding": "identity"}

@@ -17,6 +17,17 @@ from toolwire.protocol.ids import provider_ids
 _encode = msgspec.json.Encoder().encode
 
 
+_RESPONSE_FORMAT = (
+    b'"response_format":{"type":"json_schema","json_schema":'
+    b'{"name":"tool_calls","strict":true,"schema":%b}}'
+)
+_CONSTRAINTS = {
+    "json_schema": _RESPONSE_FORMAT,
+    "grammar": _RESPONSE_FORMAT,  # llama.cpp makes the grammar itself
+    "structured_outputs": b'"structured_outputs":{"json":%b}',
+}
+
+
 class _Function(msgspec.Struct):
     name: str
     arguments: str
@@ -62,6 +73,8 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> byte
     fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
     if outgoing.tools.tools:
         fields += _tool_fields(outgoing, dialect)
+    if outgoing.schema:
+        fields.append(_CONSTRAINTS[dialect.constraint] % outgoing.schema)
     if outgoing.keep_special_tokens and "skip_special_tokens" in dialect.params:
         fields.append(b'"skip_special_tokens":false')
     if request.stream:

@@ -7,11 +7,12 @@ from typing import Literal
 from toolwire.backends.base import Outgoing
 from toolwire.errors import RequestError
 from toolwire.formats import get
+from toolwire.gateway.constraint import calls_schema
 from toolwire.gateway.history import check_history
 from toolwire.gateway.policy import Policy
 from toolwire.gateway.prompting import demand_of, prompted
 from toolwire.gateway.ways import Way
-from toolwire.protocol.chat import NO_TOOLS, Message, Request, ToolSet
+from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,15 @@ class Plan:
             parallel=self.request.parallel,
             format_name=way.format,
         )
-        return Outgoing(self.request, messages, NO_TOOLS, keep_special_tokens=special)
+        schema = b""
+        if way.constrained:
+            schema = calls_schema(self._callable(), parallel=self.request.parallel)
+        return Outgoing(self.request, messages, NO_TOOLS, schema, keep_special_tokens=special)
+
+    def _callable(self) -> list[Tool]:
+        allowed = self.request.choice.allowed
+        tools = self.outgoing.tools.tools.values()
+        return [tool for tool in tools if allowed is None or tool.name in allowed]
 
     def corrected(self, said: str) -> "Plan":
         """The same turn, after the model answered without the call that it must make."""

@@ -15,7 +15,7 @@ from toolwire.errors import ToolChoiceUnmet, UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.routes import ServedModel
-from toolwire.gateway.ways import Way, refuses_tools
+from toolwire.gateway.ways import Lack, Way, lacking
 from toolwire.protocol.events import Event, Usage, add_usage
 from toolwire.protocol.fragments import Fragment
 
@@ -128,16 +128,16 @@ class Turn:
         """Whether to ask the same backend again, differently: it may have no tools after all."""
         if self._sink.committed or not self._plan.offers_tools:
             return False
-        learned = False
-        if isinstance(error, ToolChoiceUnmet) or refuses_tools(error):
-            learned = self._model.ways.learn(backend.name, self._plan.request.model)
+        lack: Lack | None = "tools" if isinstance(error, ToolChoiceUnmet) else lacking(error)
+        model = self._plan.request.model
+        learned = lack is not None and self._model.ways.learn(backend, model, lack)
         if isinstance(error, ToolChoiceUnmet) and self._asks < self._pace.asks:
             self._asks += 1
             self._plan = self._plan.corrected(error.said)
             self.report.repairs.add("asked_again:tool_choice")
             return True
         if learned:
-            self.report.retries.append("tools_refused")
+            self.report.retries.append(f"{lack}_refused")
         return learned
 
     def _retry_delay(self, error: UpstreamError, tries: int, *, fresh: bool) -> float | None:
@@ -170,7 +170,9 @@ class Turn:
         self._limit = self._patience.first_token
         self._heard = self._loop.time()
         self._watch()
-        way = self._model.ways.choose(backend.name, self._plan.request.model)
+        request = self._plan.request
+        demanded = self._plan.offers_tools and request.choice.mode == "required"
+        way = self._model.ways.choose(backend, request.model, demanded=demanded)
         attempt = self._attempt = Attempt(self._plan, way, self._sink.send, self._new_call_id)
         answer = await backend.open(self._plan.outgoing_for(way))
         try:

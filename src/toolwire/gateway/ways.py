@@ -7,32 +7,44 @@ prose although a call was demanded, is remembered, and from then on tools go int
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from toolwire.backends.base import Backend
 from toolwire.errors import UpstreamError, UpstreamRefused
+from toolwire.gateway import constraint
 
 Mode: TypeAlias = Literal["native", "watched", "prompted", "auto"]
-Kind: TypeAlias = Literal["native", "watched", "prompted"]
+Lack: TypeAlias = Literal["tools", "constraint"]
 
 DEFAULT_FORMAT = "hermes"
 """What most open models have seen, whatever they were taught last."""
 
+_MOST_LEARNED = 1024
+_ABOUT: dict[Lack, tuple[str, ...]] = {
+    "constraint": ("response_format", "json_schema", "structured_outputs", "grammar", "guided"),
+    "tools": ("tool", "function"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way: `format` is how calls are read from text, None if text is only text."""
+    """One way. `format` is how calls are read from text, None if text is only text."""
 
-    kind: Kind
+    kind: Literal["native", "watched", "prompted"]
     format: str | None = None
+    constrained: bool = False
 
     def __str__(self) -> str:
-        return f"{self.kind}; format={self.format}" if self.format else self.kind
+        return f"{self.kind}:{self.format}" if self.format else self.kind
 
 
 NATIVE = Way("native")
 
 
-def refuses_tools(error: UpstreamError) -> bool:
-    """Whether a backend's refusal is about tools: there is no code for it, so its words decide."""
-    return isinstance(error, UpstreamRefused) and "tool" in error.message.casefold()
+def lacking(error: UpstreamError) -> Lack | None:
+    """What a backend that refused says it does not have. There is no code: its words decide."""
+    if not isinstance(error, UpstreamRefused):
+        return None
+    words = error.message.casefold()
+    return next((lack for lack, about in _ABOUT.items() if any(w in words for w in about)), None)
 
 
 @dataclass(slots=True)
@@ -41,21 +53,33 @@ class Ways:
 
     mode: Mode = "native"
     format: str | None = None
-    without_tools: set[tuple[str, str]] = field(default_factory=set)
-    """(backend, model) pairs that turned out not to take tools."""
+    _learned: dict[tuple[str, str, Lack], None] = field(default_factory=dict)
 
-    def choose(self, backend: str, model: str) -> Way:
-        """The way for the next turn."""
+    def choose(self, backend: Backend, model: str, *, demanded: bool) -> Way:
+        """The way for the next turn. `demanded`: the model must call something."""
         if self.mode == "native":
             return NATIVE
-        name = self.format or DEFAULT_FORMAT
-        if self.mode == "prompted" or (backend, model) in self.without_tools:
-            return Way("prompted", name)
-        return Way("watched", name)
+        name = self.format_of(model)
+        if self.mode != "prompted" and not self._lacks(backend, model, "tools"):
+            return Way("watched", name)
+        if demanded and backend.constrains and not self._lacks(backend, model, "constraint"):
+            return Way("prompted", constraint.FORMAT, constrained=True)
+        return Way("prompted", name)
 
-    def learn(self, backend: str, model: str) -> bool:
-        """This backend does not take tools; whether that changes the way."""
-        if self.mode != "auto" or (backend, model) in self.without_tools:
+    def format_of(self, model: str) -> str:
+        """The format that is expected of a model."""
+        return self.format or DEFAULT_FORMAT
+
+    def learn(self, backend: Backend, model: str, lack: Lack) -> bool:
+        """This backend lacks something; whether that is news and changes the way."""
+        if self.mode == "native" or (lack == "tools" and self.mode != "auto"):
             return False
-        self.without_tools.add((backend, model))
+        if self._lacks(backend, model, lack):
+            return False
+        if len(self._learned) >= _MOST_LEARNED:
+            del self._learned[next(iter(self._learned))]
+        self._learned[backend.name, model, lack] = None
         return True
+
+    def _lacks(self, backend: Backend, model: str, lack: Lack) -> bool:
+        return (backend.name, model, lack) in self._learned
