@@ -31,7 +31,7 @@ check: $(READY) ## Lint, format, types, layers
 	@$(BIN)/lint-imports
 
 clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
-	@$(BIN)/python -m pytest tests/e2e/test_clients.py --clients=all $(ARGS)
+	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)
 
 bench: $(READY) ## Measure the gateway beside nginx
 	@$(BIN)/python benchmarks/gateway.py --quick $(ARGS)
@@ -43,7 +43,7 @@ lock: ## Pin the dependencies anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --quiet pyproject.toml -o requirements/runtime.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --quiet pyproject.toml --group dev -o requirements/dev.txt
+	  --no-emit-index-url --quiet pyproject.toml --extra embedded --group dev -o requirements/dev.txt
 
 clean: ## Remove what was installed and cached
 	rm -rf $(VENV) .cache build dist
