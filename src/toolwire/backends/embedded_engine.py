@@ -1,0 +1,139 @@
+"""llama.cpp inside this process: one model, loaded once, and one generation at a time.
+
+The only file that touches `xllamacpp`, which is an optional dependency and is imported when an
+engine is started, never before. How it is driven, and why so, is in ADR 6.
+"""
+
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from toolwire.backends.embedded_cores import default_threads
+from toolwire.backends.embedded_gguf import GgufFacts, NotGguf, read_facts
+
+MOST_CONTEXT = 16_384
+"""The context, in tokens, of a model that was trained for more and that nobody gave a --ctx."""
+
+_BATCH = 128
+"""Tokens of a prompt read at once: a turn that is given up while its prompt is still being read
+ends after so many. Larger is not faster on a CPU."""
+
+_PROMPT_CACHE_MIB = 512
+"""Memory for the read prompts of other conversations, so that two can alternate."""
+
+Take: TypeAlias = Callable[[bytes], bool]
+"""Given each chunk of an answer, in the engine's thread; True ends the generation."""
+
+
+class EngineError(Exception):
+    """The engine cannot be started. The text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Which model, and how to run it. 0 means: as is best for it."""
+
+    path: Path
+    name: str = ""
+    context: int = 0
+    threads: int = 0
+    temperature: float | None = None
+    top_p: float | None = None
+    verbose: bool = False
+
+
+class Engine:
+    """A loaded model. Turns wait for each other, first come, first served."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        library, facts = load_library(), _facts(settings.path)
+        self.name = settings.name or facts.name
+        self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
+        self.threads = settings.threads or default_threads()
+        self._closing = False
+        started = perf_counter()
+        self._server: Any = self._load(library, settings)
+        self.load_seconds = perf_counter() - started
+        self._turns = ThreadPoolExecutor(1, "toolwire-engine")
+
+    def submit(self, body: bytes, take: Take) -> "Future[None]":
+        """Make a turn, when it is its turn. `body` is a streamed chat completion of OpenAI's.
+
+        Raises in the future `ValueError` or `RuntimeError` if the engine does not take the body.
+        """
+
+        def take_until_closed(chunk: bytes) -> bool:
+            return self._closing or take(chunk)
+
+        return self._turns.submit(self._server.handle_chat_completions, body, take_until_closed)
+
+    def close(self) -> None:
+        """End what is under way, and give the memory back."""
+        self._closing = True
+        self._turns.shutdown(wait=True, cancel_futures=True)
+        self._server = None
+
+    def _load(self, library: ModuleType, settings: EngineSettings) -> Any:
+        # llama.cpp cannot be started without its HTTP server: it listens on a socket in a folder
+        # that is ours alone, asks for a key that nobody has, and loses its name once we are up.
+        folder = tempfile.mkdtemp(prefix="toolwire-")
+        try:
+            return library.Server(self._params(library, settings, Path(folder)))
+        except (RuntimeError, ValueError) as error:
+            raise EngineError(
+                f"llama.cpp cannot load {settings.path}: {error} The reason is in its own words "
+                "with --log-level debug; try a smaller --ctx, or another file."
+            ) from None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _params(self, library: ModuleType, settings: EngineSettings, folder: Path) -> Any:
+        params = library.CommonParams()
+        params.model.path = os.fspath(settings.path)
+        params.n_ctx = self.context
+        params.n_parallel = 1
+        params.n_batch = params.n_ubatch = _BATCH
+        params.cache_ram_mib = _PROMPT_CACHE_MIB
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self.threads
+        params.hostnames = [os.fspath(folder / "engine.sock")]
+        params.api_keys = [secrets.token_hex(32)]
+        params.n_threads_http = 1
+        params.warmup = False
+        params.verbosity = 4 if settings.verbose else 0
+        if settings.temperature is not None:
+            params.sampling.temp = settings.temperature
+        if settings.top_p is not None:
+            params.sampling.top_p = settings.top_p
+        return params
+
+
+def load_library() -> ModuleType:
+    """The engine's library. Raises `EngineError` if it is not installed."""
+    try:
+        import xllamacpp  # noqa: PLC0415 - optional, and 100 MB
+    except ImportError as error:
+        raise EngineError(
+            f"The embedded model needs the engine, which is not installed ({error}). "
+            "Run: pip install 'toolwire[embedded]'. Or use a server of yours: "
+            "toolwire serve --upstream http://localhost:8000/v1"
+        ) from None
+    module: ModuleType = xllamacpp
+    return module
+
+
+def _facts(path: Path) -> GgufFacts:
+    try:
+        return read_facts(path)
+    except NotGguf as error:
+        raise EngineError(f"{path} is not a GGUF file that can be read: {error}.") from None
+    except OSError as error:
+        raise EngineError(f"{path} cannot be read: {error.strerror or error}.") from None
