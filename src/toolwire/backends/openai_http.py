@@ -1,5 +1,6 @@
 """A server that speaks the OpenAI API over HTTP."""
 
+import math
 from collections.abc import Mapping
 
 import msgspec
@@ -22,6 +23,7 @@ class _Models(msgspec.Struct):
 
 
 _decode_models = msgspec.json.Decoder(_Models)
+_NO_QUOTA = "insufficient_quota"
 _MAX_ERROR_BODY = 64 * 1024
 _RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 
@@ -178,6 +180,9 @@ def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError
     said = redact(error_text(fields) if fields else body.decode("utf-8", "replace"), 500).strip()
     said = "" if said.startswith("<") else said  # an HTML page of some proxy
     status = head.status
+    if status == 429 and fields.get("code") == _NO_QUOTA:
+        # Asking again does not help: the account is empty.
+        return UpstreamRefused(said, status=status, code=_NO_QUOTA)
     if status in _RETRY_STATUS:
         return UpstreamUnavailable(
             f"The backend '{name}' answered {status}" + (f": {said}" if said else "."),
@@ -217,6 +222,7 @@ def _error_fields(body: bytes) -> dict[str, object]:
 def _retry_after(head: Head) -> float | None:
     raw = head.headers.get(b"retry-after", b"")
     try:
-        return max(0.0, float(raw))
+        seconds = float(raw)
     except ValueError:
         return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None

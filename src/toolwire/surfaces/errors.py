@@ -24,7 +24,7 @@ def error_body(error: GatewayError) -> bytes:
 def error_type(error: GatewayError) -> str:
     """A backend's refusal is the client's error by its status; the rest is said on the class."""
     if error.status == 429:
-        return "requests"
+        return error.code if error.code == "insufficient_quota" else "requests"
     return "invalid_request_error" if 400 <= error.status < 500 else error.type
 
 
