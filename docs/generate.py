@@ -15,6 +15,7 @@ from toolwire.server.settings import (
     BackendConfig,
     ClientKey,
     Config,
+    Embedded,
     Limits,
     Listen,
     Log,
@@ -58,6 +59,7 @@ backend = { url = "http://localhost:11434/v1", dialect = "ollama" }
 """
 
 UPSTREAM = (
+    ("`--gguf FILE`", "`TOOLWIRE_GGUF`", "model file to run inside Toolwire; see `[embedded]`"),
     ("`--upstream`, repeatable", "`TOOLWIRE_UPSTREAM`, separated by spaces", "base URL"),
     ("`--upstream-key-env NAME`", "`TOOLWIRE_UPSTREAM_KEY` (the key itself)", "its key"),
     ("`--upstream-dialect`", "`TOOLWIRE_UPSTREAM_DIALECT`", "its dialect; default `openai`"),
@@ -68,6 +70,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[listen]", Listen),
     ("[[models]]", Route),
     ("[[models.backends]]", BackendConfig),
+    ("[embedded]", Embedded),
     ("[[keys]]", ClientKey),
     ("[limits]", Limits),
     ("[timeouts]", Timeouts),
@@ -90,8 +93,9 @@ def configuration() -> str:
         "setting. Keys of backends are never written in the file: `key_env` names the "
         "environment variable that holds one.",
         "## Without a file",
-        "An upstream given here takes the place of the model `*`; the other models of the file "
-        "stay.",
+        "An upstream or a model file given here takes the place of the model `*`; the other models "
+        "of the file stay. Where there is no model at all, every name is served by the embedded "
+        "one.",
         table(("flag", "environment variable", "what it is"), UPSTREAM),
         "Without client keys Toolwire listens on loopback only. To listen on another address, add "
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or say `public = true` (`--public`).",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from toolwire.cli.configuration import load_configuration, with_configuration
+from toolwire.cli.embedded import embedded_engine
 from toolwire.server.check import check_backends
 
 
@@ -17,7 +18,8 @@ def command(path: Path | None, **flags: Any) -> None:
     config = load_configuration(path, flags)
     click.echo("The configuration is valid.")
     failures = 0
-    for finding in check_backends(config):
-        click.echo(str(finding), err=not finding.ok)
-        failures += not finding.ok
+    with embedded_engine(config) as engine:
+        for finding in check_backends(config, engine):
+            click.echo(str(finding), err=not finding.ok)
+            failures += not finding.ok
     sys.exit(1 if failures else 0)

@@ -14,6 +14,17 @@ _DEFAULT_FILE = Path("toolwire.toml")
 def with_configuration(command: Any) -> Any:
     """Give a command the options of a configuration."""
     for option in (
+        click.option("--threads", metavar="N", type=int, help="Threads for the embedded model."),
+        click.option(
+            "--ctx", metavar="N", type=int, help="Context of the embedded model, in tokens."
+        ),
+        click.option(
+            "--gguf",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Model file to run inside Toolwire. "
+            "[default without --upstream: a very small model, fetched once]",
+        ),
         click.option("--upstream-dialect", metavar="NAME", help="What kind of server it is."),
         click.option(
             "--upstream-key-env",

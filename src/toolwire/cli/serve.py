@@ -8,7 +8,9 @@ import click
 
 from toolwire import __version__
 from toolwire.cli.configuration import load_configuration, with_configuration
+from toolwire.cli.embedded import embedded_engine
 from toolwire.server.config import Config, secrets_of
+from toolwire.server.config_values import EMBEDDED
 
 
 @click.command("serve")
@@ -31,7 +33,11 @@ def command(path: Path | None, **flags: Any) -> None:
 
     logs = setup(config.log.level, config.log.format, secrets=secrets_of(config))
     try:
-        uvloop.run(run(config, logs, lambda url: click.echo(_welcome(config, url))))
+        with embedded_engine(config) as engine:
+            own = engine.name if engine else ""
+            uvloop.run(
+                run(config, logs, lambda url: click.echo(_welcome(config, url, own)), engine)
+            )
     except OSError as error:
         raise click.ClickException(
             f"cannot listen on {config.listen.host} port {config.listen.port}: "
@@ -44,12 +50,14 @@ def command(path: Path | None, **flags: Any) -> None:
         sys.exit(130)
 
 
-def _welcome(config: Config, url: str) -> str:
+def _welcome(config: Config, url: str, own: str) -> str:
+    """`own` is the name of the embedded model, if there is one."""
     lines = [f"Toolwire {__version__} listens on {url}", ""]
     for model in config.models:
         name = "any model name" if model.name == "*" else model.name
-        lines.append(f"  {name:<24} -> {', '.join(backend.url for backend in model.backends)}")
-    named = next((model.name for model in config.models if model.name != "*"), "MODEL")
+        backends = [f"{own} in here" if b.url == EMBEDDED else b.url for b in model.backends]
+        lines.append(f"  {name:<24} -> {', '.join(backends)}")
+    named = next((model.name for model in config.models if model.name != "*"), own or "MODEL")
     key = "one of your client keys" if config.keys else "anything (no client keys are configured)"
     lines += [
         "",

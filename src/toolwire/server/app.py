@@ -13,6 +13,8 @@ import msgspec
 
 from toolwire.backends.base import Patience
 from toolwire.backends.dialects import DIALECTS
+from toolwire.backends.embedded import EmbeddedBackend
+from toolwire.backends.embedded_engine import Engine
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai_http import OpenAiHttpBackend, RawHttpAnswer
 from toolwire.backends.pool import BackendPool
@@ -33,6 +35,7 @@ from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.protocol.toolset import ToolReader
 from toolwire.server.auth import Keyring, bearer
+from toolwire.server.config_values import EMBEDDED
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
@@ -52,13 +55,22 @@ _MODEL_PATH = re.compile(r"/v1/models/.+")
 class App:
     """Everything one process serves."""
 
-    def __init__(self, config: Config, logs: Logs, *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        logs: Logs,
+        *,
+        clock: Callable[[], float],
+        engine: Engine | None = None,
+    ) -> None:
         self.metrics = Metrics([route.name for route in config.models])
         self.draining = False
         self._logs = logs
         self._clock = clock
         self._keys = Keyring(config.keys)
-        self._backends: dict[int, OpenAiHttpBackend] = {}
+        self._engine = engine
+        self._pools: list[HttpPool] = []
+        self._backends: dict[int, OpenAiHttpBackend | EmbeddedBackend] = {}
         self.routes = Routes([self._served(route, config) for route in config.models])
         chat = OpenAiChat(
             reader=_reader(config),
@@ -106,10 +118,10 @@ class App:
 
     def aclose(self) -> None:
         """Drop idle connections to backends."""
-        for backend in self.backends():
-            backend.pool.close()
+        for pool in self._pools:
+            pool.close()
 
-    def backends(self) -> list[OpenAiHttpBackend]:
+    def backends(self) -> list[OpenAiHttpBackend | EmbeddedBackend]:
         """Every backend of every model."""
         return list(self._backends.values())
 
@@ -207,26 +219,38 @@ class App:
         ways = Ways(route.mode, route.format)
         return ServedModel(route.name, pool, custom_tools=custom, ways=ways)
 
-    def _backend(self, config: BackendConfig, whole: Config) -> OpenAiHttpBackend:
+    def _backend(self, config: BackendConfig, whole: Config) -> OpenAiHttpBackend | EmbeddedBackend:
+        timeouts = config.timeouts or whole.timeouts
+        patience = Patience(timeouts.first_token, timeouts.idle)
+        backend: OpenAiHttpBackend | EmbeddedBackend
+        if config.url == EMBEDDED and self._engine is not None:
+            backend = EmbeddedBackend(config.name, self._engine, patience)
+        else:
+            pool = HttpPool(Origin.of(config.url), connect_timeout=timeouts.connect)
+            self._pools.append(pool)
+            backend = self._http_backend(config, whole, pool, patience)
+        self._backends[id(backend)] = backend
+        return backend
+
+    def _http_backend(
+        self, config: BackendConfig, whole: Config, pool: HttpPool, patience: Patience
+    ) -> OpenAiHttpBackend:
         dialect = DIALECTS[config.dialect].with_params(config.params_add, config.params_remove)
         if config.call_ids is not None:
             dialect = replace(dialect, call_ids=config.call_ids)
         headers = dict(config.headers)
         if config.key is not None:
             headers["authorization"] = f"Bearer {config.key.reveal()}"
-        timeouts = config.timeouts or whole.timeouts
-        backend = OpenAiHttpBackend(
+        return OpenAiHttpBackend(
             config.name,
-            HttpPool(Origin.of(config.url), connect_timeout=timeouts.connect),
+            pool,
             dialect,
             model=config.model,
             headers=headers,
             max_line=whole.limits.sse_line_bytes,
-            patience=Patience(timeouts.first_token, timeouts.idle),
+            patience=patience,
             redact=self._logs.redact,
         )
-        self._backends[id(backend)] = backend
-        return backend
 
     async def _fetch_models(self) -> list[str]:
         model = self.routes.any

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from toolwire.backends.embedded_engine import Engine
 from toolwire.errors import GatewayError
 from toolwire.server.app import App
 from toolwire.server.logs import setup
@@ -23,13 +24,13 @@ class Finding:
         return f"{'ok  ' if self.ok else 'FAIL'} {self.backend}: {self.text}"
 
 
-def check_backends(config: Config) -> Iterator[Finding]:
+def check_backends(config: Config, engine: Engine | None = None) -> Iterator[Finding]:
     """Ask every backend for its models."""
-    yield from asyncio.run(_check(config))
+    yield from asyncio.run(_check(config, engine))
 
 
-async def _check(config: Config) -> list[Finding]:
-    app = App(config, setup("error"), clock=time.perf_counter)
+async def _check(config: Config, engine: Engine | None) -> list[Finding]:
+    app = App(config, setup("error"), clock=time.perf_counter, engine=engine)
     wanted = {
         backend.name: backend.model or (None if route.name == "*" else route.name)
         for route in config.models

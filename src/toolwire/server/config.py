@@ -20,6 +20,7 @@ from toolwire.server.settings import (
     BackendConfig,
     ClientKey,
     Config,
+    Embedded,
     Limits,
     Listen,
     Log,
@@ -34,6 +35,7 @@ __all__ = [
     "ClientKey",
     "Config",
     "ConfigError",
+    "Embedded",
     "Limits",
     "Listen",
     "Log",
@@ -111,24 +113,29 @@ def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) 
         name: read(type(getattr(Config(), name)), tree.get(name, {}), (name,)) for name in SECTIONS
     }
     if path is not None:
-        made["listen"] = _beside(path, made["listen"])
+        made["listen"] = _beside(path, made["listen"], "tls_cert", "tls_key")
+        made["embedded"] = _beside(path, made["embedded"], "gguf")
     made["keys"] = read_keys(tree.get("keys", []))
     made["models"] = RouteReader(env, made["timeouts"]).routes(tree.get("models", []))
-    return read(Config, tree, (), made)
+    config = read(Config, tree, (), made)
+    if "embedded" in tree and config.models and not config.serves_embedded:
+        advice = 'give one of them backend = { url = "embedded:" }'
+        raise Problem(("embedded",), f"none of the [[models]] uses [embedded]: {advice}")
+    return config
 
 
-def _beside(path: Path, listen: Listen) -> Listen:
+def _beside(path: Path, record: Any, *names: str) -> Any:
     """Paths in the file are relative to the file."""
-    cert, key = listen.tls_cert, listen.tls_key
-    return replace(listen, tls_cert=cert and path.parent / cert, tls_key=key and path.parent / key)
+    given = {name: getattr(record, name) for name in names}
+    return replace(record, **{name: at and path.parent / at for name, at in given.items()})
 
 
 def _check_whole(config: Config) -> None:
     """What no single setting can know."""
     listen = config.listen
-    if not config.models:
-        advice = "give --upstream URL, set TOOLWIRE_UPSTREAM, or add a [[models]] table"
-        raise Problem((), f"no model is configured: {advice}")
+    gguf = config.embedded.gguf
+    if gguf is not None and not gguf.is_file():
+        raise Problem(("embedded", "gguf"), f"no file at {gguf}: check the path of the model file")
     if not (is_loopback(listen.host) or config.keys or listen.public):
         raise Problem(
             ("listen", "host"),

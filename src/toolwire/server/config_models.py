@@ -74,7 +74,7 @@ def with_names(backends: Iterable[BackendConfig]) -> tuple[BackendConfig, ...]:
     """The backends of a route, those without a name named after their host."""
     named: dict[str, BackendConfig] = {}
     for backend in backends:
-        host = urlsplit(backend.url).netloc
+        host = urlsplit(backend.url).netloc or "embedded"
         name, number = backend.name or host, 1
         while name in named:
             number += 1

@@ -1,7 +1,8 @@
 """What the environment and the command line change in a configuration read from the file.
 
-A flag wins over a variable, and a variable over the file, setting by setting. An upstream given
-here takes the place of the route "*", so that the models of the file stay.
+A flag wins over a variable, and a variable over the file, setting by setting. An upstream or a
+model file given here takes the place of the route "*", so that the models of the file stay. Where
+there is no model at all, it is the embedded one.
 """
 
 from collections.abc import Mapping
@@ -11,10 +12,11 @@ from typing import Any
 from toolwire.server import auth
 from toolwire.server.config_fields import Problem, from_text, setting_of, settings_of, value
 from toolwire.server.config_models import key_from, with_names
+from toolwire.server.config_values import EMBEDDED
 from toolwire.server.secret import Secret
 from toolwire.server.settings import BackendConfig, ClientKey, Config, Route
 
-SECTIONS = ("listen", "limits", "timeouts", "retries", "log")
+SECTIONS = ("listen", "limits", "timeouts", "retries", "log", "embedded")
 UPSTREAM_FLAGS = ("upstream", "upstream_key_env", "upstream_dialect")
 
 
@@ -24,7 +26,8 @@ def with_overrides(config: Config, env: Mapping[str, str], flags: Mapping[str, A
         record = getattr(config, section)
         changed = _changes(type(record), env, flags)
         config = replace(config, **{section: replace(record, **changed)})
-    return _with_client_key(_with_upstream(config, env, flags), env)
+    config = _with_embedded(_with_upstream(config, env, flags), env, flags)
+    return _with_client_key(config, env)
 
 
 def known_flags() -> set[str]:
@@ -56,6 +59,19 @@ def _with_upstream(config: Config, env: Mapping[str, str], flags: Mapping[str, A
     backends = [
         BackendConfig(url=value(url, text, (), source), dialect=dialect, key=key) for text in urls
     ]
+    return _with_any(config, backends)
+
+
+def _with_embedded(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    flag, upstream = flags.get("gguf"), flags.get("upstream")
+    if flag and upstream:
+        raise Problem((), "--gguf and --upstream: each serves every model name, so give only one")
+    if config.models and not flag and (upstream or not env.get("TOOLWIRE_GGUF")):
+        return config
+    return _with_any(config, [BackendConfig(url=EMBEDDED)])
+
+
+def _with_any(config: Config, backends: list[BackendConfig]) -> Config:
     route = Route(name="*", backends=with_names(backends))
     return replace(config, models=(*(m for m in config.models if m.name != "*"), route))
 

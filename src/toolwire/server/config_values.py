@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 
 from toolwire.backends.dialects import DIALECTS
 
+EMBEDDED = "embedded:"
+"""The URL of the model inside this process."""
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
@@ -86,7 +89,9 @@ def _is_address(value: str) -> bool:
 
 
 def url(value: str) -> str:
-    """A backend's base URL, without a slash at the end."""
+    """A backend's base URL, without a slash at the end; or `embedded:`."""
+    if value == EMBEDDED:
+        return value
     # A backslash, a space or a control character is read differently by different parsers,
     # and then the host that was checked is not the host that is dialled.
     if not value.isascii() or not value.isprintable() or " " in value or "\\" in value:

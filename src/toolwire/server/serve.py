@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import Callable
 
+from toolwire.backends.embedded_engine import Engine
 from toolwire.server.app import App
 from toolwire.server.http import HttpServer
 from toolwire.server.http_limits import HttpLimits
@@ -17,14 +18,16 @@ from toolwire.server.settings import Config
 _log = logging.getLogger("toolwire.server")
 
 
-async def serve(config: Config, logs: Logs, announce: Callable[[str], None]) -> None:
+async def serve(
+    config: Config, logs: Logs, announce: Callable[[str], None], engine: Engine | None = None
+) -> None:
     """Serve until SIGINT or SIGTERM. `announce` is given the base URL once we listen."""
     loop = asyncio.get_running_loop()
     # What was imported lives as long as the process: the collector need not look at it again.
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    app = App(config, logs, clock=time.perf_counter)
+    app = App(config, logs, clock=time.perf_counter, engine=engine)
     server = HttpServer(
         app,
         _limits(config),

@@ -135,6 +135,35 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Embedded:
+    """The model inside Toolwire itself, which a route has as `backend = { url = "embedded:" }`."""
+
+    gguf: Annotated[
+        Path | None,
+        Option(
+            "model file; default: a very small model that is fetched once",
+            parse=Path.expanduser,
+            env="TOOLWIRE_GGUF",
+            flag="gguf",
+        ),
+    ] = None
+    ctx: Annotated[
+        int,
+        Option(
+            "context in tokens; 0: what the model was trained for, at most 16384",
+            0,
+            10_000_000,
+            env="TOOLWIRE_CTX",
+            flag="ctx",
+        ),
+    ] = 0
+    threads: Annotated[
+        int,
+        Option("threads; 0: half of the cores", 0, 512, env="TOOLWIRE_THREADS", flag="threads"),
+    ] = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ClientKey:
     """A key of one of our own clients. Only its hash is kept."""
 
@@ -159,7 +188,7 @@ class BackendConfig:
     url: Annotated[
         str,
         Option(
-            "base URL, such as `http://localhost:8000/v1`",
+            "base URL, such as `http://localhost:8000/v1`, or `embedded:`",
             parse=values.url,
             show=values.without_credentials,
         ),
@@ -236,6 +265,7 @@ class Config:
     timeouts: Annotated[Timeouts, Option("time limits")] = Timeouts()
     retries: Annotated[Retries, Option("asking a backend again")] = Retries()
     log: Annotated[Log, Option("what is written to stderr")] = Log()
+    embedded: Annotated[Embedded, Option("the model inside Toolwire")] = Embedded()
     history: Annotated[
         Literal["refuse", "repair"],
         Option("a broken history of calls: refuse it as OpenAI does, or mend it and say so"),
@@ -245,3 +275,8 @@ class Config:
         Option("`off`: one call a turn with strict tools; `validate`: several, each checked"),
     ] = "off"
     passthrough: Annotated[bool, Option("pass other `/v1/*` requests on to the backend")] = True
+
+    @property
+    def serves_embedded(self) -> bool:
+        """Whether a model of ours is the embedded one."""
+        return any(b.url == values.EMBEDDED for route in self.models for b in route.backends)

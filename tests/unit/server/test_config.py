@@ -45,6 +45,52 @@ def test_an_upstream_is_all_that_is_needed() -> None:
     assert config == replace(Config(), models=(Route("*", (backend,)),))
 
 
+def test_without_any_model_the_embedded_one_serves_every_name() -> None:
+    config = load(None, env={}, flags={})
+    assert config.models == (Route("*", (BackendConfig(name="embedded", url="embedded:"),)),)
+    assert config.serves_embedded
+
+
+def test_a_model_file_is_relative_to_the_configuration_file(load_text: Loader) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_text('[embedded]\ngguf = "models/m.gguf"\n')
+    assert caught.value.line == 2
+    assert caught.value.path is not None
+    assert f"no file at {caught.value.path.parent}/models/m.gguf" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("env", "flags", "embedded"),
+    [
+        ({"TOOLWIRE_UPSTREAM": "http://h"}, {}, False),
+        ({"TOOLWIRE_UPSTREAM": "http://h"}, {"gguf": __file__}, True),
+        ({"TOOLWIRE_GGUF": __file__}, {"upstream": ["http://h"]}, False),
+        ({"TOOLWIRE_GGUF": __file__}, {}, True),
+    ],
+)
+def test_a_flag_decides_between_upstream_and_model_file(
+    env: dict[str, str], flags: dict[str, Any], embedded: bool, load_text: Loader
+) -> None:
+    config = load_text(MODEL, env, **flags)
+    assert config.serves_embedded is embedded
+    assert [model.name for model in config.models] == ["m", "*"]
+
+
+def test_a_route_can_have_the_embedded_model_as_its_backend(load_text: Loader) -> None:
+    config = load_text(
+        f'{MODEL}[[models]]\nname = "tiny"\nbackend = {{ url = "embedded:" }}\n'
+        "[embedded]\nctx = 2048\nthreads = 3\n"
+    )
+    assert config.models[1].backends[0].name == "embedded"
+    assert (config.embedded.ctx, config.embedded.threads) == (2048, 3)
+
+
+def test_an_embedded_model_that_nothing_uses_is_refused(load_text: Loader) -> None:
+    with pytest.raises(ConfigError, match=r"uses \[embedded\]") as caught:
+        load_text(f"{MODEL}[embedded]\nctx = 2048\n")
+    assert caught.value.line == 4
+
+
 def test_the_defaults_are_the_documented_ones() -> None:
     config = Config()
     assert (config.listen.host, config.listen.port) == ("127.0.0.1", 8181)
@@ -305,7 +351,9 @@ def test_an_error_never_repeats_a_secret(text: str, load_text: Loader) -> None:
 @pytest.mark.parametrize(
     ("env", "flags", "parts"),
     [
-        ({}, {}, ["no model", "--upstream", "TOOLWIRE_UPSTREAM", "[[models]]"]),
+        ({}, {"gguf": "m.gguf", "upstream": ["http://h"]}, ["--gguf", "--upstream", "only one"]),
+        ({}, {"gguf": "/no/such.gguf"}, ["no file at /no/such.gguf"]),
+        ({}, {"threads": 513}, ["--threads = 513", "512"]),
         ({"TOOLWIRE_PORT": "http"}, {}, ['TOOLWIRE_PORT = "http"', "whole number"]),
         ({"TOOLWIRE_PORT": "-1"}, {}, ['TOOLWIRE_PORT = "-1"', "whole number"]),
         ({"TOOLWIRE_PORT": "70000"}, {}, ["TOOLWIRE_PORT = 70000", "65535"]),

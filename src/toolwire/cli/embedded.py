@@ -1,0 +1,72 @@
+"""Starts the embedded model for a command that may need it, and says so."""
+
+import os
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from toolwire.backends.embedded_engine import Engine, EngineError, EngineSettings, load_library
+from toolwire.server.config import Config
+
+
+@contextmanager
+def embedded_engine(config: Config) -> Iterator[Engine | None]:
+    """The engine, loaded, if any model of the configuration is the embedded one."""
+    if not config.serves_embedded:
+        yield None
+        return
+    engine = _start(config)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def _start(config: Config) -> Engine:
+    from toolwire.backends.weights import WeightsError  # noqa: PLC0415 - only with the engine
+
+    try:
+        load_library()  # before anything is fetched for it
+        engine = Engine(_settings(config))
+    except (EngineError, WeightsError) as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(
+        f"Loaded {engine.name} in {engine.load_seconds:.1f} s: context {engine.context} tokens, "
+        f"{engine.threads} thread{'s' if engine.threads > 1 else ''}, "
+        f"{_peak_megabytes()} MB of memory in all.",
+        err=True,
+    )
+    return engine
+
+
+def _settings(config: Config) -> EngineSettings:
+    from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure  # noqa: PLC0415
+
+    wanted, verbose = config.embedded, config.log.level == "debug"
+    if wanted.gguf is not None:
+        return EngineSettings(
+            wanted.gguf, context=wanted.ctx, threads=wanted.threads, verbose=verbose
+        )
+    weights = DEFAULT_WEIGHTS
+    click.echo(
+        f"Using the embedded model {weights.name}: very small, to try Toolwire out. "
+        "Give a better one with --gguf FILE or --upstream URL.",
+        err=True,
+    )
+    return EngineSettings(
+        ensure(weights, cache_folder(os.environ)),
+        name=weights.name,
+        context=wanted.ctx,
+        threads=wanted.threads,
+        temperature=weights.temperature,
+        top_p=weights.top_p,
+        verbose=verbose,
+    )
+
+
+def _peak_megabytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak >> 20 if sys.platform == "darwin" else peak >> 10
