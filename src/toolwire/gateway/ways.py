@@ -70,6 +70,12 @@ class Ways:
         """The format that is expected of a model."""
         return self.format or DEFAULT_FORMAT
 
+    def known(self, model: str) -> dict[str, str]:
+        """What was learned about this model, by backend."""
+        return {
+            backend: f"without {lack}" for backend, name, lack in self._learned if name == model
+        }
+
     def learn(self, backend: Backend, model: str, lack: Lack) -> bool:
         """This backend lacks something; whether that is news and changes the way."""
         if self.mode == "native" or (lack == "tools" and self.mode != "auto"):

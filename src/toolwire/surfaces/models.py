@@ -52,4 +52,11 @@ class Models:
         exchange.respond(200, [*visit.headers(), _JSON], body)
 
     def _model(self, name: str) -> dict[str, Any]:
-        return {"id": name, "object": "model", "created": self.started, "owned_by": "toolwire"}
+        ways = self.routes.find(name).ways
+        return {
+            "id": name,
+            "object": "model",
+            "created": self.started,
+            "owned_by": "toolwire",
+            "toolwire": {"mode": ways.mode, "ways": ways.known(name)},
+        }
