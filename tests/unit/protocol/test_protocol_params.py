@@ -1,0 +1,93 @@
+"""The table of parameters: each bound from both sides."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.contract.wire import body, read, refusal
+
+from toolwire.protocol.params import PARAM_TYPES
+
+GOOD: dict[str, list[Any]] = {
+    "audio": [{"voice": "alloy", "format": "wav"}],
+    "frequency_penalty": [-2, 0, 1.5, 2],
+    "logit_bias": [{}, {"50256": -100, "1": 0.5}],
+    "logprobs": [True, False],
+    "max_completion_tokens": [1, 10**9],
+    "max_tokens": [1, 10**9],
+    "metadata": [{}, {"a": "b"}],
+    "modalities": [["text"], ["text", "audio"]],
+    "n": [1, 128],
+    "prediction": [{"type": "content", "content": "x"}],
+    "presence_penalty": [-2, 2],
+    "prompt_cache_key": ["k"],
+    "prompt_cache_retention": ["24h"],
+    "reasoning_effort": ["low", "xhigh", "none"],
+    "response_format": [{"type": "json_object"}],
+    "safety_identifier": ["x"],
+    "seed": [0, -1, 2**53],
+    "service_tier": ["auto"],
+    "stop": ["x", [], ["a"], list("abcd")],
+    "store": [True],
+    "temperature": [0, 0.7, 2],
+    "top_logprobs": [0, 20],
+    "top_p": [0, 0.5, 1],
+    "user": ["me"],
+    "verbosity": ["low"],
+    "web_search_options": [{}],
+}
+BAD: dict[str, list[Any]] = {
+    "audio": ["x", []],
+    "frequency_penalty": [-2.1, 2.1, "0"],
+    "logit_bias": [[], {"a": "b"}, {str(at): 1 for at in range(1025)}],
+    "logprobs": [1, "true"],
+    "max_completion_tokens": [0, -1, 1.5, "1"],
+    "max_tokens": [0, -1, 1.5, True],
+    "metadata": [{"a": 1}, {str(at): "" for at in range(17)}],
+    "modalities": ["text", [1], ["x"] * 9],
+    "n": [0, 129, 10**9, 1.5],
+    "prediction": [[]],
+    "presence_penalty": [3],
+    "prompt_cache_key": [1],
+    "prompt_cache_retention": [1],
+    "reasoning_effort": [1, {}],
+    "response_format": ["json"],
+    "safety_identifier": [{}],
+    "seed": [0.5, "1"],
+    "service_tier": [1],
+    "stop": [1, list("abcde"), [1], {}],
+    "store": ["yes"],
+    "temperature": [-0.1, 2.1, "1", True],
+    "top_logprobs": [-1, 21],
+    "top_p": [-0.1, 1.1],
+    "user": [1],
+    "verbosity": [[]],
+    "web_search_options": [True],
+}
+
+
+def pairs(table: dict[str, list[Any]]) -> list[tuple[str, Any]]:
+    return [(name, value) for name, values in table.items() for value in values]
+
+
+def test_every_parameter_of_the_table_is_tried_from_both_sides() -> None:
+    assert set(GOOD) == set(BAD) == set(PARAM_TYPES)
+
+
+@pytest.mark.parametrize(("name", "value"), pairs(GOOD))
+def test_a_value_within_bounds_is_kept_as_it_was_sent(name: str, value: Any) -> None:
+    request = read(body(**{name: value})).request
+    assert request.params == {name: json.dumps(value).encode()}
+    assert request.ignored == ()
+
+
+@pytest.mark.parametrize(("name", "value"), pairs(BAD))
+def test_any_other_is_refused_by_name(name: str, value: Any) -> None:
+    param = refusal(body(**{name: value})).param
+    assert param is not None
+    assert param.split("[")[0] == name
+
+
+@pytest.mark.parametrize("name", PARAM_TYPES)
+def test_null_is_as_if_it_was_not_sent(name: str) -> None:
+    assert read(body(**{name: None})).request.params == {}
