@@ -1,0 +1,1 @@
+"""The embedded model, on its real weights."""

@@ -1,0 +1,69 @@
+"""Starting, and not starting: every way it can go wrong says what to do."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.e2e.gateway.process import Gateway, running
+
+WITHOUT_ENGINE = "import sys; sys.modules['xllamacpp'] = None; import toolwire.cli; "
+
+
+def serve(folder: Path, *flags: str, before: str = "import toolwire.cli; ") -> str:
+    """What `toolwire serve` says when it does not start."""
+    done = subprocess.run(
+        [sys.executable, "-c", before + "toolwire.cli.main()", "serve", "--port", "0", *flags],
+        cwd=folder,
+        env={**os.environ, "TOOLWIRE_CACHE": str(folder), "PIP_NO_INDEX": "1"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_without_the_engine_it_says_how_to_get_it(tmp_path: Path) -> None:
+    said = serve(tmp_path, before=WITHOUT_ENGINE)
+    assert "pip install 'toolwire[embedded]'" in said
+    assert "--upstream" in said
+    assert list(tmp_path.iterdir()) == []  # nothing was fetched for an engine that is not there
+
+
+def test_offline_it_says_what_else_can_be_done(tmp_path: Path) -> None:
+    said = serve(tmp_path)
+    assert "cannot be fetched" in said
+    assert "--gguf" in said
+    assert "--upstream" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\x89PNG", "is not a GGUF file"),
+        (b"GGUF\x03\x00\x00\x00" + bytes(16), "llama.cpp cannot load"),
+    ],
+)
+def test_a_file_that_is_no_model_is_refused(content: bytes, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.gguf").write_bytes(content)
+    assert reason in serve(tmp_path, "--gguf", "bad.gguf")
+
+
+def test_any_model_file_is_served_under_its_own_name(weights: Path) -> None:
+    with running("--gguf", str(weights), "--ctx", "300", "--threads", "1") as gateway:
+        assert "Smollm2-135M-8k-Lc100K-Mix1-Ep2" in gateway.out
+        assert "context 300 tokens, 1 thread," in gateway.log
+        assert _loads_the_engine(gateway)
+
+
+def test_a_gateway_to_another_server_does_not_load_the_engine() -> None:
+    with running("--upstream", "http://127.0.0.1:9/v1") as gateway:
+        assert not _loads_the_engine(gateway)
+
+
+def _loads_the_engine(gateway: Gateway) -> bool:
+    return "xllamacpp" in Path(f"/proc/{gateway.process.pid}/maps").read_text()

@@ -1,0 +1,138 @@
+import asyncio
+import json
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from toolwire.backends.base import Outgoing
+from toolwire.backends.embedded import EmbeddedBackend
+from toolwire.errors import GatewayError, UpstreamError, UpstreamRefused
+from toolwire.protocol.chat import NO_TOOLS, Message, Request
+from toolwire.protocol.fragments import Fragment
+
+MESSAGES = (Message("user", "hi"),)
+USAGE = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
+OVERFLOW = {
+    "code": 400,
+    "type": "exceed_context_size_error",
+    "message": "request (900 tokens) exceeds ...",
+    "n_prompt_tokens": 900,
+    "n_ctx": 512,
+}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {"content": text}}]}
+
+
+class FakeEngine:
+    """Says what it is told, at once; then ends as `end` does."""
+
+    name = "fake"
+
+    def __init__(self, *chunks: dict[str, Any], end: Callable[[], None] = lambda: None) -> None:
+        self.chunks = chunks
+        self.end = end
+        self.body: dict[str, Any] = {}
+
+    def submit(self, body: bytes, take: Callable[[bytes], bool]) -> "Future[None]":
+        self.body = json.loads(body)
+        turn: Future[None] = Future()
+        for chunk in self.chunks:
+            take(json.dumps(chunk).encode())
+        try:
+            turn.set_result(self.end())
+        except (ValueError, RuntimeError) as error:
+            turn.set_exception(error)
+        return turn
+
+
+def relay(engine: FakeEngine, **params: bytes) -> tuple[list[Fragment], bool]:
+    async def work() -> tuple[list[Fragment], bool]:
+        fragments: list[Fragment] = []
+        outgoing = Outgoing(Request("m", MESSAGES, params=params), MESSAGES, NO_TOOLS)
+        answer = await EmbeddedBackend("embedded", engine).open(outgoing)  # type: ignore[arg-type]
+        done = await answer.relay(fragments.extend)
+        answer.close()
+        return fragments, done
+
+    return asyncio.run(asyncio.wait_for(work(), 5))
+
+
+def failure(engine: FakeEngine) -> GatewayError:
+    with pytest.raises(UpstreamError) as caught:
+        relay(engine)
+    return caught.value
+
+
+def refuse() -> None:
+    raise ValueError("no such thing")
+
+
+def test_progress_and_the_bare_role_are_nothing_that_was_said() -> None:
+    progress = {
+        "choices": [{"delta": {"role": "assistant", "content": None}}],
+        "prompt_progress": {},
+    }
+    fragments, done = relay(FakeEngine(progress, said("Hi"), USAGE))
+    assert [fragment.text for fragment in fragments] == ["Hi", ""]
+    assert fragments[-1].usage is not None
+    assert done
+
+
+def test_an_answer_that_just_ends_is_not_called_done() -> None:
+    _, done = relay(FakeEngine(said("Hi")))
+    assert not done
+
+
+def test_a_prompt_that_is_too_long_gets_openais_code() -> None:
+    error = failure(FakeEngine({"error": OVERFLOW}))
+    assert (error.status, error.code, error.param) == (400, "context_length_exceeded", "messages")
+    assert "512 tokens" in error.message
+    assert "900 tokens" in error.message
+    assert not getattr(error, "retryable", True)
+
+
+def test_what_the_engine_refuses_is_an_error_of_the_request() -> None:
+    error = failure(FakeEngine({"error": {"code": 400, "message": "no", "type": "invalid"}}))
+    assert isinstance(error, UpstreamRefused)
+    assert (error.status, error.message) == (400, "no")
+
+
+def test_what_the_engine_raises_is_an_error_of_the_request() -> None:
+    error = failure(FakeEngine(end=refuse))
+    assert isinstance(error, UpstreamRefused)
+    assert (error.status, "no such thing" in error.message) == (400, True)
+
+
+def test_a_failure_in_the_middle_is_the_backends() -> None:
+    error = failure(FakeEngine(said("Hi"), {"error": {"code": 500, "message": "Compute error."}}))
+    assert (error.status, "Compute error." in error.message) == (502, True)
+
+
+def test_a_turn_is_always_streamed_and_counted() -> None:
+    engine = FakeEngine(USAGE)
+    relay(engine)
+    assert engine.body["stream"] is True
+    assert engine.body["stream_options"] == {"include_usage": True}
+    assert engine.body["return_progress"] is True
+    assert "cache_prompt" not in engine.body
+
+
+def test_a_seed_wants_the_prompt_read_afresh() -> None:
+    engine = FakeEngine(USAGE)
+    relay(engine, seed=b"7")
+    assert (engine.body["seed"], engine.body["cache_prompt"]) == (7, False)
+
+
+def test_only_what_the_engine_has_is_sent() -> None:
+    engine = FakeEngine(USAGE)
+    params = {"n": b"2", "top_k": b"3", "max_completion_tokens": b"4", "grammar": b'"root"'}
+    relay(engine, **params)
+    assert (engine.body["top_k"], engine.body["max_tokens"]) == (3, 4)
+    assert not {"n", "grammar"} & set(engine.body)
+    request = Request("m", MESSAGES, params=params)
+    ignored = EmbeddedBackend("embedded", engine).ignored(request)  # type: ignore[arg-type]
+    assert ignored == ["n", "grammar"]
