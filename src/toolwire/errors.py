@@ -14,7 +14,8 @@
         ├── UpstreamUnavailable 503  the backend cannot be reached, or says it is busy
         ├── UpstreamTimeout     504  the backend is too slow
         ├── UpstreamRefused     4xx  the backend refused the request; its own words
-        └── ToolChoiceUnmet     502  the model did not do what tool_choice demands
+        ├── ToolChoiceUnmet     502  the model did not do what tool_choice demands
+        └── ArgumentsUnfit      502  the model's call of a strict tool does not fit its schema
 
 Facts live on the class, particulars in the constructor. Each surface turns them into its own
 body in one place (`surfaces.errors`).
@@ -153,3 +154,10 @@ class ToolChoiceUnmet(UpstreamError):
     retryable = False
     said: str = ""
     """What the model said instead."""
+
+
+class ArgumentsUnfit(UpstreamError):
+    """The model's call of a strict tool does not fit its schema, also when asked again."""
+
+    code = "invalid_tool_arguments"
+    retryable = False

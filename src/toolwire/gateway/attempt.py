@@ -1,15 +1,20 @@
 """One backend's answer to one plan: fragments through the stages, events out. Pure."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
-from toolwire.errors import UpstreamError
+from toolwire.errors import ArgumentsUnfit, UpstreamError
 from toolwire.formats import parser_for
+from toolwire.gateway.findings import Finding
+from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.native import NativeTurn
+from toolwire.gateway.objection import objection
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.policy import Policy
 from toolwire.gateway.watched import WatchedTurn
 from toolwire.gateway.ways import Way
+from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event, Usage
 from toolwire.protocol.fragments import Fragment
 
@@ -33,18 +38,57 @@ class Reading(Protocol):
         ...
 
 
-class Attempt:
-    """Feeds fragments to the choices they belong to, and hands on what may go out."""
+@dataclass(slots=True)
+class _Choice:
+    """The stages of one choice, in their order."""
 
-    def __init__(self, plan: Plan, way: Way, send: Send, new_call_id: Callable[[], str]) -> None:
+    reading: Reading
+    policy: Policy
+    fit: LiveFit | WholeFit | None
+
+    @property
+    def repairs(self) -> set[str]:
+        repairs = self.reading.repairs | self.policy.repairs
+        return repairs | self.fit.repairs if self.fit is not None else repairs
+
+    @property
+    def rejected(self) -> Finding | None:
+        return self.fit.rejected if isinstance(self.fit, WholeFit) else None
+
+    def passed(self, events: list[Event]) -> list[Event]:
+        """What of the events of the first stage may go out."""
+        events = self.policy.feed(events)
+        return events if self.fit is None else self.fit.feed(events)
+
+
+class Attempt:
+    """Feeds fragments to the choices they belong to, and hands on what may go out.
+
+    `final`: the model will not be asked again. `resumed`: the client has seen text of the attempt
+    before this one.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        way: Way,
+        send: Send,
+        new_call_id: Callable[[], str],
+        *,
+        final: bool = True,
+        resumed: bool = False,
+    ) -> None:
         self.usage: Usage | None = None
         self.repairs: set[str] = set()
+        self.findings: list[Finding] = []
         self.calls = 0
         self._plan = plan
         self._way = way
         self._send = send
         self._new_call_id = new_call_id
-        self._choices: dict[int, tuple[Reading, Policy]] = {}
+        self._final = final
+        self._resumed = resumed
+        self._choices: dict[int, _Choice] = {}
 
     @property
     def begun(self) -> bool:
@@ -58,21 +102,35 @@ class Attempt:
                 self.usage = fragment.usage
                 continue
             index = fragment.choice
-            reading, policy = self._choices.get(index) or self._open(index)
-            if events := policy.feed(reading.feed(fragment)):
+            choice = self._choices.get(index) or self._open(index)
+            if events := choice.passed(choice.reading.feed(fragment)):
                 self._send(index, events)
 
     def finish(self, *, done: bool) -> None:
-        """The backend has ended. Raises `UpstreamError` if that cannot be the end."""
+        """The backend has ended. Raises `UpstreamError` if that cannot be the end, and
+        `ArgumentsUnfit` if a call must not be delivered: then nothing of the end is."""
         if not self._choices:
             raise UpstreamError("The backend's answer was empty.")
-        for index, (reading, policy) in sorted(self._choices.items()):
-            events = policy.feed(reading.finish(done=done))
-            self.repairs |= reading.repairs | policy.repairs
-            self.calls += policy.calls
+        ends = []
+        for index, choice in sorted(self._choices.items()):
+            ends.append((index, choice.passed(choice.reading.finish(done=done))))
+            self.repairs |= choice.repairs
+            self.findings += choice.fit.findings if choice.fit is not None else ()
+            self.calls += choice.policy.calls
+        for choice in self._choices.values():
+            if choice.rejected is not None:
+                raise _unfit(choice.rejected)
+        for index, events in ends:
             self._send(index, events)
 
-    def _open(self, index: int) -> tuple[Reading, Policy]:
+    def objection(self) -> list[Message]:
+        """What to tell the model about the calls because of which this attempt was given up."""
+        for choice in self._choices.values():
+            if isinstance(fit := choice.fit, WholeFit) and fit.rejected is not None:
+                return objection(fit.said, fit.calls, fit.findings)
+        return []
+
+    def _open(self, index: int) -> _Choice:
         plan, way = self._plan, self._way
         tools = plan.outgoing.tools.tools
         native = NativeTurn(tools, self._new_call_id)
@@ -82,5 +140,11 @@ class Attempt:
             reading = WatchedTurn(
                 native, parser, self._new_call_id, promoting=way.kind == "watched"
             )
-        pair = self._choices[index] = (reading, plan.policy())
-        return pair
+        fit = plan.fit(final=self._final, resumed=self._resumed)
+        choice = self._choices[index] = _Choice(reading, plan.policy(), fit)
+        return choice
+
+
+def _unfit(finding: Finding) -> ArgumentsUnfit:
+    text = f"The model's call of the tool '{finding.tool}' cannot be delivered: {finding.message}"
+    return ArgumentsUnfit(f"{text} Ask again, or simplify the tool.", code=finding.code)

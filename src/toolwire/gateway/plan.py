@@ -1,6 +1,7 @@
 """A request -> what is to be done about it. Everything wrong with it is said here, before any
 byte goes out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -8,11 +9,28 @@ from toolwire.backends.base import Outgoing
 from toolwire.errors import RequestError
 from toolwire.formats import get
 from toolwire.gateway.constraint import calls_schema
+from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.history import check_history
+from toolwire.gateway.loops import break_loop, find_loop
 from toolwire.gateway.policy import Policy
 from toolwire.gateway.prompting import demand_of, prompted
+from toolwire.gateway.repair import Ladder
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolSet
+
+
+@dataclass(frozen=True, slots=True)
+class Mending:
+    """What is done about calls that do not fit."""
+
+    ladder: Ladder = Ladder()
+    whole_streams: bool = False
+    """Streams, too, deliver a call only when it is complete and checked."""
+    loop_after: int = 3
+    """So many times the same wrong call, and the model is told; 0: never."""
+
+
+DEFAULT_MENDING = Mending()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +40,7 @@ class Plan:
     request: Request
     outgoing: Outgoing
     repairs: tuple[str, ...]
+    mending: Mending = DEFAULT_MENDING
 
     @property
     def offers_tools(self) -> bool:
@@ -30,14 +49,24 @@ class Plan:
 
     @property
     def delivery(self) -> Literal["live", "whole"]:
-        """How calls found in text are delivered: as they are written, or when they are complete."""
+        """How calls are delivered: as they are written, or when they are complete and checked."""
         live = self.request.stream and not self.request.tools.strict
+        live = live and not self.mending.whole_streams
         return "live" if live else "whole"
 
     def policy(self) -> Policy:
         """A fresh policy for one choice."""
         tools = self.outgoing.tools.tools
         return Policy(self.request.choice, parallel=self.request.parallel, tools=tools)
+
+    def fit(self, *, final: bool, resumed: bool) -> LiveFit | WholeFit | None:
+        """A fresh check of calls for one choice; None where there can be none."""
+        if not self.offers_tools:
+            return None
+        tools, ladder = self.outgoing.tools, self.mending.ladder
+        if self.delivery == "live":
+            return LiveFit(tools, ladder)
+        return WholeFit(tools, ladder, final=final, resumed=resumed)
 
     def outgoing_for(self, way: Way) -> Outgoing:
         """What the backend is sent, if the model is given its tools this way."""
@@ -68,18 +97,39 @@ class Plan:
         """The same turn, after the model answered without the call that it must make."""
         answer = [Message("assistant", said)] if said.strip() else []
         demand = Message("user", demand_of(self.request.choice))
-        messages = [*self.outgoing.messages, *answer, demand]
+        return self.continued([*answer, demand])
+
+    def continued(self, more: Sequence[Message]) -> "Plan":
+        """The same turn, with more said before it that only the backend sees."""
+        messages = [*self.outgoing.messages, *more]
         return replace(self, outgoing=replace(self.outgoing, messages=messages))
 
 
-def make_plan(request: Request, *, repair_history: bool, custom_tools: bool = False) -> Plan:
+def make_plan(
+    request: Request,
+    *,
+    repair_history: bool,
+    custom_tools: bool = False,
+    mending: Mending = DEFAULT_MENDING,
+) -> Plan:
     """Check what types cannot say, and decide what the backend is sent."""
     history = check_history(request.messages, repair=repair_history)
     tools = _allowed(request)
     if not custom_tools:
         _refuse_custom(tools)
     repairs = (*request.repairs, *history.repairs)
-    return Plan(request, Outgoing(request, history.messages, tools), repairs)
+    plan = Plan(request, Outgoing(request, history.messages, tools), repairs, mending)
+    return _out_of_loop(plan) if plan.offers_tools else plan
+
+
+def _out_of_loop(plan: Plan) -> Plan:
+    """Tell a model that makes the same wrong call again and again what is wrong with it."""
+    most, tools = plan.mending.loop_after, plan.outgoing.tools
+    finding = find_loop(plan.outgoing.messages, tools, most)
+    if finding is None:
+        return plan
+    told = plan.continued([break_loop(finding, tools, most)])
+    return replace(told, repairs=(*plan.repairs, f"loop_explained:{finding.tool}"))
 
 
 def _allowed(request: Request) -> ToolSet:

@@ -11,8 +11,9 @@ from typing import Protocol
 
 from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend
 from toolwire.backends.pool import Member
-from toolwire.errors import ToolChoiceUnmet, UpstreamError, UpstreamTimeout
+from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.ways import Lack, Way, lacking
@@ -66,6 +67,8 @@ class Report:
     usage: Usage | None = None
     calls: int = 0
     repairs: set[str] = field(default_factory=set)
+    findings: list[Finding] = field(default_factory=list)
+    """What does not fit, and was delivered all the same."""
     retries: list[str] = field(default_factory=list)
     first_token_after: float | None = None
 
@@ -115,7 +118,7 @@ class Turn:
             error = await self._try(member)
             if error is None:
                 return
-            if self._goes_another_way(error, member.backend):
+            if self._asks_again(error) or self._goes_another_way(error, member.backend):
                 continue
             tried.append(member)
             delay = self._retry_delay(error, len(tried), fresh=pool.pick(tried) not in tried)
@@ -123,6 +126,17 @@ class Turn:
                 raise error
             self.report.retries.append(error.code or "upstream_error")
             await asyncio.sleep(delay)
+
+    def _asks_again(self, error: UpstreamError) -> bool:
+        """Whether to tell the model what was wrong with its calls, which no client has seen."""
+        if not isinstance(error, ArgumentsUnfit) or self._attempt is None:
+            return False
+        if self._asks >= self._pace.asks:
+            return False
+        self._asks += 1
+        self._plan = self._plan.continued(self._attempt.objection())
+        self.report.repairs.add(f"asked_again:{error.code}")
+        return True
 
     def _goes_another_way(self, error: UpstreamError, backend: Backend) -> bool:
         """Whether to ask the same backend again, differently: it may have no tools after all."""
@@ -173,7 +187,14 @@ class Turn:
         request = self._plan.request
         demanded = self._plan.offers_tools and request.choice.mode == "required"
         way = self._model.ways.choose(backend, request.model, demanded=demanded)
-        attempt = self._attempt = Attempt(self._plan, way, self._sink.send, self._new_call_id)
+        attempt = self._attempt = Attempt(
+            self._plan,
+            way,
+            self._sink.send,
+            self._new_call_id,
+            final=self._asks >= self._pace.asks,
+            resumed=self._sink.committed,
+        )
         answer = await backend.open(self._plan.outgoing_for(way))
         try:
             self._sink.begin(backend, answer, way)
@@ -186,6 +207,7 @@ class Turn:
     def _account(self, attempt: Attempt) -> None:
         """What was consumed counts, also where the answer could not be used."""
         self.report.repairs |= attempt.repairs
+        self.report.findings = attempt.findings
         self.report.calls = attempt.calls
         self.report.usage = add_usage(self.report.usage, attempt.usage)
 

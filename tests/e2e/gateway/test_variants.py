@@ -51,8 +51,6 @@ def _with_calls(change: Callable[[str, str], tuple[str, str]]) -> Change:
 SAYS_OTHERWISE: dict[str, Change] = {
     "args_null": _with_calls(lambda name, _: (name, "{}")),
     "args_absent": _with_calls(lambda name, _: (name, "{}")),
-    "badargs": _with_calls(lambda name, arguments: (name, arguments[:-1] + ", oops")),
-    "unknown_tool": _with_calls(lambda _, arguments: ("no_such_tool", arguments)),
     "lengthcut": lambda outcome: replace(outcome, finish="length"),
     "empty_answer": lambda outcome: Outcome(finish="stop"),
     "reasoning": lambda outcome: replace(outcome, reasoning="Thinking about turn 0:"),
@@ -66,6 +64,12 @@ SAYS_OTHERWISE: dict[str, Change] = {
     "text_call": lambda outcome: replace(outcome, calls=[], finish="stop"),
 }
 """Variants in which the model itself says something else: it is delivered as it is."""
+
+UNFIT: dict[str, Change] = {
+    "badargs": _with_calls(lambda name, arguments: (name, arguments[:-1] + ", oops")),
+    "unknown_tool": _with_calls(lambda _, arguments: ("no_such_tool", arguments)),
+}
+"""Variants in which the model's first answer does not fit: it is asked again where that can be."""
 
 REFUSED: dict[str, tuple[int, str | None]] = {
     "err400": (400, "invalid_value"),
@@ -106,7 +110,7 @@ HANGS = {"hang_headers", "hang_first", "hang_mid"}
 SPECIAL = {"huge_line", "hang_end", "flood"}
 """Variants that have a test of their own."""
 
-HEALED = sorted(set(VARIANTS) - set(SAYS_OTHERWISE) - set(REFUSED) - BREAKS_ONCE - HANGS - SPECIAL)
+HEALED = sorted(set(VARIANTS) - {*SAYS_OTHERWISE, *UNFIT, *REFUSED} - BREAKS_ONCE - HANGS - SPECIAL)
 """All others: the client gets what the model meant."""
 
 
@@ -167,6 +171,15 @@ def test_what_a_model_says_is_delivered_the_same_streamed_or_whole(
         assert whole.finish == expected.finish
         assert whole.content.startswith(expected.content)
         assert whole.reasoning.startswith(expected.reasoning)
+
+
+@pytest.mark.parametrize("variant", UNFIT)
+def test_what_does_not_fit_is_streamed_as_it_is_and_asked_for_again_otherwise(
+    gateway: Gateway, backend: ScriptedServer, variant: str
+) -> None:
+    streamed, whole = both(gateway, backend, variant, CALLS)
+    assert values(streamed) == values(UNFIT[variant](meant(CALLS)))
+    assert values(whole) == values(meant(CALLS))
 
 
 @pytest.mark.parametrize("variant", REFUSED)
@@ -259,5 +272,5 @@ def test_the_same_delta_again_and_again_is_all_delivered(
 
 
 def test_every_name_here_is_a_variant() -> None:
-    assert {*SAYS_OTHERWISE, *REFUSED, *BREAKS_ONCE, *HANGS, *SPECIAL} <= set(VARIANTS)
+    assert {*SAYS_OTHERWISE, *UNFIT, *REFUSED, *BREAKS_ONCE, *HANGS, *SPECIAL} <= set(VARIANTS)
     assert len(HEALED) > 70

@@ -1,0 +1,101 @@
+"""Do these arguments fit their tool? Reads them strictly, checks them, says what is wrong."""
+
+import json
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+
+from toolwire.gateway.findings import Finding
+from toolwire.protocol.chat import ToolSet
+
+_MOST_FAULTS = 5
+_MOST_SHOWN = 240
+_MOST_TOOLS = 32
+_decode = msgspec.json.Decoder().decode
+
+
+class NotAnObject(Exception):
+    """The arguments are not one JSON object; the text says why."""
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The object that `text` is, or `NotAnObject`. No key may be there twice: readers differ."""
+    value = _read(text)
+    if not isinstance(value, dict):
+        raise NotAnObject(f"expected a JSON object, but got {brief(text.strip())}")
+    return value
+
+
+def _read(text: str) -> Any:
+    try:
+        # This reader refuses what JSON has no room for: NaN, 1e999, half of a surrogate pair.
+        value = _decode(text)
+        json.loads(text, object_pairs_hook=_once, parse_float=str, parse_int=str)
+    except UnicodeEncodeError:
+        raise NotAnObject("it holds half of a surrogate pair") from None
+    except RecursionError:
+        raise NotAnObject("it is nested too deeply") from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise NotAnObject(str(error)) from None
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise ValueError(f"the key {brief(repr(key))} is there twice")
+        seen.add(key)
+
+
+def faults(value: Any, validator: Any) -> list[str]:
+    """What is wrong with a value by its schema, each with its place; empty if it fits."""
+    try:
+        return [_fault(error) for error in islice(validator.iter_errors(value), _MOST_FAULTS)]
+    except ValueError as error:  # what the validator cannot even look at: too deep
+        return [brief(str(error))]
+
+
+def _fault(error: jsonschema_rs.ValidationError) -> str:
+    place = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in error.instance_path)
+    return (
+        f"at '{brief(place.lstrip('.'))}': {brief(error.message)}"
+        if place
+        else brief(error.message)
+    )
+
+
+def brief(text: str) -> str:
+    """The text, or its two ends: a message says at its end what is wrong with what it shows."""
+    if len(text) <= _MOST_SHOWN:
+        return text
+    half = _MOST_SHOWN // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def unknown_tool(index: int, name: str, tools: Iterable[str]) -> Finding:
+    """There is no such tool."""
+    known = sorted(tools)
+    more = f" and {len(known) - _MOST_TOOLS} more" if len(known) > _MOST_TOOLS else ""
+    listed = ", ".join(known[:_MOST_TOOLS]) + more
+    text = f"there is no tool '{brief(name)}'. The tools are: {listed}."
+    return Finding("unknown_tool_call", index, name, text)
+
+
+def check_call(index: int, name: str, text: str, tools: ToolSet) -> Finding | None:
+    """What is wrong with a call; None if it fits."""
+    tool = tools.tools.get(name)
+    if tool is None:
+        return unknown_tool(index, name, tools.tools)
+    if tool.kind == "custom":
+        return None
+    try:
+        value = read_object(text)
+    except NotAnObject as error:
+        return Finding("malformed_tool_arguments", index, name, f"not valid JSON: {error}.")
+    if wrong := faults(value, tools.validators[name]):
+        return Finding("invalid_tool_arguments", index, name, f"{'; '.join(wrong)}.")
+    return None

@@ -1,0 +1,209 @@
+"""The stage behind the policy: does every call fit its tool?
+
+Live, events pass at once and a call is checked when it is over: what does not fit was delivered as
+it is, and that is recorded. Whole, calls wait for the end of the turn: they are repaired, checked,
+and delivered all together or, if one does not fit, not at all, so that the model can be asked
+again and the client never sees it. Both only find out what is wrong; `Attempt` and `run` act on it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from toolwire.gateway.arguments import check_call
+from toolwire.gateway.findings import Finding
+from toolwire.gateway.repair import Ladder
+from toolwire.protocol.chat import ToolCall, ToolSet
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    FinishReason,
+    TextDelta,
+    TurnEnd,
+)
+
+_NO_CALL = CallStart(0, "")
+
+
+class Fit(Protocol):
+    """One choice of one answer."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What does not fit."""
+        ...
+
+    @property
+    def repairs(self) -> set[str]:
+        """What was mended."""
+        ...
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """The events that may go out."""
+        ...
+
+
+class LiveFit:
+    """Checks calls that are delivered as they are written.
+
+    Arguments that do not begin as an object does are held, since clients can only choke on them:
+    these alone can still be repaired.
+    """
+
+    def __init__(self, tools: ToolSet, ladder: Ladder) -> None:
+        self.findings: list[Finding] = []
+        self.repairs: set[str] = set()
+        self._tools = tools
+        self._ladder = ladder
+        self._call = _NO_CALL
+        self._pieces: list[str] = []
+        self._passing = False
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """See `Fit.feed`."""
+        out: list[Event] = []
+        for event in events:
+            if isinstance(event, ArgsDelta):
+                self._arguments(event, out)
+            elif isinstance(event, CallEnd):
+                self._end(event, out)
+            else:
+                if isinstance(event, CallStart):
+                    self._call, self._pieces, self._passing = event, [], False
+                out.append(event)
+        return out
+
+    def _arguments(self, event: ArgsDelta, out: list[Event]) -> None:
+        self._pieces.append(event.json)
+        if self._passing:
+            out.append(event)
+            return
+        begun = "".join(self._pieces)
+        if begun.lstrip()[:1] == "{" or self._call.kind == "custom":
+            self._passing = True
+            out.append(ArgsDelta(event.index, begun))
+
+    def _end(self, event: CallEnd, out: list[Event]) -> None:
+        name, text = self._call.name, "".join(self._pieces)
+        if self._passing:
+            finding = check_call(event.index, name, text, self._tools)
+        else:
+            fitted = self._ladder.fit(event.index, name, text, self._tools)
+            finding = fitted.finding
+            self.repairs.update(fitted.repairs)
+            out.append(ArgsDelta(event.index, fitted.arguments))
+        if finding is not None:
+            self.findings.append(finding)
+        out.append(event)
+
+
+@dataclass(slots=True)
+class _Held:
+    """A call that waits for the end of the turn."""
+
+    start: CallStart
+    pieces: list[str] = field(default_factory=list)
+    complete: bool = True
+    finding: Finding | None = None
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+    def events(self, index: int) -> list[Event]:
+        start = self.start
+        renumbered = CallStart(index, start.name, start.call_id, start.provider_id, start.kind)
+        arguments = ArgsDelta(index, self.arguments)
+        return [renumbered, arguments, CallEnd(index, self.complete)]
+
+
+class WholeFit:
+    """Holds calls to the end of the turn, repairs what can be repaired, and checks all of them.
+
+    `final`: the model is not asked again, so what does not fit is delivered as it is, unless its
+    tool is strict. `resumed`: the client has the text of an earlier attempt, so the text of this
+    one goes out only if there is nothing else.
+    """
+
+    def __init__(
+        self, tools: ToolSet, ladder: Ladder, *, final: bool, resumed: bool = False
+    ) -> None:
+        self.findings: list[Finding] = []
+        self.repairs: set[str] = set()
+        self.rejected: Finding | None = None
+        """The first finding because of which this turn must not be delivered."""
+        self._tools = tools
+        self._ladder = ladder
+        self._final = final
+        self._resumed = resumed
+        self._calls: list[_Held] = []
+        self._text: list[str] = []
+
+    @property
+    def said(self) -> str:
+        """The text of the turn."""
+        return "".join(self._text)
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The calls of the turn, also those that do not fit."""
+        return [
+            ToolCall(held.start.call_id, held.start.name, held.arguments, held.start.kind)
+            for held in self._calls
+        ]
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """See `Fit.feed`."""
+        out: list[Event] = []
+        for event in events:
+            self._take(event, out)
+        return out
+
+    def _take(self, event: Event, out: list[Event]) -> None:
+        match event:
+            case CallStart():
+                self._calls.append(_Held(event))
+            case ArgsDelta(_, json):
+                self._calls[-1].pieces.append(json)
+            case CallEnd(_, complete):
+                self._calls[-1].complete = complete
+            case TextDelta(text):
+                self._text.append(text)
+                if not self._resumed:
+                    out.append(event)
+            case TurnEnd(reason):
+                self._settle(reason, out)
+                out.append(event)
+            case _:
+                out.append(event)
+
+    def _settle(self, reason: FinishReason, out: list[Event]) -> None:
+        """The turn is over: deliver its calls, or say why not."""
+        for index, held in enumerate(self._calls):
+            self._repair(index, held)
+        cut_off = reason in ("length", "content_filter")
+        kept = [held for held in self._calls if not (cut_off and self._is_strict(held.finding))]
+        if len(kept) < len(self._calls):
+            self.repairs.add("call_dropped:cut_off")
+        unfit = [held.finding for held in kept if held.finding is not None]
+        self.findings += unfit
+        if not cut_off:
+            bad = (f for f in unfit if not self._final or self._is_strict(f))
+            self.rejected = next(bad, None)
+        if self._resumed and not kept and self._text:
+            out.append(TextDelta("\n\n" + self.said))
+        for index, held in enumerate(kept):
+            out += held.events(index)
+
+    def _repair(self, index: int, held: _Held) -> None:
+        fitted = self._ladder.fit(index, held.start.name, held.arguments, self._tools)
+        held.finding = fitted.finding
+        if fitted.repairs:
+            held.pieces = [fitted.arguments]
+            held.complete = True
+            self.repairs.update(fitted.repairs)
+
+    def _is_strict(self, finding: Finding | None) -> bool:
+        tool = self._tools.tools.get(finding.tool) if finding else None
+        return tool is not None and tool.strict

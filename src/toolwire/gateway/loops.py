@@ -1,0 +1,55 @@
+"""A model that makes the same wrong call again and again, and what it is told then."""
+
+from collections.abc import Iterator, Sequence
+
+from toolwire.gateway.arguments import check_call
+from toolwire.gateway.findings import Finding
+from toolwire.gateway.objection import schema_hint
+from toolwire.protocol.chat import Message, ToolCall, ToolSet
+
+
+def find_loop(messages: Sequence[Message], tools: ToolSet, most: int) -> Finding | None:
+    """What is wrong with a call that was made in each of the last `most` turns and never fits.
+
+    Turns are told apart by the assistant's messages: what others said between them is no progress.
+    """
+    if not tools.tools or most <= 0:
+        return None
+    turns = _last_turns(messages, most)
+    repeated = next(turns, set())
+    count = 1
+    for turn in turns:
+        repeated &= turn
+        count += 1
+        if not repeated:
+            return None
+    if count < most:
+        return None
+    for name, arguments in sorted(repeated):
+        if finding := check_call(0, name, arguments or "{}", tools):
+            return finding
+    return None
+
+
+def _last_turns(messages: Sequence[Message], most: int) -> Iterator[set[tuple[str, str]]]:
+    """The calls of the last turns, the latest first."""
+    for message in reversed(messages):
+        if message.role == "assistant":
+            yield {_key(call) for call in message.calls if call.kind == "function"}
+            most -= 1
+            if not most:
+                return
+
+
+def _key(call: ToolCall) -> tuple[str, str]:
+    return call.name, call.arguments.strip()
+
+
+def break_loop(finding: Finding, tools: ToolSet, count: int) -> Message:
+    """What the model is told: what is wrong, and what is wanted."""
+    lines = [f"You have made the same call of '{finding.tool}' {count} times, and it cannot work."]
+    lines.append(f"What is wrong with it: {finding.message}")
+    if (tool := tools.tools.get(finding.tool)) is not None:
+        lines.append(f"The arguments must fit this JSON Schema: {schema_hint(tool.parameters)}")
+    lines.append("Do not make that call again: correct it, use another tool, or answer in words.")
+    return Message("user", "\n".join(lines))
