@@ -179,11 +179,12 @@ class NativeTurn:
 
     def _joined_name(self, name: str, more: str) -> str:
         """Names come whole, repeated, in halves or as a growing prefix; the tools decide."""
-        if not name or name == more:
+        joined = name + more
+        if name in self._tools and name == more:
             return more
-        if name + more in self._tools:
-            return name + more
-        return more if more in self._tools and more.startswith(name) else name + more
+        if any(tool.startswith(joined) for tool in self._tools):
+            return joined
+        return more if more.startswith(name) else joined
 
     def _add_arguments(self, call: _Call, text: str) -> None:
         call.has_arguments = True
