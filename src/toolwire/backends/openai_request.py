@@ -146,7 +146,9 @@ def _tool_fields(outgoing: Outgoing, dialect: Dialect) -> list[bytes]:
             value = {"type": tool.kind, tool.kind: {"name": tool.name}}
         else:
             tools = ToolSet({tool.name: tool})
-    fields = [b'"tools":' + _tools(tools), b'"tool_choice":' + _encode(value)]
+    fields = [b'"tools":' + _tools(tools)]
+    if "tool_choice" in dialect.params:
+        fields.append(b'"tool_choice":' + _encode(value))
     if not outgoing.request.parallel and "parallel_tool_calls" in dialect.params:
         fields.append(b'"parallel_tool_calls":false')
     return fields
