@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.e2e.clients.breaks import BREAKS
 from tests.e2e.clients.client import Client
 from tests.e2e.clients.install import install
 from tests.e2e.clients.registry import CLIENTS
@@ -25,7 +26,9 @@ def _case(client: Client, variant: str) -> Any:
 
 
 WELL_BEHAVED = [_case(client, "std") for client in CLIENTS.values()]
-BROKEN = [_case(client, variant) for client in CLIENTS.values() for variant in client.breaks]
+BROKEN = [
+    _case(CLIENTS[name], variant) for name, variants in BREAKS.items() for variant in variants
+]
 
 
 @pytest.fixture(scope="module")

@@ -50,16 +50,11 @@ class Command:
 
 @dataclass(frozen=True)
 class Client:
-    """A client of another project and everything we know about running it.
-
-    `breaks` are the variants of the scripted model under which the client fails when it talks
-    to the model directly: what Toolwire has to heal.
-    """
+    """A client of another project and everything we know about running it."""
 
     name: str
     source: Source
     recipe: Callable[[Stage], Command]
-    breaks: tuple[str, ...] = ()
     package: str = ""
     """The folder it is installed from and into, where that is not called `name`."""
     model: str = "scripted"

@@ -1,7 +1,7 @@
 """Which variants break which client: `python -m tests.e2e.clients.matrix NAME [VARIANT ...]`.
 
-Without a gateway between, this is where `breaks` in the registry comes from; with
-`--through-toolwire` it shows what is healed. One line per variant.
+Without a gateway between, this is where `breaks.py` comes from; with `--through-toolwire` it
+shows what is healed. One line per variant.
 """
 
 import argparse

@@ -1,7 +1,4 @@
-"""The table of clients. To add one: a record here, a recipe, and its pins.
-
-`breaks` was measured: see `python -m tests.e2e.clients.run NAME --variants`.
-"""
+"""The table of clients. To add one: a record here, a recipe, its pins, and its breaks."""
 
 from tests.e2e.clients import recipes
 from tests.e2e.clients.client import Client
