@@ -19,6 +19,7 @@ from toolwire.server.settings import (
     Limits,
     Listen,
     Log,
+    Repair,
     Retries,
     Route,
     Timeouts,
@@ -75,6 +76,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[limits]", Limits),
     ("[timeouts]", Timeouts),
     ("[retries]", Retries),
+    ("[repair]", Repair),
     ("[log]", Log),
 )
 
@@ -151,6 +153,7 @@ HEADERS = (
     ("toolwire-ignored-params", "parameters that this backend does not take and was not sent"),
     ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
     ("toolwire-repairs", "what was mended in the request, or in an answer that is not streamed"),
+    ("toolwire-findings", "calls that were delivered although they do not fit, and why: its code"),
     ("toolwire-usage", "`estimated`, if the backend gave no usage"),
 )
 

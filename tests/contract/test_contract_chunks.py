@@ -84,7 +84,7 @@ def test_every_chunk_has_the_same_head_and_a_finish_reason() -> None:
 
 
 def test_nothing_else_is_in_a_chunk() -> None:
-    for chunk in stream(Fragment(text="Hi"), CALL, REST, END, usage=False).chunks:
+    for chunk in stream(Fragment(text="Hi"), CALL, MORE, REST, END, usage=False).chunks:
         assert list(chunk) == ["id", "object", "created", "model", "choices"]
         assert list(chunk["choices"][0]) == ["index", "delta", "logprobs", "finish_reason"]
 

@@ -13,33 +13,35 @@ from toolwire.protocol.chat import ToolSet
 
 _MOST_FAULTS = 5
 _MOST_SHOWN = 240
+_LARGE = 16 * 1024
 _MOST_TOOLS = 32
 _decode = msgspec.json.Decoder().decode
 
 
-class NotAnObject(Exception):
-    """The arguments are not one JSON object; the text says why."""
+class NotJson(Exception):
+    """The text is not JSON, or not the JSON that was expected; it says why."""
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The object that `text` is, or `NotAnObject`. No key may be there twice: readers differ."""
-    value = _read(text)
+    """The object that `text` is, or `NotJson`. No key may be there twice: readers differ."""
+    value = read_json(text)
     if not isinstance(value, dict):
-        raise NotAnObject(f"expected a JSON object, but got {brief(text.strip())}")
+        raise NotJson(f"expected a JSON object, but got {brief(text.strip())}")
     return value
 
 
-def _read(text: str) -> Any:
+def read_json(text: str) -> Any:
+    """The JSON value that `text` is, read strictly, or `NotJson`."""
     try:
         # This reader refuses what JSON has no room for: NaN, 1e999, half of a surrogate pair.
         value = _decode(text)
         json.loads(text, object_pairs_hook=_once, parse_float=str, parse_int=str)
     except UnicodeEncodeError:
-        raise NotAnObject("it holds half of a surrogate pair") from None
+        raise NotJson("it holds half of a surrogate pair") from None
     except RecursionError:
-        raise NotAnObject("it is nested too deeply") from None
+        raise NotJson("it is nested too deeply") from None
     except (msgspec.MsgspecError, ValueError) as error:
-        raise NotAnObject(str(error)) from None
+        raise NotJson(str(error)) from None
     return value
 
 
@@ -51,12 +53,28 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
         seen.add(key)
 
 
-def faults(value: Any, validator: Any) -> list[str]:
-    """What is wrong with a value by its schema, each with its place; empty if it fits."""
+def fits(value: Any, validator: Any) -> bool:
+    """Whether a value fits its schema. What is too deep to be looked at does not."""
     try:
-        return [_fault(error) for error in islice(validator.iter_errors(value), _MOST_FAULTS)]
-    except ValueError as error:  # what the validator cannot even look at: too deep
+        return bool(validator.is_valid(value))
+    except ValueError:
+        return False
+
+
+def faults(value: Any, validator: Any, size: int) -> list[str]:
+    """What is wrong with a value of `size` characters by its schema, each with its place.
+
+    All that is wrong takes the validator long to say, so of a large value only the first.
+    """
+    try:
+        if size <= _LARGE:
+            return [_fault(error) for error in islice(validator.iter_errors(value), _MOST_FAULTS)]
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return [_fault(error)]
+    except ValueError as error:
         return [brief(str(error))]
+    return []
 
 
 def _fault(error: jsonschema_rs.ValidationError) -> str:
@@ -94,8 +112,10 @@ def check_call(index: int, name: str, text: str, tools: ToolSet) -> Finding | No
         return None
     try:
         value = read_object(text)
-    except NotAnObject as error:
+    except NotJson as error:
         return Finding("malformed_tool_arguments", index, name, f"not valid JSON: {error}.")
-    if wrong := faults(value, tools.validators[name]):
+    validator = tools.validators[name]
+    if not fits(value, validator):
+        wrong = faults(value, validator, len(text))
         return Finding("invalid_tool_arguments", index, name, f"{'; '.join(wrong)}.")
     return None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from toolwire.gateway.arguments import NotAnObject, read_object
+from toolwire.gateway.arguments import NotJson, read_object
 from toolwire.gateway.findings import Finding
 from toolwire.protocol.chat import Message, ToolCall
 
@@ -56,6 +56,6 @@ def schema_hint(parameters: object) -> str:
 def _is_object(text: str) -> bool:
     try:
         read_object(text)
-    except NotAnObject:
+    except NotJson:
         return False
     return True

@@ -14,7 +14,7 @@ from toolwire.gateway.history import check_history
 from toolwire.gateway.loops import break_loop, find_loop
 from toolwire.gateway.policy import Policy
 from toolwire.gateway.prompting import demand_of, prompted
-from toolwire.gateway.repair import Ladder
+from toolwire.gateway.repair import EVERY_RULE, Ladder
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolSet
 
@@ -23,7 +23,7 @@ from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolSet
 class Mending:
     """What is done about calls that do not fit."""
 
-    ladder: Ladder = Ladder()
+    ladder: Ladder = EVERY_RULE
     whole_streams: bool = False
     """Streams, too, deliver a call only when it is complete and checked."""
     loop_after: int = 3

@@ -13,7 +13,7 @@ import msgspec
 
 from toolwire.formats.scalars import is_number
 from toolwire.formats.schema import Schema, Types, type_name
-from toolwire.gateway.arguments import NotAnObject, check_call, faults, read_object
+from toolwire.gateway.arguments import NotJson, check_call, fits, read_json, read_object
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.lenient import tidied
 from toolwire.protocol.chat import ToolSet
@@ -26,6 +26,7 @@ _MOST_VALUES = 10_000
 _DEEPEST = 64
 _NUMBERS = frozenset({"integer", "number"})
 _CONTAINERS = frozenset({"object", "array"})
+_OPENERS = ("{", "[")
 _BOOLEANS = {"true": True, "false": False, "True": True, "False": False}
 
 
@@ -59,11 +60,11 @@ def _unquoted(text: str) -> str | None:
 
 
 def _nested(value: Any, types: Types, _schema: Schema) -> Change | None:
-    if not isinstance(value, str) or not types & _CONTAINERS or value.strip()[:1] not in ("{", "["):
+    if not isinstance(value, str) or not types & _CONTAINERS or value.strip()[:1] not in _OPENERS:
         return None
     try:
-        inner = read_object(f'{{"":{value}}}')[""]
-    except NotAnObject:
+        inner = read_json(value)
+    except NotJson:
         return None
     return (inner,) if type_name(inner) in types else None
 
@@ -88,6 +89,8 @@ def _boolean(value: Any, types: Types, _schema: Schema) -> Change | None:
 def _wrapped(value: Any, types: Types, schema: Schema) -> Change | None:
     if "array" not in types or value is None or isinstance(value, list):
         return None
+    if isinstance(value, str) and value.strip()[:1] in _OPENERS:
+        return None  # an array or object that was written as a string, and not well
     return ([value],) if _allows(schema.items().types(), value) else None
 
 
@@ -163,12 +166,12 @@ class Ladder:
             return Fitted(text, finding=finding)
         fitted, value = as_object
         validator = tools.validators[name]
-        if fitted.repairs and not faults(value, validator):
+        if fitted.repairs and fits(value, validator):
             return fitted
         walk = _Walk(self.value_rules)
         schema = tools.tools[name].parameters
         mended = walk.mended(value, Schema(schema, schema))
-        if walk.used and not walk.tired and not faults(mended, validator):
+        if walk.used and not walk.tired and fits(mended, validator):
             used = (*fitted.repairs, *dict.fromkeys(walk.used))
             return Fitted(msgspec.json.encode(mended).decode(), used)
         return replace(fitted, finding=check_call(index, name, fitted.arguments, tools))
@@ -180,7 +183,7 @@ class Ladder:
         while True:
             try:
                 return Fitted(text, tuple(used)), read_object(text)
-            except NotAnObject:
+            except NotJson:
                 for rule in left:
                     if (mended := rule.mend(text)) is not None and mended != text:
                         break
@@ -191,6 +194,9 @@ class Ladder:
             text = mended
 
 
+EVERY_RULE = Ladder()
+
+
 class _Walk:
     """Looks at every value that the schema describes, once, and mends those of a wrong type."""
 
@@ -198,6 +204,7 @@ class _Walk:
         self.used: list[str] = []
         self._rules = rules
         self._seen = 0
+        self._types: dict[int, Types] = {}
 
     @property
     def tired(self) -> bool:
@@ -207,7 +214,7 @@ class _Walk:
     def mended(self, value: Any, schema: Schema, depth: int = 0) -> Any:
         """The value, with what is described in it mended."""
         self._seen += 1
-        types = schema.types()
+        types = self._types_of(schema)
         if self.tired or not types or depth == _DEEPEST:
             return value
         if not _allows(types, value):
@@ -224,6 +231,13 @@ class _Walk:
             items = schema.items()
             return [self.mended(part, items, depth + 1) for part in value]
         return value
+
+    def _types_of(self, schema: Schema) -> Types:
+        """The types of a place, which is the same for every element of an array."""
+        place = id(schema.node)
+        if place not in self._types:
+            self._types[place] = schema.types()
+        return self._types[place]
 
     def _changed(self, value: Any, types: Types, schema: Schema) -> Any:
         for rule in self._rules:

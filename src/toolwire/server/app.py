@@ -28,6 +28,8 @@ from toolwire.errors import (
     Unauthorized,
     UpstreamError,
 )
+from toolwire.gateway.plan import Mending
+from toolwire.gateway.repair import EVERY_RULE
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace
 from toolwire.gateway.ways import Ways
@@ -79,6 +81,7 @@ class App:
             repair_history=config.history == "repair",
             new_id=new_id,
             now=time.time,
+            mending=_mending(config),
         )
         models = Models(self.routes, int(time.time()), self._fetch_models)
         self._table: dict[str, dict[str, Handler]] = {
@@ -173,6 +176,8 @@ class App:
             metrics.retried(reason)
         for rule in visit.repairs:
             metrics.repaired(rule.partition(":")[0])
+        for code in visit.findings:
+            metrics.unfit(code)
         if visit.completion_tokens:
             metrics.tokens(visit.prompt_tokens, visit.completion_tokens)
         if visit.calls:
@@ -301,4 +306,14 @@ def _pace(config: Config) -> Pace:
         attempts=retries.attempts + 1,
         backoff=retries.backoff,
         max_retry_after=retries.max_retry_after,
+        asks=config.repair.ask_again,
+    )
+
+
+def _mending(config: Config) -> Mending:
+    repair = config.repair
+    return Mending(
+        EVERY_RULE.without(repair.off),
+        whole_streams=repair.streams == "whole",
+        loop_after=repair.loop_after,
     )

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from toolwire.backends.dialects import DIALECTS
+from toolwire.gateway.repair import RULE_NAMES
 
 EMBEDDED = "embedded:"
 """The URL of the model inside this process."""
@@ -153,6 +154,14 @@ def parameters(names: Sequence[str]) -> tuple[str, ...]:
             raise ValueError('use names of request parameters, such as ["top_k"]')
         if name in _NEVER_REMOVED:
             raise ValueError(f"'{name}' is part of every request: leave it out of this list")
+    return tuple(names)
+
+
+def rules(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of repairs."""
+    for name in names:
+        if name not in RULE_NAMES:
+            raise ValueError(f"there is no rule '{name}': use some of {', '.join(RULE_NAMES)}")
     return tuple(names)
 
 

@@ -72,6 +72,7 @@ class Metrics:
         self.call_count = 0
         self.retried = Tally()
         self.repaired = Tally()
+        self.unfit = Tally()
         self.backend_error = Tally()
         self.client_gone = Tally()
 

@@ -19,6 +19,7 @@ _TALLIES = (
     ("token_counts", "toolwire_tokens", "kind", "Tokens, as the backends count them."),
     ("retried", "toolwire_retries", "reason", "Further attempts at a backend."),
     ("repaired", "toolwire_repairs", "rule", "Repairs of what a model or a client sent."),
+    ("unfit", "toolwire_unfit_calls", "code", "Calls delivered although they do not fit."),
     ("backend_error", "toolwire_backend_errors", "kind", "Failures of backends."),
     ("client_gone", "toolwire_clients_gone", "moment", "Clients that left before the end."),
 )

@@ -117,6 +117,29 @@ class Retries:
 
 
 @dataclass(frozen=True, slots=True)
+class Repair:
+    """What is done about a model's calls that do not fit their tools."""
+
+    off: Annotated[
+        tuple[str, ...],
+        Option("rules that are switched off: see repairs.md", parse=values.rules),
+    ] = ()
+    ask_again: Annotated[
+        int, Option("how often the model is told what is wrong and asked again", 0, 5)
+    ] = 1
+    streams: Annotated[
+        Literal["live", "whole"],
+        Option(
+            "calls in a stream: `live`, as they are written; `whole`, when they are complete and "
+            "checked, so that they can be repaired and asked for again"
+        ),
+    ] = "live"
+    loop_after: Annotated[
+        int, Option("same wrong call so many times: the model is told; 0 for never", 0, 100)
+    ] = 3
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """What is written to stderr. Never bodies, never keys."""
 
@@ -264,6 +287,7 @@ class Config:
     limits: Annotated[Limits, Option("sizes and counts")] = Limits()
     timeouts: Annotated[Timeouts, Option("time limits")] = Timeouts()
     retries: Annotated[Retries, Option("asking a backend again")] = Retries()
+    repair: Annotated[Repair, Option("calls that do not fit")] = Repair()
     log: Annotated[Log, Option("what is written to stderr")] = Log()
     embedded: Annotated[Embedded, Option("the model inside Toolwire")] = Embedded()
     history: Annotated[

@@ -101,6 +101,8 @@ class Visit:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     repairs: frozenset[str] = frozenset()
+    findings: tuple[str, ...] = ()
+    """The codes of what does not fit in the calls that were delivered."""
     retries: tuple[str, ...] = ()
     error: str | None = None
     first_token: float | None = None

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from toolwire.errors import GatewayError, ShuttingDown
-from toolwire.gateway.plan import Plan, make_plan
+from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace, Turn
 from toolwire.protocol.openai import RequestReader
@@ -30,6 +30,7 @@ class OpenAiChat:
     """A fresh random id with this prefix."""
     now: Callable[[], float]
     """Seconds since 1970."""
+    mending: Mending = DEFAULT_MENDING
 
     async def answer(self, exchange: Exchange, visit: Visit) -> None:
         """Answer one request. Raises `GatewayError` while nothing has been sent."""
@@ -58,7 +59,10 @@ class OpenAiChat:
             request = replace(request, messages=profile.mend(request.messages))
         model = self.routes.find(request.model)
         plan = make_plan(
-            request, repair_history=self.repair_history, custom_tools=model.custom_tools
+            request,
+            repair_history=self.repair_history,
+            custom_tools=model.custom_tools,
+            mending=self.mending,
         )
         return plan, model
 
@@ -85,5 +89,6 @@ class OpenAiChat:
             visit.backend = turn.report.backend
             visit.calls = turn.report.calls
             visit.repairs = frozenset(turn.report.repairs)
+            visit.findings = tuple(finding.code for finding in turn.report.findings)
             visit.retries = tuple(turn.report.retries)
             visit.first_token = turn.report.first_token_after

@@ -6,6 +6,7 @@ from toolwire.backends.base import Answer, Backend
 from toolwire.errors import GatewayError
 from toolwire.gateway.collect import Collector
 from toolwire.gateway.estimate import estimate
+from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.run import Report
 from toolwire.gateway.ways import Way
@@ -34,7 +35,7 @@ class _Sink:
         self.visit.backend = backend.name
         self.exchange.on_flow(answer.pause, answer.resume)
 
-    def headers(self, repairs: Sequence[str]) -> Headers:
+    def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
         """What we have to say about this answer."""
         headers = [*self.visit.headers(), ("toolwire-profile", self.visit.profile)]
         request = self.plan.request
@@ -45,6 +46,7 @@ class _Sink:
             ("toolwire-ignored-params", ignored),
             ("toolwire-adjusted-params", request.adjusted),
             ("toolwire-repairs", repairs),
+            ("toolwire-findings", [finding.label for finding in findings]),
         ):
             if values:
                 headers.append((name, header_list(values)))
@@ -105,6 +107,8 @@ class StreamSink(_Sink):
         repairs = sorted(report.repairs.difference(self.plan.repairs))
         if repairs:
             notes["repairs"] = repairs
+        if report.findings:
+            notes["findings"] = report.findings
         asked = self.plan.request.include_usage
         if asked and estimated:
             notes["usage"] = "estimated"
@@ -159,7 +163,7 @@ class WholeSink(_Sink):
             for whole in wholes.values()
         )
         usage, estimated = self.usage(report, characters)
-        headers = self.headers(sorted(report.repairs))
+        headers = self.headers(sorted(report.repairs), report.findings)
         headers.append(("content-type", "application/json"))
         if estimated:
             headers.append(("toolwire-usage", "estimated"))

@@ -1,0 +1,168 @@
+"""Live and whole: what passes, what waits, what is found, and what is never delivered."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.unit.gateway.fitting import toolset
+
+from toolwire.gateway.fit import LiveFit, WholeFit
+from toolwire.gateway.repair import Ladder
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    ReasoningDelta,
+    TextDelta,
+    TurnEnd,
+)
+
+INTEGER = {"type": "integer"}
+TOOLS = toolset(x=INTEGER)
+STRICT = toolset(x=INTEGER, _strict=True)
+END = TurnEnd("tool_calls")
+CUT = TurnEnd("length")
+
+
+def call(index: int, *pieces: str, name: str = "f", complete: bool = True) -> list[Event]:
+    """The events of one call."""
+    deltas = [ArgsDelta(index, piece) for piece in pieces]
+    return [CallStart(index, name, f"call_{index}"), *deltas, CallEnd(index, complete)]
+
+
+def live(*events: Event, tools: Any = TOOLS) -> tuple[LiveFit, list[Event]]:
+    """What a live stage lets through, each event fed by itself."""
+    fit = LiveFit(tools, Ladder())
+    return fit, [out for event in events for out in fit.feed([event])]
+
+
+def whole(*events: Event, tools: Any = TOOLS, **how: Any) -> tuple[WholeFit, list[Event]]:
+    """What a whole stage lets through."""
+    fit = WholeFit(tools, Ladder(), **{"final": False, **how})
+    return fit, [out for event in events for out in fit.feed([event])]
+
+
+def arguments(events: list[Event]) -> list[str]:
+    """The arguments of each call that was delivered."""
+    texts: dict[int, str] = {}
+    for event in events:
+        if isinstance(event, CallStart):
+            texts[event.index] = ""
+        elif isinstance(event, ArgsDelta):
+            texts[event.index] += event.json
+    assert list(texts) == list(range(len(texts)))
+    return list(texts.values())
+
+
+def test_live_events_pass_at_once_and_unchanged() -> None:
+    fit = LiveFit(TOOLS, Ladder())
+    for event in [TextDelta("hm"), *call(0, '{"x"', ": 1", "}"), *call(1, "{", "}"), END]:
+        assert fit.feed([event]) == [event]
+    assert fit.findings == []
+
+
+def test_live_a_call_that_does_not_fit_is_delivered_as_it_is_and_found() -> None:
+    events = [*call(0, '{"x": "a"}'), *call(1, '{"x":', ' "5"}'), END]
+    fit, out = live(*events)
+    assert out == events
+    assert [(f.code, f.index) for f in fit.findings] == [
+        ("invalid_tool_arguments", 0),
+        ("invalid_tool_arguments", 1),
+    ]
+    assert fit.repairs == set()
+
+
+def test_live_arguments_that_do_not_begin_as_an_object_wait_and_are_repaired() -> None:
+    text = json.dumps('{"x": 5}')
+    fit, out = live(*call(0, text[:4], text[4:]), END)
+    assert arguments(out) == ['{"x": 5}']
+    assert fit.repairs == {"string_arguments"}
+    assert fit.findings == []
+
+
+def test_live_what_cannot_be_repaired_is_delivered_as_it_is() -> None:
+    fit, out = live(*call(0, "[1,", "2]", complete=False), END)
+    assert arguments(out) == ["[1,2]"]
+    assert [finding.code for finding in fit.findings] == ["malformed_tool_arguments"]
+
+
+def test_whole_calls_wait_for_the_end_and_text_does_not() -> None:
+    fit = WholeFit(TOOLS, Ladder(), final=False)
+    events = call(0, '{"x": 1}')
+    assert fit.feed([TextDelta("a"), *events, ReasoningDelta("b")]) == [
+        TextDelta("a"),
+        ReasoningDelta("b"),
+    ]
+    assert fit.feed([END]) == [*events, END]
+
+
+def test_whole_a_repaired_call_is_delivered_repaired() -> None:
+    fit, out = whole(*call(0, '{"x": "5"}'), END)
+    assert json.loads(arguments(out)[0]) == {"x": 5}
+    assert fit.repairs == {"number_from_string"}
+    assert fit.rejected is None
+
+
+@pytest.mark.parametrize("name", ["f", "no_such_tool"])
+def test_whole_one_call_that_does_not_fit_rejects_the_turn(name: str) -> None:
+    fit, _ = whole(*call(0, '{"x": 1}'), *call(1, '{"x": "a"}', name=name), END)
+    assert fit.rejected is not None
+    assert fit.rejected.index == 1
+    assert [made.arguments for made in fit.calls] == ['{"x": 1}', '{"x": "a"}']
+
+
+def test_whole_and_final_what_does_not_fit_is_delivered_as_it_is() -> None:
+    fit, out = whole(*call(0, '{"x": "a"}'), END, final=True)
+    assert fit.rejected is None
+    assert arguments(out) == ['{"x": "a"}']
+    assert [finding.label for finding in fit.findings] == ["invalid_tool_arguments:f"]
+
+
+@pytest.mark.parametrize("final", [True, False])
+def test_a_strict_call_that_does_not_fit_is_always_rejected(final: bool) -> None:
+    fit, _ = whole(*call(0, '{"x": "a"}'), END, tools=STRICT, final=final)
+    assert fit.rejected is not None
+
+
+def test_a_strict_call_that_can_be_repaired_is_delivered() -> None:
+    fit, out = whole(*call(0, '{"x": "5"}'), END, tools=STRICT, final=True)
+    assert fit.rejected is None
+    assert json.loads(arguments(out)[0]) == {"x": 5}
+
+
+def test_a_call_that_was_cut_off_is_not_asked_for_again() -> None:
+    fit, out = whole(*call(0, '{"x": ', complete=False), CUT)
+    assert fit.rejected is None
+    assert arguments(out) == ['{"x": ']
+    assert out[-2:] == [CallEnd(0, complete=False), CUT]
+
+
+def test_a_strict_call_that_was_cut_off_is_left_out() -> None:
+    fit, out = whole(*call(0, '{"x": 1}'), *call(1, '{"x": ', complete=False), CUT, tools=STRICT)
+    assert fit.rejected is None
+    assert arguments(out) == ['{"x": 1}']
+    assert fit.repairs == {"call_dropped:cut_off"}
+    assert out[-1] == CUT
+
+
+def test_the_text_of_a_second_attempt_is_left_out_if_it_makes_a_call() -> None:
+    _, out = whole(TextDelta("again"), *call(0, '{"x": 1}'), END, resumed=True, final=True)
+    assert not any(isinstance(event, TextDelta) for event in out)
+    assert arguments(out) == ['{"x": 1}']
+
+
+def test_the_text_of_a_second_attempt_is_kept_if_there_is_nothing_else() -> None:
+    _, out = whole(TextDelta("I"), TextDelta(" give up"), TurnEnd("stop"), resumed=True)
+    assert out == [TextDelta("\n\nI give up"), TurnEnd("stop")]
+
+
+def test_custom_tools_take_any_text() -> None:
+    tools = toolset(x=INTEGER)
+    custom = type(tools)({"c": type(tools.tools["f"])("c", kind="custom")})
+    start = CallStart(0, "c", "call_0", kind="custom")
+    events = [start, ArgsDelta(0, "ls -l"), CallEnd(0), END]
+    for fit, out in (live(*events, tools=custom), whole(*events, tools=custom)):
+        assert out == events
+        assert fit.findings == []
+        assert fit.repairs == set()
