@@ -29,6 +29,12 @@ class Whole:
     extras: dict[str, list[bytes]]
     logprobs: list[bytes]
 
+    @property
+    def characters(self) -> int:
+        """How much the model wrote; its reasoning counts, as it does where it is streamed."""
+        said = len(self.content or "") + len(self.reasoning or "")
+        return said + sum(len(call.arguments) for call in self.calls)
+
 
 @dataclass(slots=True)
 class Collector:

@@ -158,10 +158,7 @@ class WholeSink(_Sink):
     def done(self, report: Report) -> Usage:
         """The turn is made: send it."""
         wholes = {index: collector.whole() for index, collector in self._choices.items()}
-        characters = sum(
-            len(whole.content or "") + sum(len(call.arguments) for call in whole.calls)
-            for whole in wholes.values()
-        )
+        characters = sum(whole.characters for whole in wholes.values())
         usage, estimated = self.usage(report, characters)
         headers = self.headers(sorted(report.repairs), report.findings)
         headers.append(("content-type", "application/json"))
