@@ -30,7 +30,8 @@ class Stream(Protocol):
 class Adapter(Protocol):
     """A parser under test. Every call of these starts afresh: no state is carried over.
 
-    An adapter without `reads_reasoning = True` is not asked about texts that hold reasoning.
+    An adapter without `reads_reasoning = True` is not asked about texts that hold reasoning, and
+    one with `holds_calls = True` may deliver a call once it is complete instead of bit by bit.
     """
 
     def extract(self, text: str, tools: Tools) -> ExtractedToolCallInformation:

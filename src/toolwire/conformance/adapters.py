@@ -46,6 +46,7 @@ class Ours:
     def __init__(self, format_name: str, delivery: Delivery = "live") -> None:
         self._format = format_name
         self._delivery = delivery
+        self.holds_calls = delivery == "whole"
 
     def extract(self, text: str, tools: Tools) -> ExtractedToolCallInformation:
         """What a whole answer holds."""

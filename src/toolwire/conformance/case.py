@@ -43,10 +43,10 @@ class TestCase:
     """A scenario in one mode, whole or streamed.
 
     `tools` are OpenAI's. `malformed`: the text is not what its format demands; streamed live, a
-    call's name may be out before that shows, so less can be asked of a stream. `deltas` are the
-    pieces in which the text must be streamed besides others, `splits` the places where it must be
-    cut. `expected_ids` are the ids that the text itself gives to its calls. `live`: the arguments
-    must begin to arrive long before the call ends.
+    call's name may be out before that shows, so less can be asked of a stream. `cut`: it breaks off
+    inside its last call. `live`: the arguments must begin to arrive long before the call ends.
+    `deltas` are the pieces in which the text must be streamed besides others, `splits` the places
+    where it must be cut. `expected_ids` are the ids that the text itself gives to its calls.
     """
 
     __test__: ClassVar[bool] = False  # pytest, this is not a test of yours
@@ -63,6 +63,7 @@ class TestCase:
     tools: tuple[dict[str, Any], ...] = ()
     pattern: Pattern | None = None
     malformed: bool = False
+    cut: bool = False
     live: bool = False
     deltas: tuple[str, ...] = ()
     splits: tuple[int, ...] = ()

@@ -34,6 +34,7 @@ class _Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     note: str = ""
     pattern: Pattern | None = None
     malformed: bool = False
+    cut: bool = False
     live: bool = False
     ids: tuple[str, ...] = ()
     deltas: tuple[str, ...] = ()
@@ -110,6 +111,7 @@ def _test_case(case: _Case, format_name: str, *, streaming: bool) -> TestCase:
         tools=_standard_tools() if isinstance(case.tools, str) else _openai(case.tools),
         pattern=case.pattern,
         malformed=case.malformed,
+        cut=case.cut,
         live=case.live,
         deltas=case.deltas,
         splits=case.splits,

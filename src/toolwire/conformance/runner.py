@@ -88,7 +88,9 @@ def _judge_stream(adapter: Adapter, case: TestCase, options: Options) -> list[st
         problems = _survive(partial(_judge_pieces, adapter, case, options, pieces))
         if problems:
             return [f"{how}: {problem}" for problem in problems]
-    return _survive(partial(_judge_liveness, adapter, case)) if case.live else []
+    if case.live and not getattr(adapter, "holds_calls", False):
+        return _survive(partial(_judge_liveness, adapter, case))
+    return []
 
 
 def _judge_pieces(
@@ -123,11 +125,11 @@ def _append(rebuilt: StreamingToolReconstructor, deltas: Iterable[DeltaMessage])
 
 
 def _judge_broken(case: TestCase, rebuilt: StreamingToolReconstructor) -> list[str]:
-    """A malformed call that was delivered live: it cannot be taken back, but must not be mended."""
-    good = len(case.expected_tool_calls)
-    for call in rebuilt.partial_calls[good:]:
-        if _is_whole(call.arguments):
-            return [f"a malformed call of {call.name} was delivered as if it were whole"]
+    """A broken call that was delivered live cannot be taken back; but it must not be mended."""
+    last = rebuilt.partial_calls[-1]
+    more = len(rebuilt.partial_calls) > len(case.expected_tool_calls)
+    if case.cut and more and _is_whole(last.arguments):
+        return [f"the call of {last.name} was cut off, but delivered as if it were whole"]
     return []
 
 
