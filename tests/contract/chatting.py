@@ -33,6 +33,8 @@ class Client:
     written: bytes = b""
     ended: bool = False
     aborted: bool = False
+    asked: list[Outgoing] = field(default_factory=list)
+    """What the backend was asked."""
 
     def start(self, status: int, headers: Headers) -> None:
         assert not self.started
@@ -155,7 +157,9 @@ def chat(
 ) -> Client:
     """Send one body through the surface; what the client sees of it."""
     client = Client(HttpRequest("POST", b"/v1/chat/completions", headers or {}, raw))
-    asyncio.run(_answer(client, backend or Backend(), **settings))
+    backend = backend or Backend()
+    asyncio.run(_answer(client, backend, **settings))
+    client.asked = backend.opened
     return client
 
 
