@@ -21,6 +21,8 @@ _MAX_IDLE = 64
 _IDLE_SECONDS = 30.0
 _DRAIN_SECONDS = 1.0
 _MAX_HEAD = 64 * 1024
+_LARGE_BLOCK = 64 * 1024
+"""A block of this size means that more is waiting, and the loop would read it all at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class Connection(asyncio.Protocol):
         self.head = Head()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
+        self._paused = False
         self._fresh()
 
     def _fresh(self) -> None:
@@ -92,6 +95,10 @@ class Connection(asyncio.Protocol):
             self._fail(UpstreamError(f"The backend does not speak HTTP: {error}."))
             return
         self._deliver()
+        if len(data) >= _LARGE_BLOCK:
+            # Others first: libuv hands over up to 32 such blocks before it looks at another socket.
+            self._hold()
+            self._loop.call_soon(self._read_on)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -170,12 +177,20 @@ class Connection(asyncio.Protocol):
 
     def pause(self) -> None:
         """Stop reading."""
-        if self._transport is not None:
-            self._transport.pause_reading()
+        self._paused = True
+        self._hold()
 
     def resume(self) -> None:
         """Read again."""
-        if self._transport is not None:
+        self._paused = False
+        self._read_on()
+
+    def _hold(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def _read_on(self) -> None:
+        if self._transport is not None and not (self._paused or self._transport.is_closing()):
             self._transport.resume_reading()
 
     @property
@@ -278,6 +293,7 @@ class HttpPool:
 
     def release(self, connection: Connection) -> None:
         """Give a connection back: kept if it can be used again, dropped if not."""
+        connection.resume()  # whoever it waited for, it waits no more
         if connection.almost_complete:
             # The last event is here, the end of the body on its way.
             connection.drain(_DRAIN_SECONDS, lambda: self.release(connection))

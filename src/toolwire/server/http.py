@@ -95,8 +95,8 @@ class ClientConnection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.paused = False
-        self.deadline = 0.0
         if self._exchange is not None:
+            self.deadline = 0.0
             self._exchange.flow(paused=False)
 
     # What the parser calls.

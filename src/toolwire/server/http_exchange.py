@@ -53,7 +53,7 @@ class Exchange:
 
     def end(self) -> None:
         """The begun answer is complete."""
-        self.ended = True
+        self._over()
         if self._chunked:
             self._connection.write(b"0\r\n\r\n")
 
@@ -64,7 +64,7 @@ class Exchange:
 
     def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         """Send a whole answer."""
-        self.ended = True
+        self._over()
         self._head(status, [*headers, ("content-length", str(len(body)))], body)
 
     def _head(self, status: int, headers: list[tuple[str, str]], body: bytes = b"") -> None:
@@ -82,6 +82,11 @@ class Exchange:
         self._on_pause, self._on_resume = pause, resume
         if self._connection.paused:
             pause()
+
+    def _over(self) -> None:
+        """Nothing more is read for this answer; where it came from may serve another by now."""
+        self.ended = True
+        self._on_pause = self._on_resume = None
 
     def flow(self, *, paused: bool) -> None:
         """The connection's buffer is full, or has room again."""
