@@ -93,6 +93,8 @@ _decode_bool = msgspec.json.Decoder(bool | None)
 _decode_str = msgspec.json.Decoder(str)
 _decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
 
+_MOST_FIELDS = 1000
+"""Unknown parameters are accepted, but not by the hundred thousand: each costs time."""
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
 )
@@ -177,13 +179,20 @@ def _split(body: bytes) -> dict[str, bytes]:
     """The top-level values, each as its own JSON."""
     try:
         body.decode()  # msgspec does not look into what it leaves raw
-        return {name: bytes(raw) for name, raw in _decode_body.decode(body).items()}
+        values = _decode_body.decode(body)
     except msgspec.ValidationError as error:
         raise explain(error, body, "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise not_json(str(error)) from None
     except RecursionError:
         raise not_json("it is nested too deeply") from None
+    if len(values) > _MOST_FIELDS:
+        raise RequestError(
+            f"Invalid body: too many properties. Expected an object with at most {_MOST_FIELDS} "
+            f"properties, but got an object with {len(values)} properties instead.",
+            code="object_above_max_properties",
+        )
+    return {name: bytes(raw) for name, raw in values.items()}
 
 
 def _params(fields: dict[str, bytes]) -> tuple[dict[str, bytes], tuple[str, ...]]:

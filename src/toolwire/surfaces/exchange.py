@@ -1,6 +1,6 @@
 """What a surface sees of HTTP: a request that was read, and the means to answer it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import quote
@@ -112,8 +112,9 @@ class Visit:
         return [("x-request-id", self.request_id), ("toolwire-request-id", self.request_id)]
 
 
-def header_list(names: Iterable[str]) -> str:
+def header_list(names: Sequence[str]) -> str:
     """Names that may come from a client, as a header value: nothing in them can break out."""
-    safe = [quote(name[:_LONGEST_NAME], safe="_-.:[]#/$@*+ ") for name in names]
-    more = len(safe) - _MOST_NAMES
-    return ", ".join(safe[:_MOST_NAMES] + ([f"+{more} more"] if more > 0 else []))
+    shown = names[:_MOST_NAMES]
+    safe = [quote(name[:_LONGEST_NAME], safe="_-.:[]#/$@*+ ") for name in shown]
+    more = len(names) - len(shown)
+    return ", ".join([*safe, f"+{more} more"] if more else safe)
