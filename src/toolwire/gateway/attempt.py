@@ -89,6 +89,9 @@ class Attempt:
         self._final = final
         self._resumed = resumed
         self._choices: dict[int, _Choice] = {}
+        self._sent: list[tuple[int, list[Event]]] = []
+        self._ends: list[tuple[int, list[Event]]] = []
+        self._may_be_rejected = not final and plan.delivery == "whole"
 
     @property
     def begun(self) -> bool:
@@ -105,22 +108,33 @@ class Attempt:
             choice = self._choices.get(index) or self._open(index)
             if events := choice.passed(choice.reading.feed(fragment)):
                 self._send(index, events)
+                if self._may_be_rejected:
+                    self._sent.append((index, events))
 
     def finish(self, *, done: bool) -> None:
         """The backend has ended. Raises `UpstreamError` if that cannot be the end, and
         `ArgumentsUnfit` if a call must not be delivered: then nothing of the end is."""
         if not self._choices:
             raise UpstreamError("The backend's answer was empty.")
-        ends = []
         for index, choice in sorted(self._choices.items()):
-            ends.append((index, choice.passed(choice.reading.finish(done=done))))
+            self._ends.append((index, choice.passed(choice.reading.finish(done=done))))
             self.repairs |= choice.repairs
             self.findings += choice.fit.findings if choice.fit is not None else ()
             self.calls += choice.policy.calls
         for choice in self._choices.values():
             if choice.rejected is not None:
                 raise _unfit(choice.rejected)
-        for index, events in ends:
+        self.deliver()
+
+    @property
+    def deliverable(self) -> bool:
+        """Whether it may be delivered after all: nothing that does not fit is of a strict tool."""
+        tools = self._plan.outgoing.tools.tools
+        return not any(f.tool in tools and tools[f.tool].strict for f in self.findings)
+
+    def deliver(self, *, again: bool = False) -> None:
+        """Send the end of the attempt; with what came before it if that is to be sent again."""
+        for index, events in [*(self._sent if again else ()), *self._ends]:
             self._send(index, events)
 
     def objection(self) -> list[Message]:

@@ -7,6 +7,7 @@ cancelled. Blocks are handled inside the reader's callback: no queue and no task
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend
@@ -73,6 +74,15 @@ class Report:
     first_token_after: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Spare:
+    """An attempt that was given up for a better one, in case there is none."""
+
+    attempt: Attempt
+    begin: Callable[[], None]
+    committed: bool
+
+
 class Turn:
     """One turn from its plan to its end. `run` it once."""
 
@@ -91,6 +101,8 @@ class Turn:
         self._pace = pace
         self._new_call_id = new_call_id
         self._asks = 0
+        self._spare: _Spare | None = None
+        self._begin: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
         self._attempt: Attempt | None = None
         self._heard = self._spoke = self._started = self._loop.time()
@@ -123,6 +135,8 @@ class Turn:
             tried.append(member)
             delay = self._retry_delay(error, len(tried), fresh=pool.pick(tried) not in tried)
             if delay is None:
+                if self._deliver_spare(error):
+                    return
                 raise error
             self.report.retries.append(error.code or "upstream_error")
             await asyncio.sleep(delay)
@@ -134,8 +148,22 @@ class Turn:
         if self._asks >= self._pace.asks:
             return False
         self._asks += 1
+        if self._attempt.deliverable:
+            self._spare = _Spare(self._attempt, self._begin, self._sink.committed)
         self._plan = self._plan.continued(self._attempt.objection())
         self.report.repairs.add(f"asked_again:{error.code}")
+        return True
+
+    def _deliver_spare(self, error: UpstreamError) -> bool:
+        """The model could not be asked again: agents get on with a call that does not fit, and
+        stop at an error."""
+        spare = self._spare
+        if spare is None or self._sink.committed != spare.committed:
+            return False
+        self.report.retries.append(error.code or "upstream_error")
+        spare.begin()
+        spare.attempt.deliver(again=not spare.committed)
+        self.report.findings, self.report.calls = spare.attempt.findings, spare.attempt.calls
         return True
 
     def _goes_another_way(self, error: UpstreamError, backend: Backend) -> bool:
@@ -197,7 +225,8 @@ class Turn:
         )
         answer = await backend.open(self._plan.outgoing_for(way))
         try:
-            self._sink.begin(backend, answer, way)
+            self._begin = partial(self._sink.begin, backend, answer, way)
+            self._begin()
             done = await answer.relay(self._feed)
             attempt.finish(done=done)
         finally:

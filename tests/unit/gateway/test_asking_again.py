@@ -1,0 +1,69 @@
+"""Asking again that fails: an answer that does not fit is still better than an error."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from tests.contract.chatting import Backend, Client, Recitation, chat
+from tests.contract.wire import body, tool
+
+from toolwire.backends.base import Outgoing
+from toolwire.errors import UpstreamRefused
+from toolwire.protocol.fragments import CallFragment, Fragment
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"x": {"type": "integer"}},
+    "required": ["x"],
+    "additionalProperties": False,
+}
+REFUSAL = UpstreamRefused("No.", status=400)
+
+
+@dataclass
+class OnceOnly(Backend):
+    """Answers the first time, and refuses from then on; `late` breaks off instead."""
+
+    late: Sequence[Fragment] = ()
+
+    async def open(self, outgoing: Outgoing) -> Recitation:
+        self.opened.append(outgoing)
+        if len(self.opened) == 1:
+            return Recitation(self.blocks, done=True, error=None)
+        if self.late:
+            return Recitation([self.late], done=False, error=REFUSAL)
+        raise REFUSAL
+
+
+def ask(
+    arguments: str, *, stream: bool = False, strict: bool = False, late: Sequence[Fragment] = ()
+) -> tuple[Client, Backend]:
+    """Ask a model that says something and makes this call."""
+    call = Fragment(text="Hm.", calls=(CallFragment(0, "a", "f", arguments),))
+    backend = OnceOnly([[call], [Fragment(finish="tool_calls")]], late=late)
+    tools = [tool("f", SCHEMA, strict=strict)]
+    return chat(body(tools=tools, stream=stream), backend), backend
+
+
+def message(client: Client) -> dict[str, Any]:
+    found: dict[str, Any] = client.json["choices"][0]["message"]
+    return found
+
+
+@pytest.mark.parametrize("late", [(), (Fragment(text="half an answer"),)])
+def test_the_first_answer_is_delivered_whole_if_the_second_fails(late: Sequence[Fragment]) -> None:
+    client, backend = ask('{"x": "a"}', late=late)
+    assert len(backend.opened) == 2
+    assert client.status == 200
+    assert message(client)["content"] == "Hm."
+    assert message(client)["tool_calls"][0]["function"]["arguments"] == '{"x": "a"}'
+    assert client.headers["toolwire-findings"] == "invalid_tool_arguments:f"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_strict_call_is_not_delivered_even_then(stream: bool) -> None:
+    client, backend = ask('{"x": "a"}', strict=True, stream=stream)
+    assert len(backend.opened) == 2
+    assert b"tool_calls" not in client.written
+    assert b'"No."' in client.written
