@@ -23,7 +23,7 @@ from toolwire.backends.embedded_gguf import GgufFacts, NotGguf, read_facts
 MOST_CONTEXT = 16_384
 """The context, in tokens, of a model that was trained for more and that nobody gave a --ctx."""
 
-_BATCH = 128
+_BATCH = 64
 """Tokens of a prompt read at once: a turn that is given up while its prompt is still being read
 ends after so many. Larger is not faster on a CPU."""
 
