@@ -9,13 +9,10 @@ belongs to later calls waits. A well-behaved stream passes through without any d
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from typing import Literal
 
-import msgspec
-
 from toolwire.errors import UpstreamError
-from toolwire.protocol.balance import JsonBalance
+from toolwire.gateway.native_call import NativeCall, as_text
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -35,30 +32,6 @@ _REASONS: dict[str, FinishReason] = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Call:
-    """One call as far as it is known."""
-
-    provider_id: str | None = None
-    name: str = ""
-    custom: bool = False
-    waiting: list[str] = field(default_factory=list)
-    balance: JsonBalance = field(default_factory=JsonBalance)
-    has_arguments: bool = False
-    started: bool = False
-
-    @property
-    def complete(self) -> bool:
-        return self.balance.complete
-
-    @property
-    def blank(self) -> bool:
-        """Whether it has no arguments, however that was written."""
-        if self.custom or self.balance.started:
-            return False
-        return "".join(self.waiting).strip() in ("", "null")
-
-
 class NativeTurn:
     """One choice of one answer. `feed` each fragment, then `finish`."""
 
@@ -66,9 +39,9 @@ class NativeTurn:
         self.repairs: set[str] = set()
         self._tools = tools
         self._new_call_id = new_call_id
-        self._calls: list[_Call] = []
-        self._by_index: dict[int, _Call] = {}
-        self._by_id: dict[str, _Call] = {}
+        self._calls: list[NativeCall] = []
+        self._by_index: dict[int, NativeCall] = {}
+        self._by_id: dict[str, NativeCall] = {}
         self._released = 0
         self._gap = False
         self._said = False
@@ -100,7 +73,7 @@ class NativeTurn:
         if reason is None:
             if not done:
                 raise UpstreamError("The backend ended its answer before it was finished.")
-            if any(_is_cut(call) for call in self._calls):
+            if any(call.cut for call in self._calls):
                 raise UpstreamError("The backend ended its answer in the middle of a tool call.")
             self.repairs.add("finish_reason_missing")
         if self._gap and not self._calls and _REASONS.get(reason or "") == "tool_calls":
@@ -114,7 +87,7 @@ class NativeTurn:
 
     def _mind_the_gap(self) -> None:
         """A lost line is tolerable in text; in a call it could make a wrong one look right."""
-        if not all(call.complete for call in self._calls):
+        if not all(call.complete or call.ghost for call in self._calls):
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
         self._gap = True
         self.repairs.add("broken_line_skipped")
@@ -123,16 +96,16 @@ class NativeTurn:
         call = self._owner(piece)
         if piece.name and not call.started:
             call.name = self._joined_name(call.name, piece.name)
-        text = _as_text(piece.arguments)
+        text = as_text(piece.arguments)
         if text:
             self._add_arguments(call, text)
         self._release(events)
 
-    def _owner(self, piece: CallFragment) -> _Call:
+    def _owner(self, piece: CallFragment) -> NativeCall:
         """The call this delta belongs to: an open one, or a new one."""
         call = self._find(piece)
         if call is None:
-            call = _Call(piece.id or None, custom=piece.custom)
+            call = NativeCall(piece.id or None, custom=piece.custom)
             self._calls.append(call)
         if piece.index is not None:
             self._by_index[piece.index] = call
@@ -141,7 +114,7 @@ class NativeTurn:
             self._by_id[piece.id] = call
         return call
 
-    def _find(self, piece: CallFragment) -> _Call | None:
+    def _find(self, piece: CallFragment) -> NativeCall | None:
         known = self._by_id.get(piece.id) if piece.id else None
         last = self._calls[-1] if self._calls else None
         if piece.index is None:
@@ -160,19 +133,29 @@ class NativeTurn:
             return call
         if not call.complete:
             return None if self._is_other_tool(call, piece.name) else call
-        # A name for a call that is complete: the whole call again, or another one at its place.
-        repeated = piece.id == call.provider_id if piece.id else False
-        if (repeated and piece.name == call.name) or self._is_echo(call, piece):
-            return call
+        return self._again(call, piece)
+
+    def _again(self, call: NativeCall, piece: CallFragment) -> NativeCall | None:
+        """A name for a call that is complete: said twice, or another call at its place?"""
+        text = as_text(piece.arguments)
+        if piece.name == call.name and piece.id in (None, "", call.provider_id):
+            if text and piece.id and call.says(text):
+                return call
+            if not text:
+                # Only what follows can tell: arguments make it another call.
+                self._calls.append(NativeCall(custom=piece.custom, echo_of=call))
+                return self._calls[-1]
         self.repairs.add("call_index_shared")
         return None
 
-    @staticmethod
-    def _is_echo(call: _Call, piece: CallFragment) -> bool:
-        """A delta that only repeats the name, as some backends do in every delta."""
-        return not piece.id and piece.name == call.name and not _as_text(piece.arguments)
+    def _lay(self, ghost: NativeCall) -> None:
+        """No arguments came after the name: it was just said twice."""
+        self._calls.remove(ghost)
+        original = ghost.echo_of or ghost
+        self._by_index = {k: original if c is ghost else c for k, c in self._by_index.items()}
+        self._by_id = {k: original if c is ghost else c for k, c in self._by_id.items()}
 
-    def _is_other_tool(self, call: _Call, name: str) -> bool:
+    def _is_other_tool(self, call: NativeCall, name: str) -> bool:
         """Two tools named one after the other are two calls without arguments, not one name."""
         known = call.name in self._tools and name in self._tools and not call.has_arguments
         return known and call.name + name not in self._tools and not name.startswith(call.name)
@@ -186,21 +169,29 @@ class NativeTurn:
             return joined
         return more if more.startswith(name) else joined
 
-    def _add_arguments(self, call: _Call, text: str) -> None:
+    def _add_arguments(self, call: NativeCall, text: str) -> None:
+        if call.ghost:
+            self.repairs.add("call_index_shared")
         call.has_arguments = True
         if call.custom:
-            call.waiting.append(text)
+            call.add(text)
             return
         used = call.balance.feed(text)
         if used < len(text) and text[used:].strip():
             self.repairs.add("arguments_repeated")
         if used:
-            call.waiting.append(text[:used])
+            call.add(text[:used])
 
     def _release(self, events: list[Event], *, last: bool = False) -> None:
         """Send on what is in turn, one call after the other."""
         while self._released < len(self._calls):
             index, call = self._released, self._calls[self._released]
+            followed = index + 1 < len(self._calls)
+            if call.ghost:
+                if not (last or followed):
+                    return
+                self._lay(call)
+                continue
             if last and not (call.name or call.has_arguments):
                 del self._calls[index]  # announced, and nothing ever came
                 continue
@@ -213,12 +204,11 @@ class NativeTurn:
             if call.waiting and (call.custom or call.balance.started):
                 events.append(ArgsDelta(index, "".join(call.waiting)))
                 call.waiting.clear()
-            followed = index + 1 < len(self._calls)
             if not (last or (followed and (call.complete or call.custom))):
                 return
             self._end(call, index, events)
 
-    def _start(self, call: _Call, index: int, events: list[Event], *, last: bool) -> bool:
+    def _start(self, call: NativeCall, index: int, events: list[Event], *, last: bool) -> bool:
         """Announce the call as soon as its name cannot change any more."""
         if not (last or call.has_arguments or self._is_settled(call.name)):
             return False
@@ -232,7 +222,7 @@ class NativeTurn:
             tool != name and tool.startswith(name) for tool in self._tools
         )
 
-    def _end(self, call: _Call, index: int, events: list[Event]) -> None:
+    def _end(self, call: NativeCall, index: int, events: list[Event]) -> None:
         complete = call.complete or call.custom or call.blank
         if call.blank:
             events.append(ArgsDelta(index, "{}"))
@@ -242,19 +232,8 @@ class NativeTurn:
         self._released += 1
 
 
-def _goes_on(call: _Call | None, piece: CallFragment) -> bool:
+def _goes_on(call: NativeCall | None, piece: CallFragment) -> bool:
     """Whether a delta without a name can only be more of this call's arguments."""
     if call is None or piece.name or call.complete:
         return False
-    return call.has_arguments or bool(_as_text(piece.arguments))
-
-
-def _is_cut(call: _Call) -> bool:
-    return call.has_arguments and not call.complete and not call.blank
-
-
-def _as_text(arguments: object) -> str:
-    """Arguments as JSON text, whatever JSON type the backend gave them."""
-    if isinstance(arguments, str):
-        return arguments
-    return "" if arguments is None else msgspec.json.encode(arguments).decode()
+    return call.has_arguments or bool(as_text(piece.arguments))

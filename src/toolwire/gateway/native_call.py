@@ -1,0 +1,65 @@
+"""One call of a backend with native tools, as far as it is known."""
+
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import msgspec
+
+from toolwire.protocol.balance import JsonBalance
+
+
+@dataclass(slots=True, eq=False)
+class NativeCall:
+    """A call in the making."""
+
+    provider_id: str | None = None
+    name: str = ""
+    custom: bool = False
+    waiting: list[str] = field(default_factory=list)
+    balance: JsonBalance = field(default_factory=JsonBalance)
+    has_arguments: bool = False
+    started: bool = False
+    size: int = 0
+    checksum: int = 0
+    echo_of: "NativeCall | None" = None
+    """The complete call whose name came again: is it another call, or was it just said twice?"""
+
+    @property
+    def complete(self) -> bool:
+        """Whether its arguments are a whole JSON value."""
+        return self.balance.complete
+
+    @property
+    def ghost(self) -> bool:
+        """Whether it is no more than a name that came again."""
+        return self.echo_of is not None and not self.has_arguments
+
+    @property
+    def blank(self) -> bool:
+        """Whether it has no arguments, however that was written."""
+        if self.custom or self.balance.started:
+            return False
+        return "".join(self.waiting).strip() in ("", "null")
+
+    def add(self, text: str) -> None:
+        """The next piece of its arguments, to be sent on when it is in turn."""
+        self.waiting.append(text)
+        self.size += len(text)
+        self.checksum = crc32(text.encode("utf-8", "surrogatepass"), self.checksum)
+
+    def says(self, text: str) -> bool:
+        """Whether these are its arguments, all of them."""
+        size, checksum = len(text), crc32(text.encode("utf-8", "surrogatepass"))
+        return self.complete and (size, checksum) == (self.size, self.checksum)
+
+    @property
+    def cut(self) -> bool:
+        """Whether its arguments have begun and not ended."""
+        return self.has_arguments and not self.complete and not self.blank
+
+
+def as_text(arguments: object) -> str:
+    """Arguments as JSON text, whatever JSON type the backend gave them."""
+    if isinstance(arguments, str):
+        return arguments
+    return "" if arguments is None else msgspec.json.encode(arguments).decode()
