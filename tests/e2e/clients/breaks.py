@@ -42,7 +42,7 @@ BREAKS = {
         """,
         "qwen-code": """
             args_obj args_twice legacy_function_call plain_type nonstream_force index_text
-            name_split id_duplicate nofinish
+            name_split id_duplicate nofinish midstream_error
         """,
         "openai-node": """
             args_obj args_null_first args_twice parallel_interleaved legacy_function_call

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import openai
@@ -69,6 +70,7 @@ class Turn:
     calls: Iterable[ChatCompletionMessageFunctionToolCall]
 
 
+@cache
 def client_of(target: Target) -> OpenAI:
     return OpenAI(base_url=target.base_url, api_key=target.key, max_retries=0, timeout=30)
 
@@ -210,15 +212,17 @@ def assert_parsed(call: Any) -> None:
 def async_stream(target: Target) -> None:
     """The async client's stream, read chunk by chunk."""
 
-    async def ask_async(messages: list[Any]) -> Turn:
-        client = AsyncOpenAI(base_url=target.base_url, api_key=target.key, max_retries=0)
-        async with client:
-            chunks = await client.chat.completions.create(
-                model=target.model, messages=messages, tools=TOOLS, stream=True
-            )
-            return put_together([chunk async for chunk in chunks])
+    client = AsyncOpenAI(base_url=target.base_url, api_key=target.key, max_retries=0, timeout=30)
 
-    loop(lambda messages: asyncio.run(ask_async(messages)))
+    async def ask_async(messages: list[Any]) -> Turn:
+        chunks = await client.chat.completions.create(
+            model=target.model, messages=messages, tools=TOOLS, stream=True
+        )
+        return put_together([chunk async for chunk in chunks])
+
+    with asyncio.Runner() as runner:  # one loop: the client keeps its connections
+        loop(lambda messages: runner.run(ask_async(messages)))
+        runner.run(client.close())
 
 
 @checks.plain
