@@ -4,7 +4,7 @@ A file is `{"format": NAME, "cases": [{"name", "text", "content", "reasoning", "
 `tools` of a case is "standard" for those of `_tools.json`, or a list.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +15,7 @@ import msgspec
 from toolwire.conformance.calls import ToolCall
 from toolwire.conformance.case import Pattern, TestCase
 from toolwire.conformance.faults import InvalidCases, InvalidEntity
+from toolwire.formats import get
 
 _CASES = files("toolwire.conformance") / "cases"
 
@@ -55,14 +56,14 @@ def formats_with_cases() -> tuple[str, ...]:
 @cache
 def cases_of(format_name: str) -> tuple[TestCase, ...]:
     """The cases of a format that come with the package: each one whole, then streamed."""
-    name = f"{format_name}.json"
-    entry = _CASES / name
+    try:
+        name = get(format_name).name
+    except KeyError as error:
+        raise InvalidCases(str(error.args[0])) from None
+    entry = _CASES / f"{name}.json"
     if not entry.is_file():
-        raise InvalidCases(
-            f"there are no cases for {format_name!r}; there are for "
-            f"{', '.join(formats_with_cases())}"
-        )
-    return _read(entry.read_bytes(), name, registered=(format_name,))
+        raise InvalidCases(f"there are no cases for {name!r}: add cases/{entry.name}")
+    return _read(entry.read_bytes(), entry.name, registered=(name,))
 
 
 def read_cases(path: Path, registered: Collection[str] = ()) -> tuple[TestCase, ...]:
@@ -71,6 +72,20 @@ def read_cases(path: Path, registered: Collection[str] = ()) -> tuple[TestCase, 
         return _read(path.read_bytes(), str(path), registered)
     except OSError as error:
         raise InvalidCases(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def selected_cases(
+    chosen: Collection[str] = (), own: Path | None = None
+) -> Iterator[tuple[TestCase, ...]]:
+    """The cases of each chosen format, or of all; or those of a file of one's own."""
+    if own:
+        cases = read_cases(own)
+        if not cases:
+            raise InvalidCases(f"{own}: there are no cases in it")
+        yield cases
+        return
+    for name in chosen or formats_with_cases():
+        yield cases_of(name)
 
 
 def _read(data: bytes, name: str, registered: Collection[str]) -> tuple[TestCase, ...]:

@@ -1,0 +1,17 @@
+"""The list of cases that may fail: one name per line, `*` for any part, `#` begins a remark."""
+
+from functools import cache
+from pathlib import Path
+
+from toolwire.conformance.faults import InvalidCases
+
+
+@cache
+def read_xfail(path: Path) -> tuple[str, ...]:
+    """The entries of a list."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidCases(f"cannot read {path}: {error}") from None
+    entries = (line.partition("#")[0].strip() for line in lines)
+    return tuple(entry for entry in entries if entry)
