@@ -23,6 +23,8 @@ from toolwire.surfaces.exchange import HttpRequest
 _MAX_PIPELINED = 16
 _SWEEP = 1.0
 _LINGER = 3.0
+_SLOWEST = 4096
+"""Bytes of a body per second: less does not earn a client more time."""
 _FRAMING = 1 << 20
 """Bytes that a body may come with: chunk sizes, trailers, the head in the same block."""
 
@@ -48,6 +50,7 @@ class ClientConnection(asyncio.Protocol):
         self._size = 0
         self._fed = 0
         self._fields = 0
+        self._body_deadline = 0.0
         self._in_head = False
         self._in_body = False
         self._upgrade = False
@@ -144,6 +147,7 @@ class ClientConnection(asyncio.Protocol):
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if self._exchange is None:
             self._expect(self._limits.body_seconds)
+            self._body_deadline = self.deadline
 
     def on_body(self, data: bytes) -> None:
         self._size += len(data)
@@ -155,6 +159,7 @@ class ClientConnection(asyncio.Protocol):
         self._body.append(data)
         if self._exchange is None:
             self._expect(self._limits.body_seconds)
+            self.deadline = min(self.deadline, self._body_deadline + self._size / _SLOWEST)
 
     def on_message_complete(self) -> None:
         request = self._request

@@ -97,7 +97,7 @@ class Timeouts:
         float, seconds("silence before a stream gets a keepalive comment", 3600)
     ] = 15.0
     header: Annotated[float, seconds("a client sending its request head", 600)] = 10.0
-    body: Annotated[float, seconds("a client sending its request body")] = 60.0
+    body: Annotated[float, seconds("silence of a client within its request body")] = 10.0
     write: Annotated[float, seconds("a client that does not read its answer")] = 60.0
     idle_connection: Annotated[float, seconds("a client connection without a request")] = 75.0
     shutdown: Annotated[float, seconds("answers under way when asked to stop", low=0)] = 25.0
