@@ -45,6 +45,12 @@ class Gateway:
         return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0])
 
     @property
+    def cpu(self) -> float:
+        """Seconds of CPU that its threads have used."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+
+    @property
     def files(self) -> int:
         """How many files and sockets are open."""
         return sum(1 for _ in Path(f"/proc/{self.process.pid}/fd").iterdir())

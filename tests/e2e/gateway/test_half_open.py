@@ -1,0 +1,139 @@
+"""Connections that begin something and do not go on are closed, and cost nobody else (R18)."""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from tests.e2e.gateway.process import Gateway
+from tests.e2e.gateway.wire import (
+    ask,
+    chat_body,
+    connected,
+    read_to_end,
+    read_until,
+    request_bytes,
+    statuses,
+)
+from tests.scripted import ScriptedServer
+
+from toolwire.server.config import Timeouts
+
+LIMIT = 1.0
+SWEEP = 1.0
+SLACK = 4.0
+CONFIG = f"""
+[timeouts]
+header = {LIMIT}
+body = {LIMIT}
+write = {LIMIT}
+idle_connection = {LIMIT}
+"""
+HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
+BODY = HEAD + b"content-type: application/json\r\ncontent-length: 5000\r\n\r\n" + b'{"model": "m"'
+
+
+# More than the kernel keeps for a reader that does not read.
+TOO_MUCH = [{"text": ("x" * 16_000 + " ") * 300}]
+
+
+@contextmanager
+def opened(
+    gateway: Gateway, count: int, data: bytes, window: int = 0
+) -> Iterator[list[socket.socket]]:
+    """So many connections, each of which has sent the same."""
+    with ExitStack() as stack:
+        socks = [stack.enter_context(connected(gateway.port, window=window)) for _ in range(count)]
+        for sock in socks:
+            sock.sendall(data)
+        yield socks
+
+
+def test_half_open_connections_are_closed_while_good_requests_are_served(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    backend.use("std", TOO_MUCH)
+    memory, files = gateway.memory, gateway.files
+    began = time.monotonic()
+    reading = request_bytes(chat_body(stream=True))
+    with (
+        opened(gateway, 20, reading, window=2048),
+        opened(gateway, 100, HEAD) as heads,
+        opened(gateway, 50, BODY) as bodies,
+    ):
+        served = [ask(gateway.port, path="/v1/models").status for _ in range(10)]
+        assert gateway.memory - memory < 50 * 1024
+        answers = [statuses(read_to_end(sock)) for sock in [*heads, *bodies]]
+        assert time.monotonic() - began < LIMIT + SWEEP + SLACK
+        backend.wait_for(lambda: gateway.files <= files + 2, 10)
+    assert served == [200] * 10
+    assert answers == [[408]] * 150
+    assert len(backend.requests) == 30
+
+
+@pytest.mark.parametrize("start", [HEAD, BODY], ids=["head", "body"])
+def test_single_bytes_do_not_earn_more_time(gateway: Gateway, start: bytes) -> None:
+    began = time.monotonic()
+    with connected(gateway.port) as sock:
+        sock.sendall(start)
+        sock.settimeout(0.1)
+        while time.monotonic() - began < LIMIT + SWEEP + SLACK:
+            sock.sendall(b"x")
+            try:
+                reply = sock.recv(65536)
+                break
+            except TimeoutError:
+                continue
+    assert statuses(reply) == [408]
+
+
+def test_a_body_that_comes_steadily_may_take_longer_than_the_limit(gateway: Gateway) -> None:
+    body = chat_body(messages=[{"role": "user", "content": "x" * 100_000}])
+    data = request_bytes(body, "connection: close")
+    with connected(gateway.port) as sock:
+        for start in range(0, len(data), 20_000):
+            sock.sendall(data[start : start + 20_000])
+            time.sleep(0.3)
+        assert statuses(read_to_end(sock)) == [200]
+
+
+def test_a_connection_without_a_next_request_is_closed(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    backend.use("std", ["hi"])
+    with connected(gateway.port) as silent, connected(gateway.port) as used:
+        used.sendall(request_bytes(chat_body()))
+        assert statuses(read_until(used, b"}}")) == [200]
+        began = time.monotonic()
+        assert (read_to_end(used), read_to_end(silent)) == (b"", b"")
+    assert time.monotonic() - began < LIMIT + SWEEP + SLACK
+
+
+def test_a_slow_reader_that_has_caught_up_is_closed_like_any_other(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    backend.use("std", [{"text": "x" * 2_000_000}])
+    with connected(gateway.port, window=4096) as sock:
+        sock.sendall(request_bytes(chat_body()))
+        backend.wait_for(lambda: backend.requests and backend.requests[0].finished_at, 20)
+        time.sleep(0.2)
+        read_until(sock, b"}}")
+        began = time.monotonic()
+        read_to_end(sock)
+    assert time.monotonic() - began < LIMIT + SWEEP + SLACK
+
+
+def test_a_client_that_waits_for_its_answer_is_never_closed(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    backend.use(f"silence:{LIMIT + SWEEP + 0.5}", ["hi"])
+    assert ask(gateway.port, chat_body()).status == 200
+
+
+def test_the_default_limits_close_half_open_connections_within_fifteen_seconds() -> None:
+    limits = Timeouts()
+    assert limits.header + SWEEP <= 15
+    assert limits.body + SWEEP <= 15
+    assert limits.write + SWEEP <= 65
+    assert limits.idle_connection + SWEEP <= 80

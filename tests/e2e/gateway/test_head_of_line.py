@@ -1,0 +1,150 @@
+"""One peer's huge request or answer never makes another client wait (R17)."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.e2e.gateway.far_backend import FarBackend, far_backend
+from tests.e2e.gateway.process import Gateway, running
+from tests.e2e.gateway.scenes import tool
+from tests.e2e.gateway.watch import pinging, streaming
+from tests.e2e.gateway.wire import ask, chat_body, connected, request_bytes
+
+WORST = 0.25
+MIB = 1 << 20
+MODELS = """
+[[models]]
+name = "calm"
+backend = {{ url = "{calm}" }}
+
+[[models]]
+name = "wild"
+backend = {{ url = "{wild}" }}
+"""
+
+
+@pytest.fixture(scope="module")
+def wild() -> Iterator[FarBackend]:
+    """The backend that misbehaves."""
+    with far_backend() as backend:
+        yield backend
+
+
+@pytest.fixture(scope="module")
+def gateway(wild: FarBackend) -> Iterator[Gateway]:
+    """A Toolwire with a calm backend, whose stream never rests, and a wild one."""
+    with far_backend() as calm:
+        calm.use("slow:10", [{"text": "tick " * 5000}])
+        with running(config=MODELS.format(calm=calm.url, wild=wild.url)) as process:
+            yield process
+
+
+def user(content: Any) -> dict[str, Any]:
+    """A message of the user's."""
+    return {"role": "user", "content": content}
+
+
+def large_message() -> dict[str, Any]:
+    """Almost 10 MiB in one text."""
+    return chat_body(messages=[user("x\n" * (10 * MIB // 3 - 100))])
+
+
+def many_messages() -> dict[str, Any]:
+    """50,000 messages, more than the limit."""
+    return chat_body(messages=[user("x")] * 50_000)
+
+
+def long_conversation() -> dict[str, Any]:
+    """3,300 calls and their results, about 5 MiB."""
+    messages = [user("go")]
+    for number in range(3300):
+        function = {"name": "f", "arguments": json.dumps({"a": list(range(20))})}
+        call = {"id": f"call_{number}", "type": "function", "function": function}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        result = {"role": "tool", "tool_call_id": f"call_{number}", "content": "y" * 1400}
+        messages.append(result)
+    return chat_body(messages=messages)
+
+
+def many_parts() -> dict[str, Any]:
+    """200,000 parts of one message."""
+    return chat_body(messages=[user([{"type": "text", "text": "x"}] * 200_000)])
+
+
+def large_tools() -> dict[str, Any]:
+    """128 tools of 400 properties."""
+    properties = {f"p{n}": "string" for n in range(400)}
+    return chat_body(tools=[tool(f"t{n}", **properties) for n in range(128)])
+
+
+REQUESTS: list[tuple[Callable[[], dict[str, Any]], int]] = [
+    (large_message, 200),
+    (many_messages, 400),
+    (long_conversation, 200),
+    (many_parts, 200),
+    (large_tools, 200),
+]
+
+
+@pytest.mark.parametrize(("make", "status"), REQUESTS)
+def test_a_huge_request_makes_nobody_wait(
+    gateway: Gateway, wild: FarBackend, make: Callable[[], dict[str, Any]], status: int
+) -> None:
+    wild.use("std", ["hi"])
+    data = json.dumps({**make(), "model": "wild"}).encode()
+    with streaming(gateway, "calm") as stream, pinging(gateway) as pings:
+        assert ask(gateway.port, data).status == status
+    assert pings.worst <= WORST
+    assert stream.worst <= WORST
+    assert pings.count > 3
+
+
+@pytest.mark.parametrize(
+    ("variant", "stream"),
+    [
+        ("huge_line:64", True),
+        ("flood:30000", True),
+        ("flood:80000+joined_events", True),
+        ("stream_force+flood:80000+joined_events", False),
+    ],
+)
+def test_a_flooding_backend_makes_nobody_wait(
+    gateway: Gateway, wild: FarBackend, variant: str, stream: bool
+) -> None:
+    wild.use(variant, ["hi there"])
+    body = chat_body(model="wild", stream=stream)
+    with streaming(gateway, "calm") as calm, pinging(gateway) as pings:
+        assert ask(gateway.port, body, timeout=60).status in (200, 502)
+    assert pings.worst <= WORST
+    assert calm.worst <= WORST
+
+
+def test_large_arguments_in_one_piece_make_nobody_wait(gateway: Gateway, wild: FarBackend) -> None:
+    wild.use("nonstream_force", [{"calls": [["f", {"code": 'print("x")\n\t' * 50_000}]]}])
+    body = chat_body(model="wild", stream=True, tools=[tool("f", code="string")])
+    with pinging(gateway) as pings:
+        assert ask(gateway.port, body, timeout=60).status == 200
+    assert pings.worst <= WORST
+
+
+def test_a_reader_that_does_not_read_costs_no_memory(gateway: Gateway, wild: FarBackend) -> None:
+    wild.use("flood:200000+joined_events", ["hi there"])
+    before = gateway.memory
+    with connected(gateway.port, window=4096) as sock, pinging(gateway) as pings:
+        sock.sendall(request_bytes(chat_body(model="wild", stream=True)))
+        while pings.count < 100:
+            assert gateway.memory - before < 20 * 1024
+    assert pings.worst <= WORST
+
+
+def test_a_large_whole_answer_to_a_slow_reader_does_not_stop_the_next_request(
+    gateway: Gateway, wild: FarBackend
+) -> None:
+    wild.use("std", [{"text": "word " * 1_000_000}])
+    with connected(gateway.port, window=4096) as sock:
+        sock.sendall(request_bytes(chat_body(model="wild")))
+        assert sock.recv(10)
+        wild.use("std", ["hi"])
+        for _ in range(3):
+            assert ask(gateway.port, chat_body(model="wild"), timeout=5).status == 200
