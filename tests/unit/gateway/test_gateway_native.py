@@ -210,6 +210,29 @@ def test_calls_without_arguments_index_or_id_are_told_apart_by_their_names() -> 
     ]
 
 
+@pytest.mark.parametrize("index", [None, 0])
+@pytest.mark.parametrize("call_id", [None, "x"])
+def test_two_calls_of_one_tool_are_two_calls(index: int | None, call_id: str | None) -> None:
+    one, two = ("read", '{"a":1}'), ("read", '{"a":2}')
+    assert tell(*deltas(index, call_id, *one), *deltas(index, call_id, *two)).calls == [one, two]
+    assert tell(Piece(index, call_id, *one), Piece(index, call_id, *two)).calls == [one, two]
+
+
+def test_a_name_said_once_more_at_the_end_is_no_call() -> None:
+    for end in ([], deltas(1, "y", *WRITE)):
+        told = tell(*deltas(0, "x", *READ), Piece(0, None, "read", ""), *end)
+        assert told.calls == [READ, WRITE][: 1 + bool(end)]
+        assert told.repairs == set()
+
+
+def test_arguments_sent_again_after_that_are_still_the_same_call() -> None:
+    echo = Piece(0, "x", "read", "")
+    told = tell(
+        *deltas(0, "x", *READ), echo, *deltas(1, "y", *WRITE), Piece(0, None, None, READ[1])
+    )
+    assert told.calls == [READ, WRITE]
+
+
 def test_the_null_may_come_in_pieces() -> None:
     told = tell(Piece(0, "x", "read", "nu"), Piece(0, None, None, "ll"))
     assert told.calls == [("read", "{}")]
