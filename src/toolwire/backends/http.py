@@ -273,16 +273,18 @@ class HttpPool:
     async def send(self, head: bytes, body: bytes) -> Connection:
         """Send a request; the connection that carries its answer, head read."""
         head = b"%b%d\r\n\r\n" % (head, len(body))
-        while (idle := self._take_idle()) is not None:
+        if (idle := self._take_idle()) is not None:
             try:
                 await idle.request(head, body)
             except UpstreamUnavailable:
-                # Closed while it was idle, before a byte of an answer: not a failure.
-                continue
+                # Closed while it was idle, most likely: not a failure yet. Others may be as dead,
+                # and a backend that fails at this very request must not get it once for each.
+                self.close()
             except BaseException:
                 idle.abort()
                 raise
-            return idle
+            else:
+                return idle
         connection = await self._connect()
         try:
             await connection.request(head, body)
