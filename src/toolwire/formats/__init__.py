@@ -3,6 +3,13 @@
 from collections.abc import Iterable
 
 from toolwire.formats.catalog import get, names
+from toolwire.formats.detect import (
+    Detection,
+    detect_model,
+    detect_output,
+    detect_template,
+    notice_mismatch,
+)
 from toolwire.formats.parser import Delivery, Extracted, ExtractedCall, Parser, join
 from toolwire.formats.record import Format
 from toolwire.formats.render import (
@@ -19,6 +26,7 @@ from toolwire.protocol.chat import Tool
 
 __all__ = [
     "Delivery",
+    "Detection",
     "Extracted",
     "ExtractedCall",
     "Format",
@@ -28,10 +36,14 @@ __all__ = [
     "RenderedResult",
     "Span",
     "Trace",
+    "detect_model",
+    "detect_output",
+    "detect_template",
     "extract",
     "get",
     "join",
     "names",
+    "notice_mismatch",
     "parser_for",
     "provider_id",
     "render_calls",

@@ -32,7 +32,7 @@ class Route:
 Router: TypeAlias = Callable[[str, str, ToolSet], Route | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Channels:
     """The markers of a format of messages.
 
@@ -54,9 +54,7 @@ class Channels:
 
     def for_tools(self, tools: ToolSet) -> "Channels":
         """These markers, with the tools' names if they can begin a header."""
-        if not self.named:
-            return self
-        return replace(self, first=(*self.first, *(f"{name}\n" for name in tools.names())))
+        return _with_names(self, tools.names()) if self.named else self
 
     def stop(self) -> Lexer:
         """The markers that end a message."""
@@ -69,6 +67,11 @@ class Channels:
     def hold_limit(self) -> int:
         """How many characters of plain text may be held back at most."""
         return max(lexer.longest for lexer in (_lexers(self).body, _lexers(self).first)) - 1
+
+
+@lru_cache(maxsize=64)
+def _with_names(channels: Channels, names: tuple[str, ...]) -> Channels:
+    return replace(channels, first=(*channels.first, *(f"{name}\n" for name in names)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +111,7 @@ class ChannelFramer:
         """Read the whole turn."""
         marker, size = yield from self._lexers.first.at(self._reader)
         if marker:
-            kind = self._lexers.first.kinds[marker]
-            yield from self._header(size if kind == "start" else 0)
+            yield from self._header(size, self._lexers.first.kinds[marker])
         while True:
             marker, size = yield from self._body()
             if not marker:
@@ -119,7 +121,7 @@ class ChannelFramer:
                 self._take(size, "markup")
                 self._target = "text"
             else:
-                yield from self._header(size if kind == "start" else 0)
+                yield from self._header(size, kind)
 
     def _body(self) -> Need[tuple[str, int]]:
         """Text or reasoning up to the next marker, which is not taken; "" at the end."""
@@ -139,19 +141,20 @@ class ChannelFramer:
         else:
             self._sink.reasoning(text)
 
-    def _header(self, start: int) -> Need[None]:
-        """A header, of which the first `start` characters are its opening marker."""
+    def _header(self, size: int, kind: str) -> Need[None]:
+        """A header, from the marker of `size` characters that begins it."""
         reader = self._reader
         begin = reader.offset
         reader.mark()
-        reader.pos += start
+        if kind == "start":
+            reader.pos += size
         found = yield from self._read_header()
         route = self._channels.route(*found, self._turn.tools) if found else None
         if route is None:
-            text = reader.raw()
-            self._put(text)
-            kind: SpanKind = "text" if self._target == "text" else "reasoning"
-            self._trace(begin, kind, "not a header")
+            if reader.offset == begin:
+                reader.pos += size  # never the same marker twice
+            self._put(reader.raw())
+            self._trace(begin, "text" if self._target == "text" else "reasoning", "not a header")
             return
         reader.unmark()
         if route.target == "tool":

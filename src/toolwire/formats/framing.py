@@ -43,7 +43,7 @@ def thinking(name: str = "think", *, left: str = "<", right: str = ">") -> Reaso
     return Reasoning((f"{start}\n", start), closes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Markers:
     """The literal texts that frame the calls of a format.
 
@@ -79,23 +79,32 @@ class Markers:
         return _lexers(self).stop
 
     def markers(self) -> tuple[str, ...]:
-        """Every marker with a meaning, for those who must not forge one."""
+        """Every marker with a meaning, for those who must not forge one.
+
+        Of a loose tag that is the beginning, since anything may follow.
+        """
         reasoning = self.reasoning
         around = (*reasoning.opens, *reasoning.closes) if reasoning else ()
-        return (*self.opens, *self.ends, *self.sections, *self.drop, *around)
+        every = (*self.opens, *self.ends, *self.sections, *self.drop, *around)
+        return tuple(marker[:-1] if marker in self.loose else marker for marker in every)
 
     def hold_limit(self) -> int:
         """How many characters of plain text may be held back at most."""
         return _lexers(self).content.longest - 1 + LAYOUT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ToolMarkers(Markers):
     """Markers of a format whose opening tags are the tools' names."""
 
     def for_tools(self, tools: ToolSet) -> Markers:
         """Tags of these tools."""
-        return Markers(bare=tuple(f"<{name}>" for name in tools.names()))
+        return _tags_of(tools.names())
+
+
+@lru_cache(maxsize=64)
+def _tags_of(names: tuple[str, ...]) -> Markers:
+    return Markers(bare=tuple(f"<{name}>" for name in names))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,54 +2,52 @@
 
 A tool result that quotes `<tool_call>` or `</tool_response>` would otherwise open a call or close
 the result. The first character of each marker is written as a visible escape; everything else
-stays as it is, so a person and a model can still read what was there.
+stays as it is, so a person and a model can still read what was there. In a JSON string the escape
+is JSON's own, so there nothing changes at all.
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from toolwire.formats.record import Format
 
-# Turn boundaries of the common chat templates: no result may start a turn, whatever the format.
+# Turn boundaries of the common chat templates: no text of others may start a turn, whatever the
+# format. Those of the usual shape, `<|...|>`, need no list.
 _TURNS = (
-    "<|im_start|>",
-    "<|im_end|>",
-    "<|start_header_id|>",
-    "<|end_header_id|>",
-    "<|eot_id|>",
-    "<start_of_turn>",
-    "<end_of_turn>",
-    "<|end|>",
-    "<|user|>",
-    "<|assistant|>",
-    "<|system|>",
-    "[INST]",
-    "[/INST]",
-    "</s>",
-    "<s>",
-    "<｜User｜>",
-    "<｜Assistant｜>",
-    "<｜end▁of▁sentence｜>",
-)
-_TAG = re.compile(r"<[^<>\s{}]{1,48}+>|\[/?+[A-Z_]{3,24}+\]")
+    "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<s>", "</s>", "[INST]", "[/INST]",
+    "<<SYS>>", "<</SYS>>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[gMASK]", "<sop>", "<eop>",
+    "<seed:bos>", "<seed:eos>", "]~b]", "]~!b[", "[e~[", "<SPECIAL_10>", "<SPECIAL_11>",
+    "<SPECIAL_12>", "<tool_response>", "</tool_response>",
+)  # fmt: skip
+_CONTROL = r"[|｜][^<>\s]{1,64}+>|[^<>\s|｜]{1,64}+[|｜]>"
+_TAG = re.compile(r"<[^<>\s{}]{1,48}+(?:>|(?=\s))|\[/?+[A-Z_]{3,24}+\]")
+_FENCE = "```"  # ends a call of one format, and is no structure anywhere else
 
 
 def neutralize(record: Format, text: str) -> str:
     """`text` without any marker of the format, or of a turn."""
-    return _pattern(record).sub(_break, text)
+    return _pattern(record).sub(_escape, text)
 
 
-def _break(match: re.Match[str]) -> str:
-    marker = match.group()
-    return f"\\u{ord(marker[0]):04x}{marker[1:]}"
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
 
 
 @lru_cache(maxsize=128)
 def _pattern(record: Format) -> re.Pattern[str]:
+    """Finds the first character of every marker, also of one inside or across another."""
     own = record.framing.markers()
-    written = _TAG.findall(
-        " ".join((record.results.result, record.results.before, record.results.after))
-    )
+    results = record.results
+    written = _TAG.findall(" ".join((results.result, results.before, results.after)))
     markers = {marker.strip() for marker in (*own, *written, *record.special_tokens, *_TURNS)}
-    ordered = sorted((m for m in markers if len(m) > 1), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, ordered)))
+    return _first_characters(m for m in markers if len(m) > 1 and m != _FENCE)
+
+
+def _first_characters(markers: Iterable[str]) -> re.Pattern[str]:
+    """One branch per character, which is found fast; what must follow it is only looked at."""
+    rests: dict[str, list[str]] = {"<": [_CONTROL]}
+    for marker in sorted(markers):
+        rests.setdefault(marker[0], []).append(re.escape(marker[1:]))
+    return re.compile("|".join(f"{re.escape(c)}(?={'|'.join(r)})" for c, r in rests.items()))

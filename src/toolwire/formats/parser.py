@@ -50,6 +50,7 @@ class Parser:
 
     def finish(self) -> list[Event]:
         """The events that only the end of the turn makes certain."""
+        self._reader.add("")
         self._reader.final = True
         for _ in self._run:
             raise AssertionError("an engine asked for more after the end")

@@ -9,7 +9,8 @@ markers of the format are broken up visibly in it.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from toolwire.formats import values
 from toolwire.formats.catalog import get
@@ -20,6 +21,7 @@ from toolwire.formats.schema import type_name
 from toolwire.formats.writing import Writing
 from toolwire.protocol.chat import Tool
 
+_Guard: TypeAlias = Callable[[str], str]
 _PYTHON_WORDS = {True: "True", False: "False", None: "None"}
 
 
@@ -65,12 +67,18 @@ def render_tools(name: str, tools: Sequence[Tool]) -> str:
     return instructions_for(record, tools, example)
 
 
-def render_calls(name: str, calls: Sequence[RenderedCall]) -> str:
-    """The calls of one assistant turn."""
+def render_calls(name: str, calls: Sequence[RenderedCall], *, guarded: bool = False) -> str:
+    """The calls of one assistant turn.
+
+    `guarded`: markers in the arguments are broken up. Where arguments are JSON or Python they
+    still mean the same; where they are raw text, they can be read by a model only.
+    """
     if not calls:
         return ""
-    writing = get(name).writing
-    bodies = (_write_call(writing, call, index) for index, call in enumerate(calls))
+    record = get(name)
+    writing = record.writing
+    guard = partial(neutralize, record) if guarded else str
+    bodies = (_write_call(writing, call, index, guard) for index, call in enumerate(calls))
     return writing.before + writing.between.join(bodies) + writing.after
 
 
@@ -103,7 +111,7 @@ def _fill(template: str, values_of: Mapping[str, Callable[[], str]]) -> str:
     return "".join(out) + template[pos:]
 
 
-def _write_call(writing: Writing, call: RenderedCall, index: int) -> str:
+def _write_call(writing: Writing, call: RenderedCall, index: int, guard: _Guard) -> str:
     arguments = call.arguments
     name_key, args_key = writing.keys
     return _fill(
@@ -115,27 +123,31 @@ def _write_call(writing: Writing, call: RenderedCall, index: int) -> str:
             "qid": lambda: values.to_json(call.provider_id),
             "index": lambda: str(index),
             "number": lambda: str(index + 1),
-            "args": lambda: values.to_json(arguments),
-            "json": lambda: values.to_json({name_key: call.name, args_key: arguments}),
-            "python": lambda: f"{call.name}({_keywords(arguments)})",
-            "lax": lambda: _lax(arguments, writing.delimiter),
-            "params": lambda: "".join(_params(writing, arguments)),
+            "args": lambda: guard(values.to_json(arguments)),
+            "json": lambda: guard(values.to_json({name_key: call.name, args_key: arguments})),
+            "python": lambda: f"{call.name}({guard(_keywords(arguments))})",
+            "lax": lambda: _lax(arguments, writing.delimiter, guard),
+            "params": lambda: "".join(_params(writing, arguments, guard)),
         },
     )
 
 
-def _params(writing: Writing, arguments: Mapping[str, Any]) -> Iterable[str]:
+def _params(writing: Writing, arguments: Mapping[str, Any], guard: _Guard) -> Iterable[str]:
     for key, value in arguments.items():
         yield _fill(
             writing.param,
             {
-                "key": lambda key=key: _attribute(writing, key),  # type: ignore[misc]
+                "key": lambda key=key: guard(_attribute(writing, key)),  # type: ignore[misc]
                 "string": lambda v=value: "true" if isinstance(v, str) else "false",  # type: ignore[misc]
                 "type": lambda v=value: _type_attribute(v),  # type: ignore[misc]
-                "value": lambda v=value: v if isinstance(v, str) else values.to_json(v),  # type: ignore[misc]
-                "tree": lambda k=key, v=value: _tree(k, v, writing.delimiter),  # type: ignore[misc]
+                "value": lambda v=value: guard(_text(v)),  # type: ignore[misc]
+                "tree": lambda k=key, v=value: _tree(k, v, writing.delimiter, guard),  # type: ignore[misc]
             },
         )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else values.to_json(value)
 
 
 def _type_attribute(value: Any) -> str:
@@ -165,27 +177,30 @@ def _literal(value: Any) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
-def _lax(value: Any, delimiter: str) -> str:
+def _lax(value: Any, delimiter: str, guard: _Guard) -> str:
     """A value with bare keys and delimited strings."""
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{k}:{_lax(v, delimiter)}" for k, v in value.items()) + "}"
+        items = (f"{guard(key)}:{_lax(item, delimiter, guard)}" for key, item in value.items())
+        return "{" + ",".join(items) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(_lax(item, delimiter) for item in value) + "]"
-    return f"{delimiter}{value}{delimiter}" if isinstance(value, str) else values.to_json(value)
+        return "[" + ",".join(_lax(item, delimiter, guard) for item in value) + "]"
+    if isinstance(value, str):
+        return f"{delimiter}{guard(value)}{delimiter}"
+    return values.to_json(value)
 
 
-def _tree(key: str, value: Any, prefix: str) -> str:
+def _tree(key: str, value: Any, prefix: str, guard: _Guard) -> str:
     """A value as an element. What is inside an object may have no schema, so it is JSON."""
     if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
-        inner = "".join(_tree("item", item, prefix) for item in value)
+        inner = "".join(_tree("item", item, prefix, guard) for item in value)
     else:
-        inner = value if isinstance(value, str) else values.to_json(value)
-    return f"{prefix}<{key}>{inner}{prefix}</{key}>"
+        inner = guard(_text(value))
+    return f"{prefix}<{guard(key)}>{inner}{prefix}</{guard(key)}>"
 
 
 def _write_result(record: Format, result: RenderedResult) -> str:
     safe = neutralize(record, result.content)
-    quoted = values.to_json(result.content).replace("<", "\\u003c")
+    quoted = neutralize(record, values.to_json(result.content).replace("<", "\\u003c"))
     return _fill(
         record.results.result,
         {

@@ -26,7 +26,9 @@ _HEX = re.compile(r"[0-9a-fA-F]++")
 _OCTAL = re.compile(r"[0-7]{1,3}+")
 _LOOK = 64  # how far past a quote to look for what must follow a string
 _STRING_HEAD = re.compile(r"([fFuUbB]?+)([rR]?+)(\"\"\"|'''|\"|')")
-_PLAIN = {quote: re.compile(rf"[^{quote}\\]*+") for quote in "'\""}
+_PLAIN = re.compile(r"[^\"'\\\x00-\x1f]*+")
+# What Python and JSON write alike inside a double quoted string: copied as it is.
+_ALIKE = re.compile(r"[^\"\\\x00-\x1f]*+(?:\\(?:[\"\\bfnrt]|u[0-9a-fA-F]{4})[^\"\\\x00-\x1f]*+)*+")
 _SPACES = re.compile(r"\s*+")
 
 Put = Callable[[str], None]
@@ -78,12 +80,13 @@ def copy_python_string(reader: Reader, put: Put) -> Need[bool]:
 
 
 def _string_body(reader: Reader, put: Put, delimiter: str, *, raw: bool) -> Need[bool]:
-    plain = _PLAIN[delimiter[0]]
+    quote = delimiter[0]
+    copied = _ALIKE if quote == '"' and not raw else _PLAIN
     while True:
         buf, pos = reader.buf, reader.pos
-        end = plain.match(buf, pos).end()  # type: ignore[union-attr]
+        end = copied.match(buf, pos).end()  # type: ignore[union-attr]
         if end > pos:
-            put(encode_basestring(buf[pos:end])[1:-1])
+            put(buf[pos:end])
             reader.pos = end
         if end == len(buf):
             if reader.final:
@@ -91,7 +94,7 @@ def _string_body(reader: Reader, put: Put, delimiter: str, *, raw: bool) -> Need
             yield
         elif buf[end] == "\\":
             put((yield from _read_escape(reader, raw=raw)))
-        elif (yield from _at_end(reader, delimiter)):
+        elif buf[end] == quote and (yield from _at_end(reader, delimiter)):
             put('"')
             reader.pos += len(delimiter)
             return True

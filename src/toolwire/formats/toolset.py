@@ -12,10 +12,11 @@ _PREFIXES = ("functions.", "function.", "tools.", "tool.")
 class ToolSet:
     """The tools of one turn. Empty means that nothing is known, not that nothing may be called."""
 
-    __slots__ = ("_tools", "_types")
+    __slots__ = ("_properties", "_tools", "_types")
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools = {tool.name: tool for tool in tools}
+        self._properties: dict[str, Mapping[str, Any]] = {}
         self._types: dict[tuple[str, str], Types] = {}
 
     def names(self) -> tuple[str, ...]:
@@ -50,7 +51,10 @@ class ToolSet:
 
     def properties(self, name: str) -> Mapping[str, Any]:
         """The declared properties of a tool; empty when it is unknown."""
-        return self.arguments(name).properties()
+        known = self._properties.get(name)
+        if known is None:
+            known = self._properties[name] = self.arguments(name).properties()
+        return known
 
     def required(self, name: str) -> frozenset[str]:
         """The properties a call of this tool must have."""
@@ -64,7 +68,9 @@ class ToolSet:
         """The JSON types of one argument; empty when unknown, which means text."""
         known = self._types.get((name, key))
         if known is None:
-            known = self._types[name, key] = self.schema(name, key).types()
+            known = self.schema(name, key).types()
+            if key in self.properties(name):  # a model may invent any number of others
+                self._types[name, key] = known
         return known
 
     def fitting(self, keys: Iterable[str]) -> str | None:

@@ -58,7 +58,7 @@ _ATEM = Wrapped(
         close="</atem:parameter>",
         call_close=("</atem:invoke>",),
         typing="json",
-        ends_around=("</atem:function_calls>",),
+        ends_around=("<atem:invoke", "</atem:function_calls>"),
     ),
 )
 MUSE_GLIMMER = _messages(

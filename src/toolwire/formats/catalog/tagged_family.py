@@ -1,5 +1,6 @@
 """Family D: one element per parameter."""
 
+from dataclasses import replace
 from functools import partial
 
 from toolwire.formats.catalog.json_family import THINK
@@ -344,7 +345,9 @@ DOTS = _tagged(
         ends=("</invoke>", "</dots_function_call>"),
         reasoning=THINK,
     ),
-    engine=json_or(Wrapped(("<invoke",), (), _INVOKE), JsonCalls()),
+    engine=json_or(
+        Wrapped(("<invoke",), (), replace(_INVOKE, ends_around=("<invoke",))), JsonCalls()
+    ),
     writing=_invoke_writing("dots_function_call"),
     models=(r"dots",),
 )
@@ -409,4 +412,15 @@ CLINE_XML = _tagged(
     results=Results("[{name}] Result:\n{result}", between="\n\n"),
     aliases=("cline",),
     note="the tags are the names of the tools, so it reads only with the tools at hand",
+)
+HF = _tagged(
+    name="hf",
+    framing=Markers(opens=("<tool_call>",), ends=("</function>", "</tool_call>"), reasoning=THINK),
+    engine=json_or(
+        Wrapped(("<function=",), (), replace(_FUNCTION_LINES, ends_around=("<function=",))),
+        JsonCalls(),
+    ),
+    writing=Writing("<tool_call>\n{json}\n</tool_call>", between="\n"),
+    aliases=("response_template",),
+    note="a checkpoint without a format of its own: JSON or tagged parameters in <tool_call>",
 )

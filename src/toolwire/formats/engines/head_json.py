@@ -45,7 +45,7 @@ def typed_head(text: str) -> Head:
     return plain_head(second if second.strip() else first)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HeadJson:
     """A header, a separator, JSON.
 

@@ -16,6 +16,7 @@ from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
 _MAX_NAME = 256
+_MAX_NESTING = 3
 _FENCE_LINE = re.compile(r"```\w{0,16}+")
 
 
@@ -65,7 +66,9 @@ class JsonCalls:
             turn.settle()
         elif hold:
             turn.sink.drop()
-        return clean and turn.sink.calls > before
+        if clean and strict and turn.sink.calls == before:
+            return turn.refuse("an empty array")
+        return clean
 
     def read_items(self, turn: Turn, *, strict: bool) -> Need[bool]:
         """Elements up to the closing bracket, which may be missing at the end of the text."""
@@ -81,7 +84,8 @@ class JsonCalls:
                 continue
             if char == "]":
                 reader.pos += 1
-                turn.settle()
+                if turn.sink.calls or not strict:
+                    turn.settle()
                 return True
             return char == "" or (yield from _at_marker(turn))
 
@@ -103,15 +107,17 @@ class JsonCalls:
 class _CallObject:
     """One call object being read, member by member."""
 
-    __slots__ = ("engine", "held", "name", "provider_id", "strict", "turn")
+    __slots__ = ("depth", "engine", "held", "name", "provider_id", "strange", "strict", "turn")
 
     def __init__(self, engine: JsonCalls, turn: Turn, *, strict: bool) -> None:
         self.engine = engine
         self.turn = turn
         self.strict = strict
+        self.depth = 0
         self.name = ""
         self.provider_id: str | None = None
         self.held: str | None = None  # arguments that came before the name
+        self.strange = False  # a member that no call has was seen
 
     def read(self) -> Need[bool]:
         reader = self.turn.reader
@@ -147,17 +153,25 @@ class _CallObject:
             self.provider_id = yield from read_string(turn)
             return None
         if key in ("function", "tool_call") and char == "{":
-            return (yield from self.read()) and (yield from self._pass_brace())
+            return (yield from self._nested())
         if key == "tool_calls" and char == "[":
             turn.reader.pos += 1
             clean = yield from engine.read_items(turn, strict=self.strict)
             return clean and (yield from self._pass_brace())
-        if key == engine.answer_key and char == '"':
+        if engine.answer_key and key == engine.answer_key and char == '"':
             return (yield from self._answer())
         if self.strict and key not in ("type", *engine.id_keys):
             return turn.refuse(f"a call has no member {key[:40]!r}")
+        self.strange = self.strange or key not in ("type", *engine.id_keys)
         copied = yield from json_text.copy_value(turn.reader, lambda _: None)
         return None if copied else turn.refuse("not JSON")
+
+    def _nested(self) -> Need[bool]:
+        """The call is a member of another object, as in OpenAI's own messages."""
+        self.depth += 1
+        if self.depth > _MAX_NESTING:
+            return self.turn.refuse("objects in objects")
+        return (yield from self.read()) and (yield from self._pass_brace())
 
     def _pass_brace(self) -> Need[bool]:
         """Behind the calls of an outer object, whose brace may be missing."""
@@ -212,7 +226,7 @@ class _CallObject:
         turn = self.turn
         if not self.name:
             return turn.refuse("the object has no name")
-        if self.held is None and self.strict:
+        if self.held is None and (self.strict or self.strange):
             return turn.refuse("the object has no arguments")
         start_call(turn, self.name, self.provider_id)
         turn.sink.args(self.held or "{}")

@@ -21,7 +21,7 @@ _MAX_HEAD = 512
 _NAME = re.compile(r"[^\s<>{}\"'()\[\]]{1,128}+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tagged(Tags):
     """Reads calls made of these tags."""
 

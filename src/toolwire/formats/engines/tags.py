@@ -15,7 +15,7 @@ _ATTRIBUTE = re.compile(
 Typing: TypeAlias = Literal["schema", "string-attribute", "type-attribute", "json"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tags:
     """The tags of a format.
 
@@ -23,6 +23,8 @@ class Tags:
     `head_ends` end the head. `param` opens a parameter; `key` and `key_end` likewise for its name;
     `value_open` stands between name and value. `close` may contain `{key}`. With `declared`, a
     parameter's tag is its name. `trim`: one newline on each side of a value is layout.
+    `wrappers` are parameters that may hold all arguments. `tree` is the prefix of nested tags.
+    `ends_around` are tags outside the call that end it too.
     """
 
     param: str

@@ -10,7 +10,7 @@ from toolwire.formats.turn import Engine, Opening, Turn
 _SPACE = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Wrapped:
     """`opens` stand before a call that `inner` reads; `around` is structure without meaning."""
 

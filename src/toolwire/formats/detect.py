@@ -1,0 +1,112 @@
+"""Which format does this model, this chat template, this answer use? Each with the reason.
+
+By model name: the patterns of the records; the longest match wins. By chat template: the literal
+texts a format cannot do without; the format with the most of them wins. By answer: the formats
+whose opener occurs in it are tried, and the one that finds calls and leaves least text wins.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from toolwire.formats.catalog import FORMATS, get
+from toolwire.formats.framing import Markers
+from toolwire.formats.parser import Parser, join
+from toolwire.formats.record import Format
+from toolwire.protocol.chat import Tool
+
+_LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
+_SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
+_SHARED = 6  # shorter pieces of a template prove nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """A format, and why it was chosen."""
+
+    format: str
+    reason: str
+
+
+def detect_model(model: str) -> Detection | None:
+    """The format that a model of this name was trained on."""
+    name = _SIZE.sub("", model.lower().replace("_", "-"))
+    found = [
+        (len(match.group()), match.group(), record)
+        for record in FORMATS.values()
+        for pattern in record.models
+        if (match := re.search(pattern, name))
+    ]
+    if not found:
+        return None
+    _, text, record = max(found, key=lambda item: item[0])
+    return Detection(record.name, f"the model name contains {text!r}")
+
+
+def detect_template(template: str) -> Detection | None:
+    """The format that a chat template writes calls in."""
+    found = [
+        (sum(map(len, literals)), literals, record.name)
+        for record in FORMATS.values()
+        if (literals := _literals(record)) and all(text in template for text in literals)
+    ]
+    if not found:
+        return None
+    _, literals, name = max(found, key=lambda item: item[0])
+    shown = ", ".join(sorted(literals))
+    return Detection(name, f"the template contains {shown}")
+
+
+def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:
+    """The format of an answer that holds calls."""
+    known = tuple(tools)
+    best: tuple[int, int, int] | None = None  # calls, less text left over, likeness
+    answer = None
+    for record in _candidates(text):
+        parser = Parser(record, known, delivery="whole")
+        joined = join([*parser.feed(text), *parser.finish()])
+        if not joined.calls:
+            continue
+        rank = (len(joined.calls), -len(joined.content or ""), _likeness(record, text))
+        if best is None or rank > best:
+            best = rank
+            called = ", ".join(dict.fromkeys(call.name for call in joined.calls))
+            answer = Detection(record.name, f"it reads the text as calls of {called}")
+    return answer
+
+
+def notice_mismatch(configured: str, text: str, tools: Iterable[Tool] = ()) -> Detection | None:
+    """The format that reads calls where the configured one found none: a wrong configuration."""
+    known = tuple(tools)
+    parser = Parser(get(configured), known, delivery="whole")
+    if join([*parser.feed(text), *parser.finish()]).calls:
+        return None
+    found = detect_output(text, known)
+    if found is None or found.format == get(configured).name:
+        return None
+    return Detection(found.format, f"{configured!r} finds no call, but {found.reason}")
+
+
+def _candidates(text: str) -> Iterator[Format]:
+    for record in FORMATS.values():
+        markers = [m for m in record.framing.markers() if len(m) > 1]
+        bare = isinstance(record.framing, Markers) and record.framing.bare
+        if bare or not markers or any(marker in text for marker in markers):
+            yield record
+
+
+def _likeness(record: Format, text: str) -> int:
+    """How much of what the format writes is in the text, less what is not."""
+    return sum(len(piece) if piece in text else -len(piece) for piece in _literals(record))
+
+
+@lru_cache(maxsize=128)
+def _literals(record: Format) -> frozenset[str]:
+    """The texts without which this format cannot write a call, from its own templates."""
+    writing = record.writing
+    whole = " ".join(
+        (writing.before, writing.call, writing.param, writing.after, writing.delimiter)
+    )
+    pieces = (piece.strip("[]{}\"',:") for piece in _LITERAL.split(whole))
+    return frozenset(piece for piece in pieces if len(piece) >= _SHARED)

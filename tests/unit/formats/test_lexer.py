@@ -1,0 +1,43 @@
+"""Markers in text that arrives in pieces."""
+
+from toolwire.formats.lexer import Lexer
+from toolwire.formats.reader import Reader
+
+
+def reader_of(text: str, *, final: bool = False) -> Reader:
+    reader = Reader()
+    reader.add(text)
+    reader.final = final
+    return reader
+
+
+def test_a_beginning_of_a_marker_is_held_and_no_more() -> None:
+    lexer = Lexer({"<tool>": "open"})
+    assert lexer.search(reader_of("a<b <to")) == (4, 4, "")
+    assert lexer.search(reader_of("a<b <to", final=True)) == (7, 7, "")
+
+
+def test_the_longest_marker_wins_and_is_waited_for() -> None:
+    lexer = Lexer({"</r>": "short", "\n</r>\n": "long"})
+    assert lexer.search(reader_of("x\n</r>")) == (1, 1, "")
+    assert lexer.search(reader_of("x\n</r>\n")) == (1, 7, "\n</r>\n")
+    assert lexer.search(reader_of("x\n</r>y")) == (2, 6, "</r>")
+    assert lexer.search(reader_of("x\n</r>", final=True)) == (2, 6, "</r>")
+
+
+def test_a_loose_marker_may_carry_a_tail() -> None:
+    lexer = Lexer({"</p>": "close"}, loose=("</p>",))
+    assert lexer.search(reader_of("v</p1>")) == (1, 6, "</p>")
+    assert lexer.search(reader_of("v</p/>")) == (1, 6, "</p>")
+    assert lexer.search(reader_of("v</p1 ")) == (6, 6, "")
+
+
+def test_a_head_that_is_too_long_is_given_up() -> None:
+    lexer = Lexer({">": "end"})
+    assert next(lexer.read_to(reader_of("x" * 30), 100), "waits") is None
+    found = None
+    try:
+        next(lexer.read_to(reader_of("x" * 300 + ">"), 100))
+    except StopIteration as end:
+        found = end.value
+    assert found is None

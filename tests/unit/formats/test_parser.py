@@ -1,0 +1,123 @@
+"""What a caller of the library sees: events, delivery, reasoning, trace."""
+
+import sys
+
+import pytest
+
+from toolwire.formats import Trace, extract, get, names, parser_for
+from toolwire.protocol.chat import Tool
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    ReasoningDelta,
+    TextDelta,
+)
+
+WRITE = Tool("write", None, {"properties": {"text": {"type": "string"}}})
+CALL = '<tool_call>{"name": "write", "arguments": {"text": "ab"}}</tool_call>'
+
+
+def test_live_sends_the_name_at_once_and_arguments_as_they_arrive() -> None:
+    parser = parser_for("hermes", [WRITE])
+    assert parser.feed('<tool_call>{"name": "write", "arguments": {') == [
+        CallStart(0, "write"),
+        ArgsDelta(0, "{"),
+    ]
+    assert parser.feed('"text": "a') == [ArgsDelta(0, '"text": "a')]
+    assert parser.feed('b"}}</tool_call>') == [ArgsDelta(0, 'b"}'), CallEnd(0)]
+    assert parser.finish() == []
+
+
+def test_whole_sends_a_call_when_it_is_complete() -> None:
+    parser = parser_for("hermes", [WRITE], delivery="whole")
+    assert parser.feed(CALL[:50]) == []
+    assert parser.feed(CALL[50:]) == [
+        CallStart(0, "write"),
+        ArgsDelta(0, '{"text": "ab"}'),
+        CallEnd(0),
+    ]
+
+
+def test_a_string_parameter_streams_and_another_waits_for_its_end() -> None:
+    tool = Tool("f", None, {"properties": {"n": {"type": "integer"}, "s": {"type": "string"}}})
+    parser = parser_for("qwen3_coder", [tool])
+    parser.feed("<tool_call>\n<function=f>\n<parameter=s>\n")
+    parser.feed("hel")
+    assert parser.feed("lo") == [ArgsDelta(0, "lo")]
+    parser.feed("\n</parameter>\n<parameter=n>\n")
+    parser.feed("1")
+    assert parser.feed("2") == []
+
+
+def test_what_the_model_broke_is_delivered_as_it_is_when_live() -> None:
+    parser = parser_for("hermes", [WRITE])
+    events = parser.feed('<tool_call>{"name": "write", "arguments": {"text": oops}}</tool_call>')
+    assert events == [
+        CallStart(0, "write"),
+        ArgsDelta(0, '{"text": oops}}'),
+        CallEnd(0, complete=False),
+    ]
+
+
+def test_a_turn_may_start_inside_reasoning() -> None:
+    parser = parser_for("hermes", [WRITE], starts_inside=True)
+    events: list[Event] = [*parser.feed("so</think>\n\nHi"), *parser.finish()]
+    assert events == [ReasoningDelta("so"), TextDelta("Hi")]
+
+
+def test_the_id_the_model_wrote_is_kept() -> None:
+    text = "<|tool_call_begin|>functions.write:3<|tool_call_argument_begin|>{}<|tool_call_end|>"
+    assert extract("kimi_k2", text, [WRITE]).calls[0].provider_id == "functions.write:3"
+    text = '[TOOL_CALLS]write[CALL_ID]123456789[ARGS]{"text": ""}'
+    assert extract("mistral", text, [WRITE]).calls[0].provider_id == "123456789"
+
+
+def test_the_trace_says_what_was_taken_for_what_and_why_not() -> None:
+    trace = Trace()
+    extract("hermes", f"<tool_call>no</tool_call> {CALL}", [WRITE], trace=trace)
+    assert [span.kind for span in trace.spans] == ["text", "text", "call"]
+    assert trace.spans[0].why == "no JSON where a call should be"
+
+
+def test_an_unknown_format_is_named_with_what_there_is() -> None:
+    with pytest.raises(KeyError, match=r"hermse.*hermes"):
+        get("hermse")
+
+
+HOSTILE = [
+    "__import__('os').system('id')",
+    "().__class__.__base__.__subclasses__()",
+    "9**9**9",
+    'f"{open(1)}"',
+    "exec('x')",
+    "(lambda: 1)()",
+    "[x for x in ()]",
+    "{**a}",
+    "*args",
+    "${7*7}{{7*7}}",
+]
+
+
+def test_hostile_arguments_are_never_evaluated() -> None:
+    seen: list[str] = []
+    armed = True
+
+    def hook(event: str, _args: object) -> None:
+        if armed and event in {"exec", "compile", "open", "os.system", "import"}:
+            seen.append(event)
+
+    frames = ["{}", "[write(text={})]", "<function=write>\n<parameter=text>\n{}\n</parameter>"]
+    texts = [frame.replace("{}", bad) for frame in frames for bad in HOSTILE]
+    for name in names():  # compile what is compiled once, before the hook is armed
+        extract(name, "", [WRITE])
+        for marker in get(name).framing.markers():
+            extract(name, marker + texts[0], [WRITE])
+    sys.addaudithook(hook)
+    for name in names():
+        for text in texts:
+            for marker in ("", *get(name).framing.markers()[:2]):
+                extract(name, marker + text, [WRITE])
+    armed = False
+    assert [event for event in seen if event != "compile"] == []
