@@ -190,7 +190,7 @@ def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError
             rate_limited=status == 429,
         )
     if status in (401, 403):
-        return UpstreamError(
+        return _lasting(
             f"The backend '{name}' refused Toolwire's key ({status}). "
             "Set the right one with 'key_env' in toolwire.toml or --upstream-key-env."
         )
@@ -199,15 +199,22 @@ def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError
         return UpstreamRefused(
             said or f"The backend '{name}' refused the request ({status}).",
             status=status,
-            param=param if isinstance(param, str) else None,
-            code=code if isinstance(code, str) else "upstream_error",
+            param=redact(param)[:200] if isinstance(param, str) else None,
+            code=redact(code)[:200] if isinstance(code, str) else "upstream_error",
         )
     if 300 <= status < 400:
-        return UpstreamError(
+        return _lasting(
             f"The backend '{name}' answered with a redirect ({status}), which is never followed. "
             "Configure the final address."
         )
     return UpstreamError(f"The backend '{name}' answered {status}" + (f": {said}" if said else "."))
+
+
+def _lasting(message: str) -> UpstreamError:
+    """A failure that stays until the configuration is changed: asking again cannot help."""
+    error = UpstreamError(message)
+    error.retryable = False
+    return error
 
 
 def _error_fields(body: bytes) -> dict[str, object]:
