@@ -55,13 +55,11 @@ SAYS_OTHERWISE: dict[str, Change] = {
     "empty_answer": lambda outcome: Outcome(finish="stop"),
     "reasoning": lambda outcome: replace(outcome, reasoning="Thinking about turn 0:"),
     "reasoning_field": lambda outcome: replace(outcome, reasoning="Thinking about turn 0:"),
-    "reasoning_tags": lambda outcome: replace(
-        outcome, content="<think>\nWhat is there to do?\n</think>\n\n" + outcome.content
-    ),
+    "reasoning_tags": lambda outcome: replace(outcome, reasoning="What is there to do?"),
+    "text_call": lambda outcome: outcome,  # but for the line break before a call
     "content_and_tool": lambda outcome: replace(
         outcome, content=outcome.content or "I will use a tool for that."
     ),
-    "text_call": lambda outcome: replace(outcome, calls=[], finish="stop"),
 }
 """Variants in which the model itself says something else: it is delivered as it is."""
 
