@@ -281,10 +281,10 @@ def test_the_name_of_an_unknown_parameter_cannot_break_out_of_its_header(name: s
 
 
 def test_many_unknown_parameters_are_named_in_brief() -> None:
-    names = [f"unknown_{at}" for at in range(1_000)]
+    names = [f"unknown_{at}" for at in range(900)]
     backend = Backend([[Fragment(text="x", finish="stop")]], unsupported=frozenset(names))
     value = chat(body(**dict.fromkeys(names, 1)), backend).headers["toolwire-ignored-params"]
-    assert value.endswith("+968 more")
+    assert value.endswith("+868 more")
     assert len(value) < 4_096
 
 
