@@ -5,10 +5,12 @@ prose although a call was demanded, is remembered, and from then on tools go int
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from toolwire.backends.base import Backend
 from toolwire.errors import UpstreamError, UpstreamRefused
+from toolwire.formats import detect_model
 from toolwire.gateway import constraint
 
 Mode: TypeAlias = Literal["native", "watched", "prompted", "auto"]
@@ -47,6 +49,12 @@ def lacking(error: UpstreamError) -> Lack | None:
     return next((lack for lack, about in _ABOUT.items() if any(w in words for w in about)), None)
 
 
+@lru_cache(maxsize=1024)
+def _format_by_name(model: str) -> str:
+    found = detect_model(model)
+    return found.format if found else DEFAULT_FORMAT
+
+
 @dataclass(slots=True)
 class Ways:
     """The ways of one served model, and what was learned about its backends."""
@@ -68,7 +76,7 @@ class Ways:
 
     def format_of(self, model: str) -> str:
         """The format that is expected of a model."""
-        return self.format or DEFAULT_FORMAT
+        return self.format or _format_by_name(model)
 
     def known(self, model: str) -> dict[str, str]:
         """What was learned about this model, by backend."""

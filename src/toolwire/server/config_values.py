@@ -5,6 +5,7 @@ Each function takes the value as the file has it and returns it as it is used, o
 whether it may be shown is for the caller to know.
 """
 
+import difflib
 import ipaddress
 import json
 import re
@@ -13,6 +14,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from toolwire.backends.dialects import DIALECTS
+from toolwire.formats.catalog import ALIASES, FORMATS
 from toolwire.gateway.repair import RULE_NAMES
 
 EMBEDDED = "embedded:"
@@ -124,6 +126,15 @@ def dialect(value: str) -> str:
     """The name of a dialect that Toolwire knows."""
     if value not in DIALECTS:
         raise ValueError(f"is not a known dialect: use one of {', '.join(DIALECTS)}")
+    return value
+
+
+def format_name(value: str) -> str:
+    """The name, or another engine's name, of a tool-call format."""
+    if value not in ALIASES and value not in FORMATS:
+        near = difflib.get_close_matches(value, [*FORMATS, *ALIASES], 3)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise ValueError(f"is not a known format: {hint}`toolwire formats` lists them")
     return value
 
 
