@@ -199,8 +199,8 @@ def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError
         return UpstreamRefused(
             said or f"The backend '{name}' refused the request ({status}).",
             status=status,
-            param=redact(param)[:200] if isinstance(param, str) else None,
-            code=redact(code)[:200] if isinstance(code, str) else "upstream_error",
+            param=redact(param, 200) if isinstance(param, str) else None,
+            code=redact(code, 200) if isinstance(code, str) else "upstream_error",
         )
     if 300 <= status < 400:
         return _lasting(
