@@ -1,0 +1,85 @@
+"""`toolwire formats`: every format, by all of its names, and which one a model writes."""
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from toolwire.cli.complaint import Complaint
+from toolwire.formats import Detection, Format, detect_model, detect_template, get, names
+
+
+@click.command("formats")
+@click.option("--model", metavar="NAME", help="Say only which format this model writes.")
+@click.option(
+    "--template",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Say only which format this chat template writes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(model: str | None, template: Path | None, *, as_json: bool) -> None:
+    """List every format: its names, its family and the models that write it."""
+    if model or template:
+        _show_detection(_detect(model, template), as_json=as_json)
+        return
+    records = [get(name) for name in sorted(names())]
+    if as_json:
+        click.echo(json.dumps([_facts(record) for record in records], indent=2))
+    else:
+        Console().print(_table(records))
+
+
+def _detect(model: str | None, template: Path | None) -> Detection:
+    if template:
+        try:
+            found = detect_template(template.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise Complaint(f"cannot read {template}: {error}. Is it a chat template?") from None
+        what = f"the template {template}"
+    else:
+        found = detect_model(model or "")
+        what = f"the model {model!r}"
+    if found is None:
+        raise Complaint(
+            f"no format is known for {what}. Try what it writes: `toolwire parse --format auto`."
+        )
+    return found
+
+
+def _show_detection(found: Detection, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"format": found.format, "reason": found.reason}))
+    else:
+        click.echo(f"{found.format}: {found.reason}")
+
+
+def _facts(record: Format) -> dict[str, object]:
+    return {
+        "name": record.name,
+        "aliases": list(record.aliases),
+        "family": record.family,
+        "models": list(record.models),
+        "special_tokens": list(record.special_tokens),
+        "ids": record.ids,
+        "note": record.note,
+    }
+
+
+def _table(records: list[Format]) -> Table:
+    table = Table(title=f"{len(records)} formats", title_justify="left")
+    table.add_column("name", no_wrap=True)
+    table.add_column("aliases")
+    table.add_column("family", no_wrap=True)
+    table.add_column("models (patterns of their names)")
+    for record in records:
+        models = "  ".join(record.models) or record.note
+        table.add_row(record.name, " ".join(record.aliases), record.family, _literally(models))
+    return table
+
+
+def _literally(text: str) -> str:
+    """A pattern holds brackets, which rich would take for markup."""
+    return text.replace("[", r"\[")

@@ -1,0 +1,115 @@
+"""Lines of JSON: cut from a stream in blocks, and parsed one by one."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, BinaryIO
+
+import msgspec
+
+from toolwire.cli.account import result_of
+from toolwire.cli.tools_file import ToolsWrong, tools_of
+from toolwire.formats import detect_output, extract, get
+from toolwire.protocol.chat import Tool
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some lines, parsed: what to write, how many they were, and which were bad (from 0)."""
+
+    output: bytes
+    count: int
+    size: int
+    errors: tuple[tuple[int, str], ...] = ()
+
+
+class BadLine(ValueError):
+    """A line that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A stream in blocks of whole lines."""
+
+    stream: BinaryIO
+    size: int
+
+    def __iter__(self) -> Iterator[bytes]:
+        while block := self.stream.read(self.size):
+            yield block if block.endswith(b"\n") else block + self.stream.readline()
+
+
+@dataclass(frozen=True, slots=True)
+class LineParser:
+    """Parses lines with a format and tools, unless a line brings its own."""
+
+    format: str
+    tools: tuple[Tool, ...]
+
+    def parse_block(self, block: bytes) -> Block:
+        """Parse some lines."""
+        lines = block.removesuffix(b"\n").split(b"\n")
+        out: list[bytes] = []
+        errors: list[tuple[int, str]] = []
+        for number, line in enumerate(lines):
+            try:
+                out.append(msgspec.json.encode(self._parse(line)))
+            except BadLine as error:
+                errors.append((number, str(error)))
+                given = line.decode("utf-8", "backslashreplace")
+                out.append(msgspec.json.encode({"error": str(error), "input": given}))
+        return Block(b"\n".join(out) + b"\n", len(lines), len(block), tuple(errors))
+
+    def _parse(self, line: bytes) -> dict[str, Any]:
+        members = _members(line)
+        text = _own(members, "text", str)
+        tools = _tools(bytes(members["tools"])) if "tools" in members else self.tools
+        name = _own(members, "format", str) if "format" in members else self.format
+        chosen = _format(name, text, tools)
+        return {**members, "format": chosen, **result_of(extract(chosen, text, tools))}
+
+
+def _members(line: bytes) -> dict[str, msgspec.Raw]:
+    """The members of a line, as they are written; a bare string is its text."""
+    if not line.strip():
+        raise BadLine("the line is empty")
+    if line.lstrip().startswith(b'"'):
+        return {"text": msgspec.Raw(line)}
+    try:
+        return _OBJECT.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadLine(f"not a string, and not an object: {error}") from None
+
+
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _own(members: Mapping[str, msgspec.Raw], key: str, kind: Any) -> Any:
+    """A member of the line, decoded."""
+    if key not in members:
+        raise BadLine(f"there is no {key!r} in it")
+    try:
+        return msgspec.json.decode(members[key], type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadLine(f"{key}: {error}") from None
+
+
+def _format(name: str, text: str, tools: tuple[Tool, ...]) -> str:
+    if name == AUTO:
+        found = detect_output(text, tools)
+        return found.format if found else "hermes"
+    try:
+        return get(name).name
+    except KeyError:
+        raise BadLine(f"no format is called {name!r}") from None
+
+
+@lru_cache(maxsize=256)
+def _tools(written: bytes) -> tuple[Tool, ...]:
+    """The tools of a line. Recorded turns repeat the same ones in every line."""
+    try:
+        return tools_of(_own({"tools": msgspec.Raw(written)}, "tools", Any))
+    except ToolsWrong as error:
+        raise BadLine(f"tools: {error}") from None

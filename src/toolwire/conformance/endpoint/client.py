@@ -1,0 +1,136 @@
+"""Speaks to the server under test: one request at a time, nothing hidden. Not for production."""
+
+import http.client
+import json
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolwire.errors import UpstreamError
+from toolwire.protocol.sse import SseDecoder
+
+_LINE_LIMIT = 8 << 20
+_QUOTED = 200
+
+
+class Unreachable(Exception):
+    """The server cannot be spoken to; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer: its status, and its body, decoded if it is JSON."""
+
+    status: int
+    text: str
+    body: Any = None
+
+    @property
+    def complaint(self) -> str:
+        """What the server said was wrong."""
+        error = self.body.get("error") if isinstance(self.body, dict) else None
+        message = error.get("message") if isinstance(error, dict) else error
+        return f"HTTP {self.status}: {str(message or self.text)[:_QUOTED]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """The events of a stream, and whether it ended as it should."""
+
+    status: int
+    chunks: list[Any] = field(default_factory=list)
+    done: bool = False
+    reply: Reply | None = None
+
+
+class Endpoint:
+    """A server, a model on it, and how to get in."""
+
+    def __init__(self, url: str, model: str, key: str | None = None, timeout: float = 60) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise Unreachable(f"{url!r} is no URL of a server: write http://host:port/v1")
+        self.url = url.rstrip("/")
+        self.model = model
+        self._parts = parts
+        self._key = key
+        self._timeout = timeout
+        self._defaults: dict[str, Any] = {"temperature": 0}
+
+    def models(self) -> Reply:
+        """The list of models."""
+        with self._sent("GET", "/models", None) as response:
+            return _reply(response)
+
+    def chat(self, **body: Any) -> Reply:
+        """A turn in one piece. Some models take no temperature: then none is sent."""
+        with self._sent("POST", "/chat/completions", self._body(body)) as response:
+            reply = _reply(response)
+        if reply.status == 400 and self._defaults and "temperature" in reply.text:
+            self._defaults = {}
+            return self.chat(**body)
+        return reply
+
+    def stream(self, **body: Any) -> Streamed:
+        """A streamed turn."""
+        whole = self._body({**body, "stream": True})
+        with self._sent("POST", "/chat/completions", whole) as response:
+            if response.status != 200:
+                return Streamed(response.status, reply=_reply(response))
+            return _read_stream(response)
+
+    def _body(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"model": self.model, **self._defaults, **body}
+
+    @contextmanager
+    def _sent(
+        self, method: str, path: str, body: dict[str, Any] | None
+    ) -> Iterator[http.client.HTTPResponse]:
+        connection = self._connection()
+        headers = {"Content-Type": "application/json", "Accept": "*/*"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            connection.request(method, self._parts.path.rstrip("/") + path, data, headers)
+            yield connection.getresponse()
+        except (OSError, http.client.HTTPException, UpstreamError) as error:
+            raise Unreachable(f"{self.url}: {error or type(error).__name__}") from None
+        finally:
+            connection.close()
+
+    def _connection(self) -> http.client.HTTPConnection:
+        host, port = str(self._parts.hostname), self._parts.port
+        if self._parts.scheme == "http":
+            return http.client.HTTPConnection(host, port, timeout=self._timeout)
+        context = ssl.create_default_context()
+        return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
+
+
+def _reply(response: http.client.HTTPResponse) -> Reply:
+    text = response.read().decode("utf-8", "replace")
+    try:
+        return Reply(response.status, text, json.loads(text))
+    except (ValueError, RecursionError):
+        return Reply(response.status, text)
+
+
+def _read_stream(response: http.client.HTTPResponse) -> Streamed:
+    decoder = SseDecoder(max_line=_LINE_LIMIT)
+    events = []
+    while block := response.read1(1 << 16):
+        events += decoder.feed(block)
+    events += decoder.finish()
+    data = [event.data for event in events if event.data]
+    chunks = [_chunk(one) for one in data if one != b"[DONE]"]
+    return Streamed(200, chunks, done=bool(data) and data[-1] == b"[DONE]")
+
+
+def _chunk(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return data.decode("utf-8", "replace")

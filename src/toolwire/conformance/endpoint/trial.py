@@ -1,0 +1,70 @@
+"""What a check is, how it ends, and how all of them are run."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from toolwire.conformance.endpoint.client import Endpoint, Unreachable
+
+
+class Verdict(StrEnum):
+    """How a check ended. `unsure`: the model did something else, which proves nothing."""
+
+    WORKS = "works"
+    FAILS = "fails"
+    UNSURE = "unsure"
+
+
+class Fault(Exception):
+    """The server does not do what the API promises."""
+
+
+class Unsure(Exception):
+    """The model did not do what was needed to see whether the server is right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A promise of the API, how to see whether it is kept, and what to do if it is not."""
+
+    name: str
+    run: Callable[[Endpoint], str | None]
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How one check ended."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    advice: str
+    seconds: float
+
+
+def require(condition: bool, problem: str) -> None:  # noqa: FBT001 - reads as a sentence
+    """Fail the check unless the condition holds."""
+    if not condition:
+        raise Fault(problem)
+
+
+def run_checks(endpoint: Endpoint, checks: Iterable[Check]) -> Iterator[Finding]:
+    """Run checks one after the other. Raises `Unreachable` if the very first gets no answer."""
+    answered = False
+    for check in checks:
+        start = time.monotonic()
+        try:
+            detail, verdict = check.run(endpoint) or "", Verdict.WORKS
+        except Fault as fault:
+            detail, verdict = str(fault), Verdict.FAILS
+        except Unsure as doubt:
+            detail, verdict = str(doubt), Verdict.UNSURE
+        except Unreachable as error:
+            if not answered:
+                raise
+            detail, verdict = f"no answer: {error}", Verdict.FAILS
+        answered = True
+        advice = check.advice if verdict is Verdict.FAILS else ""
+        yield Finding(check.name, verdict, detail, advice, time.monotonic() - start)
