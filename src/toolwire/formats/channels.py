@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from toolwire.formats.lexer import Lexer
+from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
@@ -79,6 +80,8 @@ class _Lexers:
     first: Lexer
     header: Lexer
     body: Lexer
+    text: Lexer
+    fence: Lexer
 
 
 @lru_cache(maxsize=64)
@@ -90,6 +93,8 @@ def _lexers(channels: Channels) -> _Lexers:
         first=Lexer({**dict.fromkeys(channels.first, "inner"), **inner, **starts}),
         header=Lexer({**starts, **dict.fromkeys(channels.header_ends, "header_end"), **ends}),
         body=Lexer({**inner, **ends, **starts}),
+        text=Lexer({FENCE: "fence", **inner, **ends, **starts}),
+        fence=Lexer({FENCE: "fence"}),
     )
 
 
@@ -105,6 +110,7 @@ class ChannelFramer:
         self._sink = turn.sink
         self._engine = engine
         self._lexers = _lexers(channels)
+        self._quotes = Quotes()
         self._target: Target = "reasoning" if starts_inside else "text"
 
     def run(self) -> Need[None]:
@@ -117,6 +123,7 @@ class ChannelFramer:
             if not marker:
                 return
             kind = self._lexers.body.kinds[marker]
+            self._quotes.forget()
             if kind == "end":
                 self._take(size, "markup")
                 self._target = "text"
@@ -125,19 +132,35 @@ class ChannelFramer:
 
     def _body(self) -> Need[tuple[str, int]]:
         """Text or reasoning up to the next marker, which is not taken; "" at the end."""
-        reader, lexer = self._reader, self._lexers.body
+        reader = self._reader
         while True:
-            start, end, marker = lexer.search(reader)
+            start, end, marker = self._lexer().search(reader)
             if start > reader.pos:
-                self._put(reader.buf[reader.pos : start])
-                self._take(start - reader.pos, "text" if self._target == "text" else "reasoning")
-            if marker or reader.final:
+                self._say(start - reader.pos)
+            if marker == FENCE:
+                yield from self._quotes.pass_fence(reader, self._say)
+            elif marker and self._target == "text" and self._quotes.inline:
+                self._say(end - start)
+            elif marker or reader.final:
                 return marker, end - start
-            yield
+            else:
+                yield
+
+    def _lexer(self) -> Lexer:
+        """What is looked for. Quotations are minded in text alone, and in one nothing else is."""
+        if self._target != "text":
+            return self._lexers.body
+        return self._lexers.fence if self._quotes.fenced else self._lexers.text
+
+    def _say(self, size: int) -> None:
+        reader = self._reader
+        self._put(reader.buf[reader.pos : reader.pos + size])
+        self._take(size, "text" if self._target == "text" else "reasoning")
 
     def _put(self, text: str) -> None:
         if self._target == "text":
             self._sink.text(text)
+            self._quotes.see(text)
         else:
             self._sink.reasoning(text)
 

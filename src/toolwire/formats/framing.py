@@ -19,13 +19,13 @@ from functools import lru_cache
 from typing import Literal
 
 from toolwire.formats.lexer import Lexer
-from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.quotes import FENCE, Quotes
+from toolwire.formats.reader import Need, skip_space
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn import Engine, Opening, Turn
 
 LAYOUT = 4  # this much whitespace between calls, or after the last, is the format's own
-_FENCE = "```"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ def _lexers(markers: Markers) -> _Lexers:
     bare = _kinds(bare=markers.bare)
     tags = tuple(marker for marker in markers.bare if len(marker) > 1)
     return _Lexers(
-        content=Lexer({_FENCE: "fence", **drop, **unthink, **think, **bare, **calls}, loose),
-        fence=Lexer({_FENCE: "fence"}),
+        content=Lexer({FENCE: "fence", **drop, **unthink, **think, **bare, **calls}, loose),
+        fence=Lexer({FENCE: "fence"}),
         reasoning=Lexer({**unthink, **calls}, loose),
         region=Lexer({**swallowed, **bare, **calls}, loose),
         stop=Lexer({**swallowed, **_kinds(bare=tags), **calls}, loose),
@@ -154,8 +154,7 @@ class MarkerFramer:
         self._engine = engine
         self._lexers = _lexers(markers)
         self._inside = starts_inside
-        self._last = ""  # the last character of text, to see a call quoted in `backticks`
-        self._fence = 0  # the length of the code fence that is open
+        self._quotes = Quotes()
 
     def run(self) -> Need[None]:
         """Read the whole turn."""
@@ -163,10 +162,9 @@ class MarkerFramer:
             yield from self._reasoning()
         reader = self._reader
         while True:
-            lexer = self._lexers.fence if self._fence else self._lexers.content
+            lexer = self._lexers.fence if self._quotes.fenced else self._lexers.content
             start, end, marker = lexer.search(reader)
             if start > reader.pos:
-                self._last = reader.buf[start - 1]
                 self._text(start - reader.pos)
             if marker:
                 yield from self._meet(marker, end - start, lexer.kinds[marker])
@@ -177,30 +175,16 @@ class MarkerFramer:
 
     def _meet(self, marker: str, size: int, kind: str) -> Need[None]:
         if kind == "fence":
-            yield from self._pass_fence(size)
-        elif self._last == "`":
-            self._last = marker[-1]
+            yield from self._quotes.pass_fence(self._reader, self._text)
+        elif self._quotes.inline:
             self._text(size, "quoted in backticks")
         elif kind in ("open", "section", "bare"):
             yield from self._region(marker, size, kind, self._sink.text)
         else:
             self._take(size, "markup")
-            self._last = ""
+            self._quotes.forget()
             if kind == "think":
                 yield from self._reasoning()
-
-    def _pass_fence(self, size: int) -> Need[None]:
-        """A code fence: one that is open ends at a run of backticks at least as long."""
-        run = size
-        self._text(size)
-        while (yield from peek(self._reader, 1)) == "`":
-            self._text(1)
-            run += 1
-        self._last = ""
-        if not self._fence:
-            self._fence = run
-        elif run >= self._fence:
-            self._fence = 0
 
     def _reasoning(self) -> Need[None]:
         """Read reasoning, from behind its opener to behind its end."""
@@ -261,11 +245,11 @@ class MarkerFramer:
             self._trace(taken, "layout")
         elif pending:
             put(pending)
-            self._last = pending[-1]
+            self._quotes.see(pending)
             kind_of_rest: SpanKind = "text" if put == self._sink.text else "reasoning"
             self._trace(taken, kind_of_rest, self._turn.why)
-            if marker.startswith(_FENCE) and not any_call:
-                self._fence = len(_FENCE)
+            if marker.startswith(FENCE) and not any_call:
+                self._quotes.open()
         self._turn.why = ""
 
     def _calls(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
@@ -306,7 +290,9 @@ class MarkerFramer:
 
     def _text(self, size: int, why: str = "") -> None:
         reader = self._reader
-        self._sink.text(reader.buf[reader.pos : reader.pos + size])
+        text = reader.buf[reader.pos : reader.pos + size]
+        self._sink.text(text)
+        self._quotes.see(text)
         start = reader.offset
         reader.pos += size
         self._trace(start, "text", why)

@@ -1,0 +1,58 @@
+"""Whether the text being read is a quotation: a call in a code fence or in `backticks` is none.
+
+A fence ends at a run of backticks at least as long as the one that opened it. Backticks within a
+line belong together in pairs; a line's end settles the matter, so that one too many cannot hide
+the calls behind it.
+"""
+
+from collections.abc import Callable
+
+from toolwire.formats.reader import Need, Reader, peek
+
+FENCE = "```"
+
+
+class Quotes:
+    """What is quoted, as far as one turn has been read."""
+
+    __slots__ = ("_fence", "_ticks")
+
+    def __init__(self) -> None:
+        self._fence = 0
+        self._ticks = 0
+
+    @property
+    def fenced(self) -> bool:
+        """Whether a code fence is open."""
+        return self._fence > 0
+
+    @property
+    def inline(self) -> bool:
+        """Whether the text stands between two backticks, as far as its line shows."""
+        return self._ticks % 2 == 1
+
+    def see(self, text: str) -> None:
+        """Take the next piece of text."""
+        _, newline, line = text.rpartition("\n")
+        self._ticks = (0 if newline else self._ticks) + line.count("`")
+
+    def forget(self) -> None:
+        """Something came that is no text: a line begins."""
+        self._ticks = 0
+
+    def open(self) -> None:
+        """A code fence was taken together with something else."""
+        self._fence = len(FENCE)
+
+    def pass_fence(self, reader: Reader, take: Callable[[int], None]) -> Need[None]:
+        """At a code fence, which is given to `take`: it opens one, or ends the one that is open."""
+        run = len(FENCE)
+        take(run)
+        while (yield from peek(reader, 1)) == "`":
+            take(1)
+            run += 1
+        self.forget()
+        if not self._fence:
+            self._fence = run
+        elif run >= self._fence:
+            self._fence = 0
