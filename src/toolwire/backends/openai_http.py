@@ -1,7 +1,8 @@
 """A server that speaks the OpenAI API over HTTP."""
 
+import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -10,7 +11,12 @@ from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import Connection, Head, HttpPool
 from toolwire.backends.openai_answer import AnswerDecoder, error_text
 from toolwire.backends.openai_request import encode_body, ignored_params
-from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
+from toolwire.errors import (
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
 from toolwire.protocol.chat import Request
 
 
@@ -66,17 +72,30 @@ class OpenAiHttpAnswer:
 
 
 class RawHttpAnswer:
-    """An answer that is handed on as it is."""
+    """An answer that is handed on as it is. `idle` is how long it may be silent."""
 
-    def __init__(self, pool: HttpPool, connection: Connection) -> None:
+    def __init__(self, pool: HttpPool, connection: Connection, idle: float) -> None:
         self._pool = pool
         self._connection = connection
-        self.head = connection.head
+        self._idle = idle
         self.status = connection.head.status
         self.headers = connection.head.headers
-        self.relay = connection.relay
         self.pause = connection.pause
         self.resume = connection.resume
+
+    async def relay(self, listener: Callable[[bytes], None]) -> None:
+        """Hand the body over as it arrives, until its end."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._idle) as silence:
+
+                def feed(block: bytes) -> None:
+                    silence.reschedule(loop.time() + self._idle)
+                    listener(block)
+
+                await self._connection.relay(feed)
+        except TimeoutError:
+            raise UpstreamTimeout(f"The backend was silent for {self._idle:g} s.") from None
 
     def close(self) -> None:
         """Let go; before the end this drops the connection."""
@@ -134,9 +153,23 @@ class OpenAiHttpBackend:
             raise
 
     async def forward(self, method: str, target: str, kind: str, body: bytes) -> "RawHttpAnswer":
-        """Send any other request below the base URL; its answer is not looked into."""
-        connection = await self.pool.send(self._head(method, target, kind, "*/*"), body)
-        return RawHttpAnswer(self.pool, connection)
+        """Send any other request below the base URL; what it answers is not looked into.
+
+        An error is: it may hold our key.
+        """
+        patience = self.patience
+        try:
+            async with asyncio.timeout(patience.first_token):
+                connection = await self.pool.send(self._head(method, target, kind, "*/*"), body)
+                if connection.head.status >= 300:
+                    try:
+                        raise await self._refusal(connection)
+                    finally:
+                        self.pool.release(connection)
+        except TimeoutError:
+            text = f"The backend '{self.name}' gave no answer within {patience.first_token:g} s."
+            raise UpstreamTimeout(text) from None
+        return RawHttpAnswer(self.pool, connection, patience.idle)
 
     def _head(self, method: str, target: str, kind: str, accept: str) -> bytes:
         headers = {**self._headers, "content-type": kind, "accept": accept}
@@ -150,11 +183,8 @@ class OpenAiHttpBackend:
             await answer.relay(blocks.append)
         finally:
             answer.close()
-        body = b"".join(blocks)
-        if answer.status != 200:
-            raise refusal(self.name, answer.head, body, self._redact)
         try:
-            return [model.id for model in _decode_models.decode(body).data]
+            return [model.id for model in _decode_models.decode(b"".join(blocks)).data]
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise UpstreamError(f"The backend '{self.name}' gave no list of models.") from None
 
