@@ -110,5 +110,18 @@ def start(
         )
 
 
+def run_and_fail(
+    folder: Path, *flags: str, config: str = "", env: Mapping[str, str] | None = None
+) -> tuple[int, str]:
+    """Start a process that should give up; its exit code and all that it said."""
+    process = start(folder, *flags, config=config, env=env)
+    try:
+        code = process.wait(READY_WITHIN)
+    finally:
+        process.kill()
+        process.wait()
+    return code, (folder / "out.txt").read_text() + (folder / "log.txt").read_text()
+
+
 def _clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("TOOLWIRE_")}
