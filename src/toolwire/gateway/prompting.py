@@ -2,12 +2,16 @@
 
 The client's own system prompt is kept, and the tools follow it. Earlier calls and results are
 written as the format writes them. Text of others (users, results, tool descriptions) cannot open
-a call, close a result or start a turn: the format's markers are broken up in it.
+a call, close a result or start a turn: the format's markers are broken up in it. A conversation
+without tools is not touched.
 """
 
+import json
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from toolwire.formats import (
     RenderedCall,
@@ -21,7 +25,11 @@ from toolwire.formats import (
 from toolwire.formats.neutral import neutralize
 from toolwire.protocol.chat import Message, ToolCall, ToolChoice, ToolSet
 
+Content: TypeAlias = str | list[bytes] | None
+
 _ONE_CALL = "Make at most one call."
+_RAW = "input"
+_BARE_RESULT = "{result}"
 
 
 def demand_of(choice: ToolChoice) -> str:
@@ -40,9 +48,11 @@ def prompted(
     format_name: str,
 ) -> list[Message]:
     """The conversation for a chat server that knows nothing of tools."""
-    writer = _Writer(format_name)
-    written = writer.conversation(messages)
-    if not tools.tools or choice.mode == "none":
+    offered = bool(tools.tools) and choice.mode != "none"
+    if not offered and not any(message.calls for message in messages):
+        return list(messages)
+    written = _Writer(format_name).conversation(messages)
+    if not offered:
         return written
     lines = [render_tools(format_name, list(tools.tools.values()))]
     if choice.mode == "required":
@@ -56,11 +66,7 @@ def _with_system(messages: list[Message], text: str) -> list[Message]:
     first = messages[0] if messages else None
     if first is None or first.role not in ("system", "developer"):
         return [Message("system", text), *messages]
-    if isinstance(first.content, str) or first.content is None:
-        joined: str | list[bytes] = f"{first.content}\n\n{text}" if first.content else text
-    else:
-        joined = [*first.content, msgspec.json.encode({"type": "text", "text": f"\n\n{text}"})]
-    return [Message(first.role, joined, name=first.name), *messages[1:]]
+    return [structs.replace(first, content=_joined(first.content, text)), *messages[1:]]
 
 
 class _Writer:
@@ -84,7 +90,8 @@ class _Writer:
             elif message.role in ("system", "developer"):
                 self._written.append(message)
             else:
-                self._append(message.role, self._safe(message.content), message)
+                content = self._safe(message.content)
+                self._append(structs.replace(message, content=content))
         self._flush_results()
         return self._written
 
@@ -94,9 +101,10 @@ class _Writer:
             wire_id = provider_id(self._format, call.name, len(self._calls))
             self._calls[call.call_id] = (call, wire_id, index)
             rendered.append(RenderedCall(call.name, _arguments(call), wire_id))
-        said = text_of(message.content)
-        text = render_calls(self._format, rendered)
-        self._written.append(Message("assistant", f"{said}\n{text}" if said.strip() else text))
+        said = neutralize(self._record, text_of(message.content))
+        text = render_calls(self._format, rendered, guarded=True)
+        content = f"{said}\n{text}" if said.strip() else text
+        self._written.append(Message("assistant", content, reasoning=message.reasoning))
 
     def _result(self, message: Message) -> None:
         call, wire_id, index = self._calls[message.call_id]
@@ -104,48 +112,83 @@ class _Writer:
         self._results.append(RenderedResult(call.name, content, wire_id, index))
 
     def _flush_results(self) -> None:
+        """Results are told by the user: no server has all the roles that formats have for them."""
+        if not self._results:
+            return
         for turn in render_results(self._format, self._results):
-            self._append("user", turn.text)
+            framed = self._record.results.result != _BARE_RESULT or self._record.results.before
+            text = turn.text if framed else f"<tool_response>\n{turn.text}\n</tool_response>"
+            self._append(Message("user", text))
         self._results = []
 
-    def _append(
-        self, role: str, content: str | list[bytes] | None, source: Message | None = None
-    ) -> None:
+    def _append(self, message: Message) -> None:
         """Two user messages in a row become one: most templates insist that roles alternate."""
         last = self._written[-1] if self._written else None
-        if (
-            role == "user"
-            and last is not None
-            and last.role == "user"
-            and isinstance(last.content, str)
-            and isinstance(content, str)
-        ):
-            self._written[-1] = Message("user", f"{last.content}\n\n{content}")
-        elif source is not None:
-            self._written.append(Message(source.role, content, name=source.name))
+        if last is not None and last.role == message.role == "user":
+            content = _joined(last.content, message.content)
+            self._written[-1] = structs.replace(last, content=content)
         else:
-            self._written.append(Message("user", content))
+            self._written.append(message)
 
-    def _safe(self, content: str | list[bytes] | None) -> str | list[bytes] | None:
+    def _safe(self, content: Content) -> Content:
         if isinstance(content, str):
             return neutralize(self._record, content)
-        return content and [self._safe_part(part) for part in content]
+        return content and self._safe_parts(content)
 
-    def _safe_part(self, raw: bytes) -> bytes:
-        part = msgspec.json.decode(raw)
-        if not isinstance(part.get("text"), str):
-            return raw
-        return msgspec.json.encode({**part, "text": neutralize(self._record, part["text"])})
+    def _safe_parts(self, parts: list[bytes]) -> Content:
+        """Texts in a row become one: a marker could be cut in two and joined by the server."""
+        safe: list[bytes] = []
+        texts: list[str] = []
+        for raw in parts:
+            text = _only_text(raw)
+            if text is not None:
+                texts.append(text)
+                continue
+            safe += self._text_part(texts)
+            safe.append(raw)
+            texts = []
+        if not safe:
+            return neutralize(self._record, "\n".join(texts))
+        return safe + self._text_part(texts)
+
+    def _text_part(self, texts: list[str]) -> list[bytes]:
+        return [_part(neutralize(self._record, "\n".join(texts)))] if texts else []
+
+
+def _only_text(raw: bytes) -> str | None:
+    """The text of a part that is nothing else."""
+    part = msgspec.json.decode(raw)
+    text = part.get("text")
+    return text if isinstance(text, str) else None
+
+
+def _part(text: str) -> bytes:
+    return msgspec.json.encode({"type": "text", "text": text})
+
+
+def _joined(one: Content, other: Content) -> Content:
+    """Two contents as one, with a blank line between them."""
+    if not one or not other:
+        return one or other
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    before = [_part(f"{one}\n\n")] if isinstance(one, str) else one
+    after = [_part(f"\n\n{other}")] if isinstance(other, str) else other
+    return [*before, *after]
 
 
 def _arguments(call: ToolCall) -> dict[str, object]:
-    """The history was checked: the arguments are an object, or nothing."""
+    """The arguments as an object. Those that are none, such as a custom tool's, stay text."""
     if not call.arguments.strip():
         return {}
-    return msgspec.json.decode(call.arguments, type=dict[str, object])
+    try:
+        arguments = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        arguments = None
+    return arguments if isinstance(arguments, dict) else {_RAW: call.arguments}
 
 
-def text_of(content: str | list[bytes] | None) -> str:
+def text_of(content: Content) -> str:
     """The text of a content; what is not text is named."""
     if content is None or isinstance(content, str):
         return content or ""
