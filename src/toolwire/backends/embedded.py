@@ -146,6 +146,14 @@ class EmbeddedBackend:
 
     async def open(self, outgoing: Outgoing) -> EmbeddedAnswer:
         """See `Backend.open`."""
+        if outgoing.tools.tools and not self.engine.has_tools:
+            # The engine would leave them out and say nothing.
+            raise UpstreamRefused(
+                "The chat template of the embedded model has no tools. "
+                'Give its route mode = "auto" or "prompted".',
+                status=400,
+                param="tools",
+            )
         body = encode_body(_streamed(outgoing), _DIALECT, self.engine.name)
         answer = EmbeddedAnswer(self.engine, body)
         try:

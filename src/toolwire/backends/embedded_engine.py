@@ -59,6 +59,7 @@ class Engine:
         self.name = settings.name or facts.name
         self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
         self.threads = settings.threads or default_threads()
+        self.has_tools = "tools" in facts.chat_template
         self._closing = False
         started = perf_counter()
         self._server: Any = self._load(library, settings)

@@ -68,11 +68,12 @@ def _with_embedded(config: Config, env: Mapping[str, str], flags: Mapping[str, A
         raise Problem((), "--gguf and --upstream: each serves every model name, so give only one")
     if config.models and not flag and (upstream or not env.get("TOOLWIRE_GGUF")):
         return config
-    return _with_any(config, [BackendConfig(url=EMBEDDED)])
+    # Not every model file has a chat template with tools.
+    return _with_any(config, [BackendConfig(url=EMBEDDED)], mode="auto")
 
 
-def _with_any(config: Config, backends: list[BackendConfig]) -> Config:
-    route = Route(name="*", backends=with_names(backends))
+def _with_any(config: Config, backends: list[BackendConfig], **settings: Any) -> Config:
+    route = Route(name="*", backends=with_names(backends), **settings)
     return replace(config, models=(*(m for m in config.models if m.name != "*"), route))
 
 

@@ -9,7 +9,7 @@ import pytest
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.errors import GatewayError, UpstreamError, UpstreamRefused
-from toolwire.protocol.chat import NO_TOOLS, Message, Request
+from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolSet
 from toolwire.protocol.fragments import Fragment
 
 MESSAGES = (Message("user", "hi"),)
@@ -31,6 +31,7 @@ class FakeEngine:
     """Says what it is told, at once; then ends as `end` does."""
 
     name = "fake"
+    has_tools = False
 
     def __init__(self, *chunks: dict[str, Any], end: Callable[[], None] = lambda: None) -> None:
         self.chunks = chunks
@@ -110,6 +111,18 @@ def test_what_the_engine_raises_is_an_error_of_the_request() -> None:
 def test_a_failure_in_the_middle_is_the_backends() -> None:
     error = failure(FakeEngine(said("Hi"), {"error": {"code": 500, "message": "Compute error."}}))
     assert (error.status, "Compute error." in error.message) == (502, True)
+
+
+def test_tools_that_the_template_would_leave_out_are_refused() -> None:
+    tools = ToolSet({"look": Tool("look")})
+    outgoing = Outgoing(Request("m", MESSAGES, tools=tools), MESSAGES, tools)
+    engine = FakeEngine(USAGE)
+    with pytest.raises(UpstreamRefused, match="has no tools") as caught:
+        asyncio.run(EmbeddedBackend("embedded", engine).open(outgoing))  # type: ignore[arg-type]
+    assert (caught.value.status, caught.value.param) == (400, "tools")
+    engine.has_tools = True
+    asyncio.run(EmbeddedBackend("embedded", engine).open(outgoing))  # type: ignore[arg-type]
+    assert engine.body["tools"][0]["function"]["name"] == "look"
 
 
 def test_a_turn_is_always_streamed_and_counted() -> None:

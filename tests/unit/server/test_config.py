@@ -47,7 +47,8 @@ def test_an_upstream_is_all_that_is_needed() -> None:
 
 def test_without_any_model_the_embedded_one_serves_every_name() -> None:
     config = load(None, env={}, flags={})
-    assert config.models == (Route("*", (BackendConfig(name="embedded", url="embedded:"),)),)
+    backend = BackendConfig(name="embedded", url="embedded:")
+    assert config.models == (Route("*", (backend,), mode="auto"),)
     assert config.serves_embedded
 
 
