@@ -23,6 +23,7 @@ from toolwire.server.settings import (
     Retries,
     Route,
     Timeouts,
+    TraceFiles,
 )
 
 DOCS = Path(__file__).parent
@@ -78,6 +79,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[retries]", Retries),
     ("[repair]", Repair),
     ("[log]", Log),
+    ("[trace]", TraceFiles),
 )
 
 

@@ -22,6 +22,18 @@ from toolwire.server.config_values import EMBEDDED
 @click.option("--public", is_flag=True, default=None, help="Allow other machines without keys.")
 @click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.")
 @click.option("--log-format", metavar="FORMAT", help="text or json.")
+@click.option(
+    "--trace-dir",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Write a trace of each request here.",
+)
+@click.option(
+    "--trace-bodies",
+    is_flag=True,
+    default=None,
+    help="Write into traces what clients and models say, for `toolwire replay`.",
+)
 def command(path: Path | None, **flags: Any) -> None:
     """Start the gateway."""
     config = load_configuration(path, flags)

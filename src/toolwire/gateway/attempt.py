@@ -12,6 +12,7 @@ from toolwire.gateway.native import NativeTurn
 from toolwire.gateway.objection import objection
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.policy import Policy
+from toolwire.gateway.trace import AttemptTrace
 from toolwire.gateway.watched import WatchedTurn
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import Message
@@ -77,6 +78,7 @@ class Attempt:
         *,
         final: bool = True,
         resumed: bool = False,
+        trace: AttemptTrace | None = None,
     ) -> None:
         self.usage: Usage | None = None
         self.repairs: set[str] = set()
@@ -84,7 +86,8 @@ class Attempt:
         self.calls = 0
         self._plan = plan
         self._way = way
-        self._send = send
+        self._send = send if trace is None else trace.recording(send)
+        self._trace = trace
         self._new_call_id = new_call_id
         self._final = final
         self._resumed = resumed
@@ -134,6 +137,8 @@ class Attempt:
 
     def deliver(self, *, again: bool = False) -> None:
         """Send the end of the attempt; with what came before it if that is to be sent again."""
+        if again and self._trace is not None:
+            self._trace.sent.clear()
         for index, events in [*(self._sent if again else ()), *self._ends]:
             self._send(index, events)
 
@@ -150,7 +155,8 @@ class Attempt:
         native = NativeTurn(tools, self._new_call_id)
         reading: Reading = native
         if way.format is not None and plan.offers_tools:
-            parser = parser_for(way.format, tools.values(), delivery=plan.delivery)
+            spans = self._trace.format_trace(index) if self._trace is not None else None
+            parser = parser_for(way.format, tools.values(), delivery=plan.delivery, trace=spans)
             reading = WatchedTurn(
                 native, parser, self._new_call_id, promoting=way.kind == "watched"
             )

@@ -129,7 +129,6 @@ VALUE_RULES = (
         _wrapped,
     ),
 )
-RULE_NAMES = tuple(rule.name for rule in (*TEXT_RULES, *VALUE_RULES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +146,13 @@ class Ladder:
 
     text_rules: tuple[TextRule, ...] = TEXT_RULES
     value_rules: tuple[ValueRule, ...] = VALUE_RULES
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rules."""
+        return tuple(rule.name for rule in self.text_rules) + tuple(
+            rule.name for rule in self.value_rules
+        )
 
     def without(self, off: Iterable[str]) -> "Ladder":
         """The same without these rules."""
@@ -195,6 +201,7 @@ class Ladder:
 
 
 EVERY_RULE = Ladder()
+RULE_NAMES = EVERY_RULE.names
 
 
 class _Walk:

@@ -17,7 +17,8 @@ from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.routes import ServedModel
-from toolwire.gateway.ways import Lack, Way, lacking
+from toolwire.gateway.trace import AttemptTrace, TurnTrace
+from toolwire.gateway.ways import NATIVE, Way, lacking
 from toolwire.protocol.events import Event, Usage, add_usage
 from toolwire.protocol.fragments import Fragment
 
@@ -93,6 +94,8 @@ class Turn:
         sink: Sink,
         pace: Pace,
         new_call_id: Callable[[], str],
+        *,
+        trace: TurnTrace | None = None,
     ) -> None:
         self.report = Report(repairs=set(plan.repairs))
         self._plan = plan
@@ -100,7 +103,10 @@ class Turn:
         self._sink = sink
         self._pace = pace
         self._new_call_id = new_call_id
+        self._trace = trace
+        self._traced: AttemptTrace | None = None
         self._asks = 0
+        self._way = NATIVE
         self._spare: _Spare | None = None
         self._begin: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
@@ -170,7 +176,7 @@ class Turn:
         """Whether to ask the same backend again, differently: it may have no tools after all."""
         if self._sink.committed or not self._plan.offers_tools:
             return False
-        lack: Lack | None = "tools" if isinstance(error, ToolChoiceUnmet) else lacking(error)
+        lack = lacking(error, self._way)
         model = self._plan.request.model
         learned = lack is not None and self._model.ways.learn(backend, model, lack)
         if isinstance(error, ToolChoiceUnmet) and self._asks < self._pace.asks:
@@ -200,6 +206,8 @@ class Turn:
         try:
             await self._ask(member.backend)
         except UpstreamError as error:
+            if self._traced is not None:
+                self._traced.error = error
             if error.retryable:
                 self._model.pool.failed(member)
             return error
@@ -214,20 +222,33 @@ class Turn:
         self._watch()
         request = self._plan.request
         demanded = self._plan.offers_tools and request.choice.mode == "required"
-        way = self._model.ways.choose(backend, request.model, demanded=demanded)
+        way = self._way = self._model.ways.choose(backend, request.model, demanded=demanded)
+        final, resumed = self._asks >= self._pace.asks, self._sink.committed
+        if self._trace is not None:
+            self._traced = self._trace.attempt(
+                backend.name,
+                way,
+                self._plan,
+                self._heard - self._started,
+                final=final,
+                resumed=resumed,
+            )
         attempt = self._attempt = Attempt(
             self._plan,
             way,
             self._sink.send,
             self._new_call_id,
-            final=self._asks >= self._pace.asks,
-            resumed=self._sink.committed,
+            final=final,
+            resumed=resumed,
+            trace=self._traced,
         )
         answer = await backend.open(self._plan.outgoing_for(way))
         try:
             self._begin = partial(self._sink.begin, backend, answer, way)
             self._begin()
             done = await answer.relay(self._feed)
+            if self._traced is not None:
+                self._traced.done = done
             attempt.finish(done=done)
         finally:
             answer.close()
@@ -235,6 +256,8 @@ class Turn:
 
     def _account(self, attempt: Attempt) -> None:
         """What was consumed counts, also where the answer could not be used."""
+        if self._traced is not None:
+            self._traced.account(attempt.findings, attempt.repairs)
         self.report.repairs |= attempt.repairs
         self.report.findings = attempt.findings
         self.report.calls = attempt.calls
@@ -245,6 +268,8 @@ class Turn:
         if self.report.first_token_after is None:
             self.report.first_token_after = self._heard - self._started
         self._limit = self._patience.idle
+        if self._traced is not None:
+            self._traced.heard.append((self._heard - self._started, fragments))
         if self._attempt is not None:
             self._attempt.feed(fragments)
         self._sink.flush()

@@ -42,6 +42,7 @@ from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
 from toolwire.server.settings import BackendConfig, Config, Route
+from toolwire.server.trace_store import TraceStore
 from toolwire.surfaces.errors import error_body, error_headers
 from toolwire.surfaces.exchange import Exchange, Visit
 from toolwire.surfaces.models import Models
@@ -73,6 +74,7 @@ class App:
         self._engine = engine
         self._pools: list[HttpPool] = []
         self._backends: dict[int, OpenAiHttpBackend | EmbeddedBackend] = {}
+        self._traces = _trace_store(config, logs)
         self.routes = Routes([self._served(route, config) for route in config.models])
         chat = OpenAiChat(
             reader=_reader(config),
@@ -82,6 +84,7 @@ class App:
             new_id=new_id,
             now=time.time,
             mending=_mending(config),
+            keep=self._traces.keep if self._traces is not None else None,
         )
         models = Models(self.routes, int(time.time()), self._fetch_models)
         self._table: dict[str, dict[str, Handler]] = {
@@ -120,9 +123,11 @@ class App:
         exchange.respond(status, error_headers(error), error_body(error))
 
     def aclose(self) -> None:
-        """Drop idle connections to backends."""
+        """Drop idle connections to backends, and write the last traces."""
         for pool in self._pools:
             pool.close()
+        if self._traces is not None:
+            self._traces.close()
 
     def backends(self) -> list[OpenAiHttpBackend | EmbeddedBackend]:
         """Every backend of every model."""
@@ -308,6 +313,13 @@ def _pace(config: Config) -> Pace:
         max_retry_after=retries.max_retry_after,
         asks=config.repair.ask_again,
     )
+
+
+def _trace_store(config: Config, logs: Logs) -> TraceStore | None:
+    trace = config.trace
+    if trace.dir is None:
+        return None
+    return TraceStore(trace.dir, max_bytes=trace.max_bytes, bodies=trace.bodies, redact=logs.redact)
 
 
 def _mending(config: Config) -> Mending:

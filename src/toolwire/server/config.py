@@ -116,6 +116,7 @@ def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) 
     }
     if path is not None:
         made["listen"] = _beside(path, made["listen"], "tls_cert", "tls_key")
+        made["trace"] = _beside(path, made["trace"], "dir")
         made["embedded"] = _beside(path, made["embedded"], "gguf")
     made["keys"] = read_keys(tree.get("keys", []))
     made["models"] = RouteReader(env, made["timeouts"]).routes(tree.get("models", []))

@@ -16,7 +16,7 @@ from toolwire.server.config_values import EMBEDDED
 from toolwire.server.secret import Secret
 from toolwire.server.settings import BackendConfig, ClientKey, Config, Route
 
-SECTIONS = ("listen", "limits", "timeouts", "retries", "repair", "log", "embedded")
+SECTIONS = ("listen", "limits", "timeouts", "retries", "repair", "log", "trace", "embedded")
 UPSTREAM_FLAGS = ("upstream", "upstream_key_env", "upstream_dialect")
 
 

@@ -158,6 +158,31 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceFiles:
+    """A file for each request that says why it went as it did. Off unless there is a folder."""
+
+    dir: Annotated[
+        Path | None,
+        Option(
+            "folder for the files",
+            parse=Path.expanduser,
+            env="TOOLWIRE_TRACE_DIR",
+            flag="trace_dir",
+        ),
+    ] = None
+    max_bytes: Annotated[
+        int, Option("most bytes of files; the oldest are deleted", KIB, 1024 * 1024 * MIB)
+    ] = 256 * MIB
+    bodies: Annotated[
+        bool,
+        Option(
+            "write what clients and models say, as `toolwire replay` needs; else only its length",
+            flag="trace_bodies",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
 class Embedded:
     """The model inside Toolwire itself, which a route has as `backend = { url = "embedded:" }`."""
 
@@ -289,6 +314,7 @@ class Config:
     retries: Annotated[Retries, Option("asking a backend again")] = Retries()
     repair: Annotated[Repair, Option("calls that do not fit")] = Repair()
     log: Annotated[Log, Option("what is written to stderr")] = Log()
+    trace: Annotated[TraceFiles, Option("why requests went as they did")] = TraceFiles()
     embedded: Annotated[Embedded, Option("the model inside Toolwire")] = Embedded()
     history: Annotated[
         Literal["refuse", "repair"],

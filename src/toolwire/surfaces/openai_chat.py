@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace, Turn
+from toolwire.gateway.trace import TurnTrace
 from toolwire.protocol.openai import RequestReader
 from toolwire.surfaces.exchange import Exchange, Visit
 from toolwire.surfaces.openai_chunks import AnswerHead
@@ -31,17 +33,40 @@ class OpenAiChat:
     now: Callable[[], float]
     """Seconds since 1970."""
     mending: Mending = DEFAULT_MENDING
+    keep: Callable[[TurnTrace], None] | None = None
+    """Takes the trace of each request that is over; None: no traces are made."""
 
     async def answer(self, exchange: Exchange, visit: Visit) -> None:
         """Answer one request. Raises `GatewayError` while nothing has been sent."""
         headers = exchange.request
         profile = profile_for(headers.header(b"user-agent"), headers.header(b"toolwire-profile"))
         visit.profile = profile.name
+        if self.keep is None:
+            await self._answer(exchange, visit, profile)
+            return
+        trace = TurnTrace(visit.request_id, exchange.request.body, profile.name, self.now())
+        try:
+            await self._answer(exchange, visit, profile, trace)
+        except GatewayError as error:
+            trace.error = error
+            raise
+        except asyncio.CancelledError:
+            trace.gone = True
+            raise
+        finally:
+            self.keep(trace)
+
+    async def _answer(
+        self, exchange: Exchange, visit: Visit, profile: Profile, trace: TurnTrace | None = None
+    ) -> None:
         body = exchange.request.body
         if len(body) > _LARGE_BODY:
             plan, model = await asyncio.to_thread(self._prepare, body, profile)
         else:
             plan, model = self._prepare(body, profile)
+        if trace is not None:
+            trace.plan, trace.route = plan, model.name
+            trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
         visit.model, visit.route, visit.stream = plan.request.model, model.name, plan.request.stream
         head = AnswerHead(
             response_id=self.new_id("chatcmpl-"),
@@ -51,7 +76,7 @@ class OpenAiChat:
             call_id_in_deltas=profile.call_id_in_deltas,
         )
         kind = StreamSink if plan.request.stream else WholeSink
-        await self._run(kind(exchange, visit, plan, head), model)
+        await self._run(kind(exchange, visit, plan, head), model, trace)
 
     def _prepare(self, body: bytes, profile: Profile) -> tuple[Plan, ServedModel]:
         request = self.reader.read(body, lenient_names=profile.lenient_names)
@@ -66,8 +91,11 @@ class OpenAiChat:
         )
         return plan, model
 
-    async def _run(self, sink: StreamSink | WholeSink, model: ServedModel) -> None:
-        turn = Turn(sink.plan, model, sink, self.pace, lambda: self.new_id("call_"))
+    async def _run(
+        self, sink: StreamSink | WholeSink, model: ServedModel, trace: TurnTrace | None
+    ) -> None:
+        new_call_id = partial(self.new_id, "call_")
+        turn = Turn(sink.plan, model, sink, self.pace, new_call_id, trace=trace)
         visit = sink.visit
         try:
             report = await turn.run()
@@ -79,6 +107,8 @@ class OpenAiChat:
         except GatewayError as error:
             visit.error = error.code
             sink.fail(error)
+            if trace is not None:
+                trace.error = error
         except asyncio.CancelledError:
             visit.error = "client_gone"
             if not sink.exchange.gone:
@@ -92,3 +122,6 @@ class OpenAiChat:
             visit.findings = tuple(finding.code for finding in turn.report.findings)
             visit.retries = tuple(turn.report.retries)
             visit.first_token = turn.report.first_token_after
+            if trace is not None:
+                trace.usage, trace.repairs = turn.report.usage, visit.repairs
+                trace.retries = visit.retries

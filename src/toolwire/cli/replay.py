@@ -1,0 +1,78 @@
+"""`toolwire replay`: run a trace again through today's code, and say what is different."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from toolwire.errors import GatewayError
+from toolwire.gateway.replay import CannotReplay, Difference, check_replayable
+from toolwire.gateway.replay import replay as run_again
+from toolwire.protocol.chat import Request
+from toolwire.protocol.openai import RequestReader
+from toolwire.protocol.toolset import ToolReader
+from toolwire.surfaces.profiles import profile_for
+
+_MOST = 1_000_000
+_SHOWN = 2000
+
+
+@click.command("replay")
+@click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def command(trace: Path) -> None:
+    """Run a trace again through today's code, without a backend.
+
+    Says which part of the model's text was taken for what and why, and what is different from what
+    went out then. Ends with 1 if anything is, and with 2 if the trace cannot be run again.
+    """
+    try:
+        record = check_replayable(msgspec.json.decode(trace.read_bytes()))
+        differences = run_again(record, _request(record))
+    except (CannotReplay, GatewayError, msgspec.MsgspecError) as error:
+        click.echo(f"{trace}: {getattr(error, 'message', error)}", err=True)
+        sys.exit(2)
+    _explain(record)
+    for difference in differences:
+        _show(difference)
+    click.echo(f"{len(differences)} differences." if differences else "The same as then.")
+    sys.exit(1 if differences else 0)
+
+
+def _request(record: Any) -> Request:
+    """What the recorded body says, read as generously as can be."""
+    profile = profile_for("", record["request"]["profile"])
+    reader = RequestReader(ToolReader(max_tools=_MOST, cache_bytes=0), max_messages=_MOST)
+    body = record["request"]["body"].encode()
+    request = reader.read(body, lenient_names=profile.lenient_names)
+    if profile.lost_result is not None:
+        request = replace(request, messages=profile.mend(request.messages))
+    return request
+
+
+def _explain(record: Any) -> None:
+    plan = record["plan"]
+    click.echo(f"{record['request_id']}  model {plan['model']}  delivery {plan['delivery']}")
+    for number, attempt in enumerate(record["attempts"], 1):
+        way = attempt["way"]
+        click.echo(f"attempt {number}: {attempt['backend']}, {way['kind']} {way['format'] or ''}")
+        for choice, spans in attempt["spans"].items():
+            for start, end, kind, why in spans:
+                if kind != "layout":
+                    click.echo(f"  choice {choice}  {start:>6}..{end:<6} {kind}  {why}")
+        for finding in attempt["findings"]:
+            click.echo(f"  {finding['code']}: {finding['message']}")
+        if attempt["repairs"]:
+            click.echo(f"  repairs: {', '.join(attempt['repairs'])}")
+        if attempt["error"]:
+            click.echo(f"  error: {attempt['error']['code']}: {attempt['error']['message']}")
+
+
+def _show(difference: Difference) -> None:
+    click.echo(f"attempt {difference.attempt}, {difference.what}:")
+    for sign, value in (("-", difference.then), ("+", difference.now)):
+        text = json.dumps(value, ensure_ascii=False)
+        click.echo(f"  {sign} {text if len(text) <= _SHOWN else text[:_SHOWN] + '...'}")

@@ -1,0 +1,79 @@
+"""Traces on disk: one file a request, and never more than so many bytes of them."""
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from toolwire.gateway.trace import TurnTrace
+from toolwire.gateway.trace_text import encode_trace
+
+_log = logging.getLogger("toolwire.trace")
+_MOST_WAITING = 256
+
+
+class TraceStore:
+    """Writes traces in a thread of its own, the oldest making room for the newest.
+
+    A trace that cannot be written is a line in the log and nothing else: requests go on.
+    """
+
+    def __init__(
+        self, folder: Path, *, max_bytes: int, bodies: bool, redact: Callable[[str], str]
+    ) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._bodies = bodies
+        self._redact = redact
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="toolwire-trace")
+        self._waiting = 0
+        self._files: dict[Path, int] = {}
+        self._size = 0
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._find()
+
+    def keep(self, trace: TurnTrace) -> None:
+        """Write a trace, soon. If the disk is far behind, it is lost instead."""
+        if self._waiting >= _MOST_WAITING:
+            return
+        self._waiting += 1
+        self._worker.submit(self._write, trace)
+
+    def close(self) -> None:
+        """Write what is waiting."""
+        self._worker.shutdown(wait=True)
+
+    def _find(self) -> None:
+        """The traces that are there already, the oldest first."""
+        found = [(path.stat().st_mtime, path) for path in self._folder.glob("req_*.json")]
+        for _, path in sorted(found):
+            self._files[path] = path.stat().st_size
+            self._size += self._files[path]
+
+    def _write(self, trace: TurnTrace) -> None:
+        try:
+            text = encode_trace(trace, bodies=self._bodies, redact=self._redact)
+            if len(text) > self._max_bytes:
+                _log.warning("the trace of %s is larger than trace.max_bytes", trace.request_id)
+                return
+            self._make_room(len(text))
+            path = self._folder / f"{trace.request_id}.json"
+            with os.fdopen(
+                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
+            ) as file:
+                file.write(text)
+            self._files[path] = len(text)
+            self._size += len(text)
+        except OSError as error:
+            _log.warning("a trace was not written: %s", error.strerror or error)
+        finally:
+            self._waiting -= 1
+
+    def _make_room(self, size: int) -> None:
+        while self._files and self._size + size > self._max_bytes:
+            oldest = next(iter(self._files))
+            self._size -= self._files.pop(oldest)
+            with contextlib.suppress(FileNotFoundError):
+                oldest.unlink()
