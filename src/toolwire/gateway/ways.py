@@ -4,12 +4,13 @@
 prose although a call was demanded, is remembered, and from then on tools go into the prompt.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from toolwire.backends.base import Backend
-from toolwire.errors import UpstreamError, UpstreamRefused
+from toolwire.errors import ToolChoiceUnmet, UpstreamError, UpstreamRefused, UpstreamUnavailable
 from toolwire.formats import detect_model
 from toolwire.gateway import constraint
 
@@ -20,10 +21,15 @@ DEFAULT_FORMAT = "hermes"
 """What most open models have seen, whatever they were taught last."""
 
 _MOST_LEARNED = 1024
-_ABOUT: dict[Lack, tuple[str, ...]] = {
-    "constraint": ("response_format", "json_schema", "structured_outputs", "grammar", "guided"),
-    "tools": ("tool", "function"),
-}
+_CONSTRAINTS = ("response_format", "json_schema", "structured_outputs", "grammar", "guided")
+_TOOLS = ("tool", "function")
+_REFUSING = (
+    "not support", "unsupported", "support tool use", "not enabled", "disabled", "not implemented",
+    "not permitted", "not allowed", "requires --", "unrecognized", "unknown field",
+    "unknown parameter", "unknown argument", "unexpected keyword", "unexpected field",
+)  # fmt: skip
+_OF_ONE_REQUEST = ("schema", "context", "tool_call_id", "role")
+"""Words of a refusal that is about these tools, or this conversation, and not about tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +47,39 @@ class Way:
 NATIVE = Way("native")
 
 
-def lacking(error: UpstreamError) -> Lack | None:
-    """What a backend that refused says it does not have. There is no code: its words decide."""
-    if not isinstance(error, UpstreamRefused):
+def lacking(error: UpstreamError, way: Way) -> Lack | None:
+    """What the backend, asked this way, turns out not to have.
+
+    There is no code for that: the words of a refusal decide, and they must be about something
+    that was sent. Prose where a call is demanded says the same without words.
+    """
+    if way.kind == "prompted" and not way.constrained:
         return None
-    words = error.message.casefold()
-    return next((lack for lack, about in _ABOUT.items() if any(w in words for w in about)), None)
+    lack: Lack = "constraint" if way.constrained else "tools"
+    if isinstance(error, ToolChoiceUnmet):
+        return lack
+    if not isinstance(error, (UpstreamRefused, UpstreamUnavailable)):
+        return None
+    words = f"{error.message} {error.param or ''}".casefold()
+    return lack if _REFUSED[lack](words) else None
+
+
+def _refuses_tools(words: str) -> bool:
+    return (
+        any(word in words for word in _TOOLS)
+        and any(word in words for word in _REFUSING)
+        and not any(word in words for word in _OF_ONE_REQUEST)
+    )
+
+
+def _refuses_constraint(words: str) -> bool:
+    return any(word in words for word in _CONSTRAINTS)
+
+
+_REFUSED: dict[Lack, Callable[[str], bool]] = {
+    "tools": _refuses_tools,
+    "constraint": _refuses_constraint,
+}
 
 
 @lru_cache(maxsize=1024)
