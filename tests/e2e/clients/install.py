@@ -90,7 +90,7 @@ def _run(argv: Sequence[str], cwd: Path) -> None:
 
 
 def _report(client: Client, began: float, *, changed: bool) -> str:
-    size = sum(file.lstat().st_size for file in client.root.rglob("*")) // 2**20
+    size = sum(file.lstat().st_blocks for file in client.root.rglob("*")) // 2048
     word = "installed" if changed else "up to date"
     return f"{client.name}: {word}, {time.monotonic() - began:.1f} s, {size} MiB"
 
