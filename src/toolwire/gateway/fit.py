@@ -62,6 +62,9 @@ class LiveFit:
 
     def feed(self, events: list[Event]) -> list[Event]:
         """See `Fit.feed`."""
+        if self._passing and len(events) == 1 and isinstance(delta := events[0], ArgsDelta):
+            self._pieces.append(delta.json)  # nearly every chunk of a stream of calls
+            return events
         out: list[Event] = []
         for event in events:
             if isinstance(event, ArgsDelta):
