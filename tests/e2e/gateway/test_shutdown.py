@@ -41,11 +41,7 @@ def test_without_traffic_it_stops_at_once(backend: ScriptedServer, number: signa
 
 def test_streams_under_way_finish_and_nothing_new_is_accepted(backend: ScriptedServer) -> None:
     backend.use("slow:60", [TEXT])
-    config = GRACE.format(seconds=10)
-    with (
-        running("--upstream", backend.url, config=config) as gateway,
-        ThreadPoolExecutor(20) as pool,
-    ):
+    with serving(backend, grace=10) as gateway, ThreadPoolExecutor(20) as pool:
         streams = [pool.submit(stream, gateway) for _ in range(20)]
         backend.wait_for(lambda: len(backend.requests) == 20)
         gateway.signal(signal.SIGTERM)
@@ -60,11 +56,7 @@ def test_streams_under_way_finish_and_nothing_new_is_accepted(backend: ScriptedS
 
 def test_streams_that_outlast_the_grace_get_an_error_event(backend: ScriptedServer) -> None:
     backend.use("hang_mid", [TEXT])
-    config = GRACE.format(seconds=0.5)
-    with (
-        running("--upstream", backend.url, config=config) as gateway,
-        ThreadPoolExecutor(20) as pool,
-    ):
+    with serving(backend, grace=0.5) as gateway, ThreadPoolExecutor(20) as pool:
         streams = [pool.submit(stream, gateway) for _ in range(20)]
         backend.wait_for(lambda: len(backend.requests) == 20)
         time.sleep(0.2)
@@ -81,11 +73,7 @@ def test_streams_that_outlast_the_grace_get_an_error_event(backend: ScriptedServ
 
 def test_a_whole_answer_that_outlasts_the_grace_gets_a_503(backend: ScriptedServer) -> None:
     backend.use("hang_first", [TEXT])
-    config = GRACE.format(seconds=0.3)
-    with (
-        running("--upstream", backend.url, config=config) as gateway,
-        ThreadPoolExecutor(1) as pool,
-    ):
+    with serving(backend, grace=0.3) as gateway, ThreadPoolExecutor(1) as pool:
         answer = pool.submit(ask, gateway.port, chat_body())
         backend.wait_for(lambda: backend.requests)
         gateway.signal(signal.SIGTERM)

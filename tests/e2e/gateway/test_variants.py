@@ -105,8 +105,8 @@ BREAKS_ONCE = {
 HANGS = {"hang_headers", "hang_first", "hang_mid"}
 """Variants that fall silent for good: an error when the time is up."""
 
-SPECIAL = {"huge_line", "hang_end", "flood"}
-"""Variants that have a test of their own."""
+SPECIAL = {"huge_line", "hang_end", "flood", "refuses_tools"}
+"""Variants that have a test of their own: a server without tools would be remembered here."""
 
 HEALED = sorted(set(VARIANTS) - {*SAYS_OTHERWISE, *UNFIT, *REFUSED} - BREAKS_ONCE - HANGS - SPECIAL)
 """All others: the client gets what the model meant."""
