@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from toolwire import errors as gateway_errors
 from toolwire.backends.dialects import DIALECTS, Dialect
+from toolwire.gateway.repair import TEXT_RULES, VALUE_RULES
 from toolwire.server.config_fields import Setting, settings_of
 from toolwire.server.settings import (
     BackendConfig,
@@ -181,6 +182,61 @@ def errors() -> str:
     return page(parts)
 
 
+OTHER_REPAIRS = (
+    ("tool_name_resolved", "a tool name that differs by case, separators, a namespace or a number"),
+    ("arguments_repeated", "text behind the arguments of a call, or the same again, is left out"),
+    ("call_promoted_from_text", "a call that the backend handed on as text"),
+    ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
+    ("asked_again:CODE", "the model was told what was wrong, and asked again"),
+    ("loop_explained:TOOL", "the model was told that it makes the same wrong call over and over"),
+)
+
+FINDINGS = (
+    ("unknown_tool_call", "there is no such tool in the request"),
+    ("malformed_tool_arguments", "the arguments are not one JSON object"),
+    ("invalid_tool_arguments", "the arguments do not fit the schema of the tool"),
+)
+
+
+def repairs() -> str:
+    """The page about what is done with calls that do not fit."""
+    rules = [(f"`{rule.name}`", rule.does) for rule in (*TEXT_RULES, *VALUE_RULES)]
+    parts = [
+        "# Calls that do not fit",
+        "Every call a model makes is checked against the schema of its tool. What happens to one "
+        "that does not fit depends on how calls are delivered.",
+        table(
+            ("", "`live`", "`whole`"),
+            (
+                ("used for", "streams", "`stream: false`, strict tools, `[repair] streams`"),
+                ("a call goes out", "as the model writes it", "when the turn is over"),
+                ("repaired", "only if it did not begin as an object", "yes"),
+                ("asked for again", "no", "`[repair] ask_again` times, once by default"),
+                ("and if it still does not fit", "delivered as it is", "delivered as it is"),
+                ("of a strict tool", "(never live)", "error 502; cut off by `length`: left out"),
+            ),
+        ),
+        "A model's bad call is no HTTP error, unless the tool is strict: agents recover from a bad "
+        "call and stop at an error. What was delivered although it does not fit is named in "
+        "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
+        "`toolwire_unfit_calls` and written in the [trace](traces.md):",
+        table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
+        "When the model is asked again, the client never sees the failed attempt, and usage is the "
+        "sum. If asking again fails, the first answer is delivered.",
+        "## Repairs",
+        "A rule changes what has only one reading, and its change is kept only if the call fits "
+        "afterwards, or is JSON where it was not. Each is reported in `toolwire-repairs` (or on "
+        "the last chunk), in `toolwire_repairs` and in the trace, and each can be switched off:",
+        '```toml\n[repair]\noff = ["wrap_in_array"]\n```',
+        table(("rule", "what it does"), rules),
+        "Never done: completing what was cut off, dropping fields, inventing values, guessing a "
+        "name by likeness. A string stays a string wherever the schema allows one.",
+        "## What else is reported there",
+        table(("name", "what it means"), [(f"`{name}`", text) for name, text in OTHER_REPAIRS]),
+    ]
+    return page(parts)
+
+
 def error_rows() -> list[tuple[str, ...]]:
     """Every error class, by status."""
     kinds = [kind for kind in vars(gateway_errors).values() if isinstance(kind, type)]
@@ -266,7 +322,11 @@ def page(parts: Iterable[str]) -> str:
     return "\n\n".join([notice, *(part.rstrip("\n") for part in parts)]) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"configuration.md": configuration, "errors.md": errors}
+PAGES: dict[str, Callable[[], str]] = {
+    "configuration.md": configuration,
+    "errors.md": errors,
+    "repairs.md": repairs,
+}
 
 if __name__ == "__main__":
     for name, write in PAGES.items():
