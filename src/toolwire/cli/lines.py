@@ -78,6 +78,7 @@ def _members(line: bytes) -> dict[str, msgspec.Raw]:
     if line.lstrip().startswith(b'"'):
         return {"text": msgspec.Raw(line)}
     try:
+        line.decode()  # members are passed on unread, and must not spoil the output
         return _OBJECT.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadLine(f"not a string, and not an object: {error}") from None

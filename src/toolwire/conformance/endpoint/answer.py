@@ -94,7 +94,7 @@ def _deltas(chunks: Iterable[Any]) -> Iterator[tuple[DeltaMessage | None, str | 
 
 def _delta(delta: Mapping[str, Any]) -> DeltaMessage | None:
     pieces = tuple(_piece(one) for one in delta.get("tool_calls") or ())
-    content = delta.get("content")
+    content = _text(delta, "content")
     if content is None and not pieces:
         return None
     return DeltaMessage(content=content, tool_calls=pieces or None)
@@ -105,8 +105,16 @@ def _piece(value: Mapping[str, Any]) -> DeltaToolCall:
     index = value.get("index")
     if not isinstance(index, int):
         raise Fault(f"a piece of a call has the index {index!r}, not a number")
-    inner = DeltaFunctionCall(function.get("name"), function.get("arguments"))
-    return DeltaToolCall(index, value.get("id"), value.get("type"), inner)
+    inner = DeltaFunctionCall(_text(function, "name"), _text(function, "arguments"))
+    return DeltaToolCall(index, _text(value, "id"), value.get("type"), inner)
+
+
+def _text(value: Mapping[str, Any], key: str) -> str | None:
+    """A member that is text, null or not there."""
+    found = value.get(key)
+    if found is not None and not isinstance(found, str):
+        raise Fault(f"{key} of a delta must be a string, not {type(found).__name__}")
+    return found
 
 
 def _member(value: Any, key: str | int, kind: type[Any]) -> Any:
