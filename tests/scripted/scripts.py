@@ -1,6 +1,7 @@
 """The scripts: what the model says to a request. Each is a pure function of the request.
 
 `echo`, `many:N`, `file_task`, or a list of turns: `["text", {"calls": [["name", {}]]}, ...]`.
+`raw:FORMAT` plays one of them as a model that has no tools and writes its calls as text.
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 
 from tests.scripted.answer import Answer, Call
 from tests.scripted.file_task import file_task
+from tests.scripted.raw import Raw, load_raw
 from tests.scripted.request import ChatRequest
 from tests.scripted.tools import fill_tool
 
@@ -20,7 +22,8 @@ def load_script(given: Any) -> Script:
     if callable(given):
         return given  # type: ignore[no-any-return]
     if isinstance(given, dict):
-        given = given["turns"]
+        turns = load_script(given["turns"])
+        return load_raw(given["raw"], turns) if "raw" in given else turns
     if isinstance(given, list):
         return Turns(tuple(Answer.from_json(turn) for turn in given))
     name, _, arg = given.partition(":")
@@ -63,8 +66,14 @@ def _numbered_call(request: ChatRequest, number: int) -> Call:
     return Call(tool["name"], fill_tool(tool, {"*": number}))
 
 
+def _raw(arg: str) -> Raw:
+    how, _, inner = arg.partition("/")
+    return load_raw(how, load_script(inner or "file_task"))
+
+
 SCRIPTS: dict[str, Callable[[str], Script]] = {
     "file_task": lambda _: file_task,
     "echo": lambda _: echo,
     "many": lambda arg: Many(int(arg or 20)),
+    "raw": _raw,
 }

@@ -9,10 +9,21 @@ from tests.scripted.variants import (
     identity,
     speech,
     stream_shape,
+    tool_support,
 )
 from tests.scripted.variants.base import VARIANTS, Variant, load_variant
 
 __all__ = ["MODULES", "VARIANTS", "Variant", "load_variant"]
 
-MODULES = (stream_shape, call_shape, identity, speech, encoding, failures, breaks, connection)
+MODULES = (
+    stream_shape,
+    call_shape,
+    identity,
+    speech,
+    tool_support,
+    encoding,
+    failures,
+    breaks,
+    connection,
+)
 """Importing them enters their variants in the table."""
