@@ -85,6 +85,7 @@ PLACES: dict[str, Callable[[bytes], bytes]] = {
     "messages[0].content": _message(content="@"),
     "messages[0].content[0]": _message(content=["@"]),
     "messages[0].content[0].type": _message(content=[{"type": "@"}]),
+    "messages[0].content[0].image_url": _message(content=[{"type": "image_url", "image_url": "@"}]),
     "messages[0].name": _message(name="@"),
     "tool_calls": lambda _: history({"role": "assistant", "tool_calls": "@"}),
     "tool_calls[0]": lambda _: history({"role": "assistant", "tool_calls": ["@"]}),

@@ -30,11 +30,11 @@ def closed(**properties: Any) -> dict[str, Any]:
     }
 
 
-def nested(levels: int) -> dict[str, Any]:
+def nested(levels: int, name: str = "inner") -> dict[str, Any]:
     """Objects within objects, so many in all."""
     schema = closed(leaf=TEXT)
     for _ in range(levels - 1):
-        schema = closed(inner=schema)
+        schema = closed(**{name: schema})
     return schema
 
 
@@ -57,7 +57,8 @@ ALLOWED = {
     ),
     "definitions": {**closed(a={"$ref": "#/$defs/A"}), "$defs": {"A": closed(b=TEXT)}},
     "a recursive definition": {**closed(a={"$ref": "#"}), "description": "x"},
-    "a property called items": closed(items={"type": "array", "items": closed(properties=TEXT)}),
+    "properties called items": nested(5, "items"),
+    "properties called properties": nested(5, "properties"),
     "five levels": nested(5),
     "a hundred properties": closed(**{f"p{at}": TEXT for at in range(100)}),
     "a pattern": closed(a={"type": "string", "pattern": "^[a-z]{1,8}$"}),
