@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from importlib.resources import files
 
-from toolwire.formats import Delivery, RenderedCall, names, parser_for, render_calls
+from toolwire.formats import Delivery, RenderedCall, names, parser_for, provider_id, render_calls
 from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta
 
@@ -27,7 +27,9 @@ def tools() -> list[Tool]:
 
 def call_of(name: str, size: int) -> str:
     content = (LINE * (size // len(LINE) + 1))[:size]
-    return render_calls(name, [RenderedCall("write_file", {"path": "a", "content": content}, "0")])
+    wire_id = provider_id(name, "write_file", 0)
+    arguments = {"path": "a", "content": content}
+    return render_calls(name, [RenderedCall("write_file", arguments, wire_id)])
 
 
 def feed(name: str, pieces: list[str], delivery: Delivery) -> tuple[float, int]:
@@ -54,7 +56,7 @@ def chunks(text: str, size: int) -> list[str]:
 def measure(name: str) -> dict[str, float]:
     short, long = chunks(call_of(name, 1_000), 4), chunks(call_of(name, 100_000), 4)
     whole, chars = call_of(name, 1 << 20), chunks(call_of(name, 1 << 20), 1)
-    long_time, given = best(3, lambda: feed(name, long, "live"))
+    long_time, given = best(6, lambda: feed(name, long, "live"))
     short_time, _ = best(30, lambda: feed(name, short, "live"))
     whole_time, _ = best(3, lambda: feed(name, [whole], "whole"))
     chars_time, _ = best(1, lambda: feed(name, chars, "live"))
