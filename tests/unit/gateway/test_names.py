@@ -1,39 +1,66 @@
-"""Which tool a name stands for that no tool has."""
+"""A name is resolved when only one tool can be meant, and never guessed."""
 
 import pytest
 
 from toolwire.gateway.names import resolve
 
-TOOLS = ("read_file", "write-file", "now")
+TOOLS = ("read_file", "write-file", "Read", "list.dir", "functions.eval")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_is_itself(tool: str) -> None:
+    assert resolve(tool, TOOLS) == tool
 
 
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("read_file", "read_file"),
-        ("Read_File", "read_file"),
+        ("functions.read_file", "read_file"),
+        ("function.read_file", "read_file"),
+        ("tools.read_file", "read_file"),
+        ("tool.Read_File", "read_file"),
+        ("read_file:0", "read_file"),
+        ("functions.read_file:12", "read_file"),
+        ("READ_FILE", "read_file"),
         ("readFile", "read_file"),
         ("read-file", "read_file"),
-        ("functions.read_file", "read_file"),
-        ("tool.now", "now"),
-        ("now:0", "now"),
-        ("functions.write_file:12", "write-file"),
+        ("write_file", "write-file"),
+        ("read file", "read_file"),
+        ("listdir", "list.dir"),
+        ("read", "Read"),
+        ("functions.functions.eval", "functions.eval"),
     ],
 )
-def test_a_name_that_can_only_mean_one_tool_is_resolved(written: str, meant: str) -> None:
+def test_case_separators_namespace_and_counter_do_not_matter(written: str, meant: str) -> None:
     assert resolve(written, TOOLS) == meant
 
 
 @pytest.mark.parametrize(
-    "written", ["read", "read_files", "nov", "now.now", "now:x", "now:", "", ":0"]
+    "written",
+    [
+        "",
+        "read_fil",
+        "read_files",
+        "file",
+        "functions.",
+        "functions.no",
+        ":1",
+        "Read.Read",
+        "Read:x",
+    ],
 )
-def test_likeness_is_not_enough(written: str) -> None:
+def test_nothing_is_guessed_by_likeness(written: str) -> None:
     assert resolve(written, TOOLS) is None
 
 
-def test_a_name_that_could_be_two_tools_is_neither() -> None:
-    assert resolve("READFILE", ("read_file", "readFile")) is None
+def test_a_name_that_two_tools_could_have_is_not_resolved() -> None:
+    assert resolve("GetUser", ("get_user", "get-user")) is None
+    assert resolve("get_user", ("get_user", "get-user")) == "get_user"
 
 
 def test_a_tool_that_has_the_odd_name_itself_is_meant() -> None:
     assert resolve("now:0", ("now", "now:0")) == "now:0"
+
+
+def test_without_tools_nothing_can_be_meant() -> None:
+    assert resolve("read_file", ()) is None
