@@ -291,15 +291,17 @@ class Route:
         ),
     ]
     format: Annotated[
-        str | None, Option("the model's tool-call format; default: by its name", parse=values.label)
+        str | None,
+        Option("the model's tool-call format; default: by its name", parse=values.format_name),
     ] = None
     mode: Annotated[
         Literal["native", "prompted", "watched", "auto"],
         Option(
             "`native`: the backend has tools; `prompted`: tools are written into the prompt; "
-            "`watched`: native, and its text is watched for calls; `auto`: whichever works"
+            "`watched`: native, and its text is watched for calls; `auto`: `watched`, and "
+            "`prompted` for a backend that turns out to have no tools"
         ),
-    ] = "native"
+    ] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
