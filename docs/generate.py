@@ -10,6 +10,9 @@ from typing import Any, Literal, get_args, get_origin
 
 from toolwire import errors as gateway_errors
 from toolwire.backends.dialects import DIALECTS, Dialect
+from toolwire.conformance import cases_of
+from toolwire.formats import Format, get
+from toolwire.formats import names as format_names
 from toolwire.gateway.repair import TEXT_RULES, VALUE_RULES
 from toolwire.server.config_fields import Setting, settings_of
 from toolwire.server.settings import (
@@ -304,6 +307,48 @@ def figure(number: float | None) -> str:
     return text.replace("_", "") if len(text) < 6 else text
 
 
+FAMILIES = {
+    "json": ("JSON", "The name and the arguments stand in one JSON value."),
+    "header": ("Header and JSON", "The name stands in a header, the arguments are JSON behind it."),
+    "pythonic": ("Python", "Calls are Python expressions."),
+    "tagged": ("Tagged", "One element per parameter; its type is in the schema or an attribute."),
+    "messages": ("Messages", "A turn is several typed messages, some of them to tools."),
+    "lax object": ("Lax objects", "An object with bare keys and a string delimiter of its own."),
+}
+
+
+def formats() -> str:
+    """The page about every format."""
+    records = [get(name) for name in sorted(format_names())]
+    parts = [
+        "# Formats",
+        f"Toolwire reads and writes {len(records)} formats, by the names and aliases that vLLM, "
+        "SGLang, llama.cpp, dynamo and smg give them. `toolwire formats --model NAME` says which "
+        "one a model writes, `toolwire parse --format auto < text` which one a text is in. What "
+        "each must get right is in `src/toolwire/conformance/cases/`; how to add one, in "
+        "[add a format](add-a-format.md).",
+    ]
+    for family in sorted({record.family for record in records}, key=list(FAMILIES).index):
+        title, what = FAMILIES[family]
+        parts += [f"## {title}", what]
+        parts += [part for r in records if r.family == family for part in format_entry(r)]
+    return page(parts)
+
+
+def format_entry(record: Format) -> Iterable[str]:
+    """One format: its names, its models, and two calls in it."""
+    facts = [f"Also called {names(record.aliases)}." if record.aliases else ""]
+    facts += [f"Models: {names(record.models)} (patterns of their names)." if record.models else ""]
+    facts += [f"{record.note[:1].upper()}{record.note[1:]}." if record.note else ""]
+    if record.special_tokens:
+        tokens = " ".join(f"`` {token} ``" for token in record.special_tokens)
+        facts += [f"A server must not strip {tokens}."]
+    case = next(c for c in cases_of(record.name) if c.scenario_name == "parallel_calls")
+    yield f"### `{record.name}`"
+    yield " ".join(fact for fact in facts if fact)
+    yield f"`````text\n{case.model_output}\n`````"
+
+
 def names(values: Iterable[str]) -> str:
     """Names, in order, as code."""
     return ", ".join(f"`{value}`" for value in sorted(values))
@@ -325,6 +370,7 @@ def page(parts: Iterable[str]) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "configuration.md": configuration,
     "errors.md": errors,
+    "formats.md": formats,
     "repairs.md": repairs,
 }
 

@@ -118,7 +118,8 @@ def _show(outcomes: Outcomes, limit: int | None) -> None:
     console = Console(highlight=False)
     failures = [o for o in _every(outcomes) if o.case.state is State.FAILED]
     for outcome in failures[:limit]:
-        console.print(Text(f"{outcome.case.name}  ({outcome.case.note or 'no note'})", "red"))
+        note = f"  ({outcome.case.note})" if outcome.case.note else ""
+        console.print(Text(outcome.case.name + note, "red"))
         for problem in outcome.problems:
             console.print(Text(f"    {problem}"))
     if limit and len(failures) > limit:
