@@ -70,6 +70,9 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> byte
         b'"messages":' + encode_messages(outgoing.messages, dialect),
     ]
     params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
+    if outgoing.schema:
+        # The call that is demanded comes first: one answer cannot have two forms.
+        params.pop("response_format", None)
     fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
     if outgoing.tools.tools:
         fields += _tool_fields(outgoing, dialect)

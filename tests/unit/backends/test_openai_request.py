@@ -185,6 +185,16 @@ class TestParameters:
         assert ignored_params(request, VLLM) == ["frobnicate"]
 
 
+def test_a_demanded_call_takes_the_place_of_the_clients_response_format() -> None:
+    """A key must not be sent twice: servers differ in which of the two they read."""
+    plan = read(body(response_format={"type": "json_object"}))
+    for name in ("openai", "llamacpp"):
+        outgoing = replace(plan.outgoing, schema=b'{"type":"object"}')
+        made = encode_body(outgoing, DIALECTS[name], None)
+        assert made.count(b'"response_format"') == 1
+        assert b"json_object" not in made
+
+
 class TestStream:
     def test_usage_is_asked_for_only_if_the_client_asks(self) -> None:
         assert "stream_options" not in sent(body(stream=True))
