@@ -7,17 +7,9 @@ from tests.unit.conformance.wire.__main__ import CASES
 from tests.unit.conformance.wire.systematic import WIRES, systematic_cases
 from tests.unit.conformance.wire.wire import Wire
 
-from toolwire.conformance import PATTERNS, Options, State, cases_of, formats_with_cases, run_cases
+from toolwire.conformance import PATTERNS, State, cases_of, formats_with_cases, run_cases
 from toolwire.conformance.adapters import ours, ours_whole
 from toolwire.formats import names
-
-# Cases that show a defect of ours. An entry whose case passes fails the test: take it out.
-OPEN_DEFECTS = (
-    "apriel/empty_array",
-    "dots/next_opener_closes",
-    "hunyuan_a13b/empty_array",
-    "jamba/empty_array",
-)
 
 # What went wrong in other parsers, and where it was reported: some case must guard against each.
 REPORTS = {
@@ -64,10 +56,8 @@ REPORTS = {
 @pytest.mark.parametrize("name", names())
 def test_our_parser_passes_every_case_whole_and_streamed(name: str, make: object) -> None:
     adapter = make(name)  # type: ignore[operator]
-    outcomes = list(run_cases(adapter, cases_of(name), Options(xfail=OPEN_DEFECTS)))
-    failed = [(o.case.name, *o.problems) for o in outcomes if o.case.state is State.FAILED]
-    assert failed == []
-    assert [o.case.name for o in outcomes if o.surprise] == []
+    outcomes = run_cases(adapter, cases_of(name))
+    assert [(o.case.name, *o.problems) for o in outcomes if o.case.state is State.FAILED] == []
 
 
 @pytest.mark.parametrize("name", names())
