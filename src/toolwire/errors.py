@@ -1,7 +1,7 @@
 """Every error a caller may see.
 
     GatewayError
-    ├── RequestError            400  the request is wrong; the message says what, where and what to do
+    ├── RequestError            400  the request is wrong; the message says what, where, what to do
     │   └── ToolSchemaError     400  a tool's JSON Schema is wrong
     ├── Unauthorized            401  no key, or a wrong one
     ├── NotFound                404  no such path

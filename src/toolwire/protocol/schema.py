@@ -43,7 +43,7 @@ class SchemaLimits:
     depth: int = 128
     strict_properties: int = 100
     strict_depth: int = 5
-    size: int = 2 << 20
+    size: int = 512 << 10
     """In bytes of JSON."""
 
 

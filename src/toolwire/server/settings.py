@@ -72,7 +72,7 @@ class Limits:
     depth: Annotated[int, Option("deepest nesting of JSON in a request", 8, 512)] = 128
     messages: Annotated[int, Option("most messages in one request", 1, 1_000_000)] = 10_000
     tools: Annotated[int, Option("most tools in one request", 1, 10_000)] = 128
-    tool_bytes: Annotated[int, Option("largest definition of one tool", KIB, 64 * MIB)] = 2 * MIB
+    tool_bytes: Annotated[int, Option("largest definition of one tool", KIB, 64 * MIB)] = 512 * KIB
     connections: Annotated[int, Option("most client connections at once", 1, 1_000_000)] = 2048
     strict_properties: Annotated[
         int, Option("most properties in the schema of a strict tool", 1, 100_000)
