@@ -3,13 +3,21 @@
 from toolwire.formats.catalog import (
     head_family,
     json_family,
+    keyed_family,
     message_family,
     python_family,
     tagged_family,
 )
 from toolwire.formats.record import Format
 
-_FAMILIES = (json_family, head_family, python_family, tagged_family, message_family)
+_FAMILIES = (
+    json_family,
+    head_family,
+    python_family,
+    tagged_family,
+    keyed_family,
+    message_family,
+)
 
 FORMATS: dict[str, Format] = {
     record.name: record

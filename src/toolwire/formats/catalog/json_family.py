@@ -112,7 +112,7 @@ GRANITE_20B_FC = _json(
     models=(r"granite-20b-functioncalling",),
     special_tokens=("<function_call>",),
 )
-JAMBA = _array(
+JAMBA = _json(
     name="jamba",
     framing=tags("tool_calls"),
     writing=array("<tool_calls>", "</tool_calls>"),
@@ -120,7 +120,7 @@ JAMBA = _array(
     models=(r"jamba",),
     special_tokens=("<tool_calls>", "</tool_calls>"),
 )
-HUNYUAN_A13B = _array(
+HUNYUAN_A13B = _json(
     name="hunyuan_a13b",
     framing=tags(
         "tool_calls", drop=("助手：", "<answer>\n", "<answer>", "\n</answer>", "</answer>")
@@ -129,7 +129,7 @@ HUNYUAN_A13B = _array(
     results=Results("<tool_response>{result}</tool_response>", role="tool", between=""),
     models=(r"hunyuan-a13b",),
 )
-APRIEL = _array(
+APRIEL = _json(
     name="apriel",
     framing=Markers(
         opens=("<tool_calls>",),
@@ -154,7 +154,7 @@ MINIMAX_M1 = _json(
     aliases=("minimax",),
     models=(r"minimax-m1",),
 )
-NEMOTRON_DECI = _array(
+NEMOTRON_DECI = _json(
     name="nemotron_deci",
     framing=tags("TOOLCALL", drop=("</TOOLCALL>",)),
     writing=array("<TOOLCALL>", "</TOOLCALL>"),
