@@ -74,7 +74,8 @@ class Sink:
 
     def args(self, piece: str) -> None:
         """The next piece of the current call's arguments."""
-        self._parts.append(piece)
+        if piece:
+            self._parts.append(piece)
 
     def end(self, *, complete: bool = True) -> None:
         """The current call is over."""
