@@ -29,6 +29,7 @@ _STRING_HEAD = re.compile(r"([fFuUbB]?+)([rR]?+)(\"\"\"|'''|\"|')")
 _PLAIN = re.compile(r"[^\"'\\\x00-\x1f]*+")
 # What Python and JSON write alike inside a double quoted string: copied as it is.
 _ALIKE = re.compile(r"[^\"\\\x00-\x1f]*+(?:\\(?:[\"\\bfnrt]|u[0-9a-fA-F]{4})[^\"\\\x00-\x1f]*+)*+")
+_JSON_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _SPACES = re.compile(r"\s*+")
 
 Put = Callable[[str], None]
@@ -130,6 +131,10 @@ def _read_escape(reader: Reader, *, raw: bool) -> Need[str]:
             break
         yield
     text = reader.buf[reader.pos : reader.pos + 10]
+    if not raw and _JSON_ESCAPE.match(text):
+        # It is JSON's own, and is copied like those that were not cut in two.
+        reader.pos += 6
+        return text[:6]
     meaning, size = (text[:2], 2) if raw else _meaning(text)
     reader.pos += size
     if "\ud800" <= meaning <= "\udfff":  # half of a pair: only JSON's own escape can carry it
