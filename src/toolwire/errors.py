@@ -14,6 +14,7 @@
         ├── UpstreamUnavailable 503  the backend cannot be reached, or says it is busy
         ├── UpstreamTimeout     504  the backend is too slow
         ├── UpstreamRefused     4xx  the backend refused the request; its own words
+        │   └── ToolsRefused    400  it has no tools
         ├── ToolChoiceUnmet     502  the model did not do what tool_choice demands
         └── ArgumentsUnfit      502  the model's call of a strict tool does not fit its schema
 
@@ -145,6 +146,13 @@ class UpstreamRefused(UpstreamError):
     ) -> None:
         super().__init__(message, param=param, code=code)
         self.status = status
+
+
+class ToolsRefused(UpstreamRefused):
+    """The backend knows of itself that it has no tools."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, status=400, param="tools", code="unsupported_parameter")
 
 
 class ToolChoiceUnmet(UpstreamError):

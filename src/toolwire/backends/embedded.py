@@ -17,7 +17,7 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.embedded_engine import Engine
 from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.backends.openai_request import encode_body, ignored_params
-from toolwire.errors import NotFound, UpstreamError, UpstreamRefused
+from toolwire.errors import NotFound, ToolsRefused, UpstreamError, UpstreamRefused
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
 
@@ -148,11 +148,9 @@ class EmbeddedBackend:
         """See `Backend.open`."""
         if outgoing.tools.tools and not self.engine.has_tools:
             # The engine would leave them out and say nothing.
-            raise UpstreamRefused(
+            raise ToolsRefused(
                 "The chat template of the embedded model has no tools. "
-                'Give its route mode = "auto" or "prompted".',
-                status=400,
-                param="tools",
+                'Give its route mode = "auto" or "prompted".'
             )
         body = encode_body(_streamed(outgoing), _DIALECT, self.engine.name)
         answer = EmbeddedAnswer(self.engine, body)

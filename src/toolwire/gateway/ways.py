@@ -10,7 +10,13 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from toolwire.backends.base import Backend
-from toolwire.errors import ToolChoiceUnmet, UpstreamError, UpstreamRefused, UpstreamUnavailable
+from toolwire.errors import (
+    ToolChoiceUnmet,
+    ToolsRefused,
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamUnavailable,
+)
 from toolwire.formats import detect_model
 from toolwire.gateway import constraint
 
@@ -56,7 +62,7 @@ def lacking(error: UpstreamError, way: Way) -> Lack | None:
     if way.kind == "prompted" and not way.constrained:
         return None
     lack: Lack = "constraint" if way.constrained else "tools"
-    if isinstance(error, ToolChoiceUnmet):
+    if isinstance(error, (ToolChoiceUnmet, ToolsRefused)):
         return lack
     if not isinstance(error, (UpstreamRefused, UpstreamUnavailable)):
         return None
