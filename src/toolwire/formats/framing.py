@@ -20,7 +20,7 @@ from typing import Literal
 
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.quotes import FENCE, Quotes
-from toolwire.formats.reader import Need, skip_space
+from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn import Engine, Opening, Turn
@@ -52,7 +52,7 @@ class Markers:
     `bare_start`, anything of the right shape that begins the answer. `drop` is never shown.
     `reasoning_calls`: a call in reasoning counts only as the last thing written, or always.
     `loose` tags may carry a tail before ">". `strict`: openers are so plain that only known tools
-    are taken.
+    are taken. `echoes`: the model may write its calls once more behind their end marker.
     """
 
     opens: tuple[str, ...] = ()
@@ -65,6 +65,7 @@ class Markers:
     reasoning_calls: Literal["last", "count"] = "last"
     loose: tuple[str, ...] = ()
     strict: bool = False
+    echoes: bool = False
 
     def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> "MarkerFramer":
         """A framer for one turn."""
@@ -267,6 +268,8 @@ class MarkerFramer:
             elif any_call:
                 reader.pos += size
                 turn.settle()
+                if self._markers.echoes and not (yield from self._pass_echo()):
+                    return False
             else:
                 break
             marker, size = yield from lexer.at(reader)
@@ -274,6 +277,20 @@ class MarkerFramer:
                 marker, size = yield from lexer.at(reader)
             strict = self._strict_after(strict=strict, bare=marker in self._markers.bare)
         return True
+
+    def _pass_echo(self) -> Need[bool]:
+        """Pass calls without an opener that an end marker follows; False if it was something else.
+
+        Only a bracket right behind the calls is looked into, so that text is not held back.
+        """
+        reader, sink = self._reader, self._sink
+        if sink.held or (yield from peek(reader, 1)) != "[":
+            return True
+        sink.hold()
+        clean = yield from self._engine.read(self._turn, Opening(strict=True))
+        marker, _ = yield from self._lexers.region.at(reader)
+        sink.drop()
+        return clean and marker in self._markers.ends
 
     def _strict_after(self, *, strict: bool, bare: bool) -> bool:
         """Inside a region openers need no proof any more, except those that are never sure."""

@@ -43,7 +43,13 @@ OLMO3 = _python(
 )
 LFM2 = _python(
     name="lfm2",
-    framing=Markers(opens=("<|tool_call_start|>",), ends=("<|tool_call_end|>",), reasoning=THINK),
+    framing=Markers(
+        opens=("<|tool_call_start|>",),
+        ends=("<|tool_call_end|>",),
+        drop=("<|tool_call_end|>",),
+        reasoning=THINK,
+        echoes=True,
+    ),
     engine=json_or(PyCalls(), JsonCalls()),
     writing=Writing(
         "{python}", before="<|tool_call_start|>[", between=", ", after="]<|tool_call_end|>"
