@@ -120,6 +120,30 @@ class _full_backlog:  # noqa: N801 - reads as a verb
             sock.close()
 
 
+@pytest.mark.parametrize("variant", ["hang_headers", "hang_first"])
+def test_a_passed_on_request_is_given_up_too(
+    gateway: Gateway, backend: ScriptedServer, variant: str
+) -> None:
+    backend.use(variant)
+    body = {"model": "m", "prompt": "Once"}
+    began = time.monotonic()
+    reply = ask(gateway.port, body, path="/v1/completions")
+    assert (reply.status, reply.complete) in ((504, True), (200, False))
+    assert 0.8 <= time.monotonic() - began < 2
+    backend.wait_for(lambda: backend.requests[0].closed_at, 1)
+
+
+def test_a_list_of_models_that_never_comes_is_given_up() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        with running("--upstream", url, config=CONFIG) as gateway:
+            reply = ask(gateway.port, path="/v1/models")
+    assert reply.status == 504
+    assert reply.error["code"] == "upstream_timeout"
+
+
 @pytest.fixture(scope="module")
 def chatty(backend: ScriptedServer) -> Iterator[Gateway]:
     """A Toolwire that says every tenth of a second that it is still there."""
