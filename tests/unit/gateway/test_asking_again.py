@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 from tests.contract.chatting import Backend, Client, Recitation, chat
-from tests.contract.wire import body, tool
+from tests.contract.wire import body, read, tool
 
 from toolwire.backends.base import Outgoing
-from toolwire.errors import UpstreamRefused
+from toolwire.errors import ArgumentsUnfit, UpstreamRefused
+from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.trace import AttemptTrace
+from toolwire.gateway.ways import NATIVE
 from toolwire.protocol.fragments import CallFragment, Fragment
 
 SCHEMA = {
@@ -37,12 +40,18 @@ class OnceOnly(Backend):
 
 
 def ask(
-    arguments: str, *, stream: bool = False, strict: bool = False, late: Sequence[Fragment] = ()
+    arguments: str,
+    *,
+    stream: bool = False,
+    strict: bool = False,
+    late: Sequence[Fragment] = (),
+    text: str = "Hm.",
 ) -> tuple[Client, Backend]:
-    """Ask a model that says something and makes this call."""
-    call = Fragment(text="Hm.", calls=(CallFragment(0, "a", "f", arguments),))
+    """Ask a model that says something and makes this call. One more tool is always strict, so
+    that calls are delivered whole."""
+    call = Fragment(text=text, calls=(CallFragment(0, "a", "f", arguments),))
     backend = OnceOnly([[call], [Fragment(finish="tool_calls")]], late=late)
-    tools = [tool("f", SCHEMA, strict=strict)]
+    tools = [tool("f", SCHEMA, strict=strict), tool("g", SCHEMA, strict=True)]
     return chat(body(tools=tools, stream=stream), backend), backend
 
 
@@ -59,6 +68,33 @@ def test_the_first_answer_is_delivered_whole_if_the_second_fails(late: Sequence[
     assert message(client)["content"] == "Hm."
     assert message(client)["tool_calls"][0]["function"]["arguments"] == '{"x": "a"}'
     assert client.headers["toolwire-findings"] == "invalid_tool_arguments:f"
+
+
+def test_a_stream_that_has_the_text_gets_the_call_if_the_second_answer_fails() -> None:
+    client, _ = ask('{"x": "a"}', stream=True)
+    deltas = [chunk["choices"][0]["delta"] for chunk in client.chunks]
+    assert [delta["content"] for delta in deltas if delta.get("content")] == ["Hm."]
+    calls = [call for delta in deltas for call in delta.get("tool_calls", ())]
+    assert "".join(call["function"]["arguments"] for call in calls) == '{"x": "a"}'
+
+
+def test_two_answers_are_never_mixed() -> None:
+    client, _ = ask('{"x": "a"}', stream=True, text="", late=[Fragment(text="half")])
+    assert b'"half"' in client.written
+    assert b"tool_calls" not in client.written
+    assert client.events[-1]["error"]["message"] == "No."
+
+
+def test_what_is_sent_again_is_once_in_the_trace() -> None:
+    plan = read(body(tools=[tool("f", SCHEMA)]))
+    trace = AttemptTrace("b", NATIVE, 0.0, final=False, resumed=False)
+    attempt = Attempt(plan, NATIVE, lambda *_: None, lambda: "call_1", final=False, trace=trace)
+    attempt.feed([Fragment(text="Hm.", calls=(CallFragment(0, "a", "f", "{}"),), finish="stop")])
+    with pytest.raises(ArgumentsUnfit):
+        attempt.finish(done=True)
+    attempt.deliver(again=True)
+    assert trace.outcome()[0].content == "Hm."
+    assert [call.arguments for call in trace.outcome()[0].calls] == ["{}"]
 
 
 @pytest.mark.parametrize("stream", [True, False])

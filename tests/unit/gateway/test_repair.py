@@ -81,6 +81,8 @@ LEFT_ALONE = [
     ('{"x": [1, 2', {}),
     ("{'x': 'a", STRING),
     (json.dumps('{"x": 1'), INTEGER),
+    # Decoded once, not as often as it takes.
+    (json.dumps(json.dumps('{"x": 1}')), INTEGER),
     # No reading, or more than one.
     ('{"x": undefined}', {}),
     ('{"x": NaN}', {}),
