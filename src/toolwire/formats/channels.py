@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need
+from toolwire.formats.record import Framer
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn import Engine, Opening, Turn
@@ -49,7 +50,7 @@ class Channels:
     first: tuple[str, ...] = ()
     named: bool = False
 
-    def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> "ChannelFramer":
+    def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> Framer:
         """A framer for one turn."""
         return ChannelFramer(self, turn, engine, starts_inside=starts_inside)
 

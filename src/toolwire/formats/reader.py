@@ -66,6 +66,13 @@ class Reader:
         self.unmark()
         return text
 
+    def rewind(self) -> None:
+        """Give back everything taken since the mark, which is removed."""
+        rest, end = self.buf[self.pos :], self.offset
+        text = self.raw()
+        self.buf, self.pos = text + rest, 0
+        self._base = end - len(text)
+
 
 def skip_space(reader: Reader, limit: int) -> Need[str]:
     """Take at most `limit` characters of whitespace and return the next character, not taken.

@@ -11,6 +11,7 @@ from toolwire.formats.engines.tagged import Tagged
 from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers, Reasoning
 from toolwire.formats.record import Format
+from toolwire.formats.stripped import StrippableChannels
 from toolwire.formats.writing import Results, Writing
 
 _messages = partial(Format, family="messages")
@@ -19,7 +20,7 @@ _lax = partial(Format, family="lax object")
 _HARMONY_ENDS = ("<|end|>", "<|call|>", "<|return|>")
 OPENAI = _messages(
     name="openai",
-    framing=Channels(
+    framing=StrippableChannels(
         starts=("<|start|>",),
         header_ends=("<|message|>",),
         message_ends=_HARMONY_ENDS,
