@@ -4,6 +4,7 @@ The later source wins, setting by setting. Everything that can be wrong is said 
 anything listens, with the file, the line, the key and what to do.
 """
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -139,6 +140,7 @@ def _check_whole(config: Config) -> None:
     gguf = config.embedded.gguf
     if gguf is not None and not gguf.is_file():
         raise Problem(("embedded", "gguf"), f"no file at {gguf}: check the path of the model file")
+    _check_trace(config.trace.dir)
     if not (is_loopback(listen.host) or config.keys or listen.public):
         raise Problem(
             ("listen", "host"),
@@ -151,3 +153,13 @@ def _check_whole(config: Config) -> None:
     for file in (listen.tls_cert, listen.tls_key):
         if file is not None and not file.is_file():
             raise Problem(("listen",), f"no file at {file}: check listen.tls_cert and tls_key")
+
+
+def _check_trace(folder: Path | None) -> None:
+    if folder is None:
+        return
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise Problem(
+            ("trace", "dir"), f"cannot write into {folder}: give trace.dir another folder"
+        )

@@ -1,12 +1,14 @@
 """A call that does not fit, from outside: repaired, asked for again, delivered or refused."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
 from tests.e2e.arguments.scenes import BROKEN, RIGHT, WRONG, calling, notes, send
 from tests.e2e.gateway.contract import read
 from tests.e2e.gateway.process import Gateway, running
+from tests.e2e.gateway.wire import ask
 from tests.scripted import Answer, Call, ScriptedServer, Usage
 
 CONFIG = """
@@ -146,6 +148,18 @@ def test_an_unknown_tool_is_asked_for_again(gateway: Gateway, backend: ScriptedS
     reply = send(gateway)
     assert read(reply).calls == [("get_weather", RIGHT)]
     assert reply.headers["toolwire-repairs"] == "asked_again:unknown_tool_call"
+
+
+def test_repairs_and_what_does_not_fit_are_counted(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    for arguments in ('{"city": "Bern", "days": "3"}', WRONG):
+        backend.use("std", calling(arguments))
+        send(gateway)
+    metrics = ask(gateway.port, path="/metrics").body.decode()
+    assert re.search(r'toolwire_repairs_total{rule="number_from_string"} [1-9]', metrics)
+    assert re.search(r'toolwire_repairs_total{rule="asked_again"} [1-9]', metrics)
+    assert re.search(r'toolwire_unfit_calls_total{code="invalid_tool_arguments"} [1-9]', metrics)
 
 
 def test_a_loop_is_explained_to_the_model(gateway: Gateway, backend: ScriptedServer) -> None:
