@@ -21,7 +21,7 @@ def cuttings(case: TestCase) -> Iterator[tuple[str, list[str]]]:
 
 
 def critical_places(case: TestCase) -> list[int]:
-    """Pattern 10: inside names, keys and values, between calls, and where the case says."""
+    """Pattern 10: before and inside names, inside keys and values, and where the case says."""
     text = case.model_output
     places = set(case.splits)
     at = 0
@@ -29,7 +29,7 @@ def critical_places(case: TestCase) -> list[int]:
         name = call.function.name
         found = text.find(name, at)
         if found >= 0:
-            places |= {(at + found) // 2, found, found + len(name) // 2}
+            places |= {found, found + len(name) // 2}
             at = found + len(name)
         places |= _inside(text, _words(call.function.decoded()))
     return sorted(place for place in places if 0 < place < len(text))

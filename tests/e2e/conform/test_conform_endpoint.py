@@ -1,12 +1,14 @@
 """The checks of a live server: each finds the fault it is there for, and nothing else."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 from tests.e2e.conform.obedient import obedient
 from tests.e2e.gateway.process import running
-from tests.scripted import ScriptedServer
+from tests.scripted import Answer, ScriptedServer
+from tests.scripted.request import ChatRequest
 
 from toolwire.cli import main
 from toolwire.conformance.endpoint import CHECKS, Endpoint, Finding, Verdict, run_checks
@@ -59,6 +61,7 @@ def test_a_good_server_works_in_everything_but_the_errors_it_does_not_make(
         ("nousage", "usage", "whole: there is no usage"),
         ("malformed", "a streamed call", "an event is not JSON"),
         ("midstream_error", "a streamed call", "the stream broke"),
+        ("usage_extra", "usage", "do not add up to None"),
         ("err_string", "errors", "there is no"),
         ("err401", "plain chat", "HTTP 401"),
         ("garbage_json", "plain chat", "the answer has no 'choices'"),
@@ -73,6 +76,48 @@ def test_each_fault_is_found_and_named(
     assert found.verdict is Verdict.FAILS
     assert detail in found.detail
     assert found.advice
+
+
+CALLS = {"calls": [["get_weather", {"city": "Paris"}]]}
+
+
+@pytest.mark.parametrize(
+    ("script", "check", "detail"),
+    [
+        ([CALLS], "plain chat", "the answer has no content"),
+        ([CALLS], "tool_choice none", "get_weather was called, though no call was allowed"),
+        ([CALLS], "tool_choice of one tool", "get_time was named, but get_weather was called"),
+        ([{"calls": [["book_hotel", {"city": "Paris"}]]}], "strict", "do not fit the schema"),
+        ([{"calls": [["get_weather", {"town": "x"}]]}], "a streamed call", "do not fit"),
+        ([{"text": "Done."}], "a single call", 'get_weather was not called; the answer is "Done."'),
+        ([{"text": ""}], "a result", "the answer to a result is empty"),
+    ],
+)
+def test_what_is_not_enforced_is_found(
+    server: ScriptedServer, script: object, check: str, detail: str
+) -> None:
+    server.use("std", script)
+    found = findings(server.url, check)[check]
+    assert found.verdict is Verdict.FAILS
+    assert detail in found.detail
+
+
+def test_a_stream_that_ends_differently_is_found(server: ScriptedServer) -> None:
+    def two_faced(request: ChatRequest) -> Answer:
+        return replace(obedient(request), finish="stop" if request.stream else None)
+
+    server.use("std", two_faced)
+    found = findings(server.url, "streamed as whole")["streamed as whole"]
+    assert found.detail == "finish_reason is tool_calls whole, stop streamed"
+
+
+def test_a_call_that_is_made_only_whole_is_found(server: ScriptedServer) -> None:
+    def mute(request: ChatRequest) -> Answer:
+        return Answer(text="Hm.") if request.stream else obedient(request)
+
+    server.use("std", mute)
+    found = findings(server.url, "streamed as whole")["streamed as whole"]
+    assert found.detail == "whole: get_weather was called; streamed: nothing was called"
 
 
 def test_a_model_that_makes_one_call_of_two_proves_nothing(server: ScriptedServer) -> None:

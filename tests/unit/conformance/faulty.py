@@ -79,6 +79,13 @@ class Raises(Toy):
         raise IndexError("list index out of range")
 
 
+class SharesIds(Toy):
+    def extract(self, text: str, tools: Tools) -> ExtractedToolCallInformation:
+        found = super().extract(text, tools)
+        calls = tuple(ToolCall("call_0", call.function) for call in found.tool_calls)
+        return ExtractedToolCallInformation(bool(calls), calls, found.content)
+
+
 class LosesText(Toy):
     def extract(self, text: str, tools: Tools) -> ExtractedToolCallInformation:
         found = super().extract(text, tools)
