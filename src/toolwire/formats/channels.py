@@ -39,7 +39,7 @@ class Channels:
     """The markers of a format of messages.
 
     `starts` begin a header. `inner` begin one too but belong to it. `first` show that the text
-    begins inside a header. With `named`, the tools' names do as well.
+    begins inside a header; so do the tools' names with `named` behind them.
     """
 
     starts: tuple[str, ...]
@@ -48,7 +48,7 @@ class Channels:
     route: Router
     inner: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
-    named: bool = False
+    named: str = ""
 
     def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> Framer:
         """A framer for one turn."""
@@ -73,7 +73,7 @@ class Channels:
 
 @lru_cache(maxsize=64)
 def _with_names(channels: Channels, names: tuple[str, ...]) -> Channels:
-    return replace(channels, first=(*channels.first, *(f"{name}\n" for name in names)))
+    return replace(channels, first=(*channels.first, *(name + channels.named for name in names)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ FUNCTIONARY_V32 = _head(
         header_ends=("\n",),
         message_ends=("<|eom_id|>", "<|eot_id|>"),
         first=("all\n",),
-        named=True,
+        named="\n",
         route=by_name,
     ),
     engine=HeadJson(raw_key="code"),

@@ -2,11 +2,18 @@
 
 from functools import partial
 
-from toolwire.formats.catalog.routes import addressed, beam, by_content_kind, harmony
+from toolwire.formats.catalog.routes import (
+    CONTENT_MARKERS,
+    addressed,
+    beam,
+    by_content_kind,
+    harmony,
+)
 from toolwire.formats.channels import Channels
 from toolwire.formats.engines.head_json import HeadJson
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.lax_object import LaxObject
+from toolwire.formats.engines.raw_body import NamedOr, RawBody
 from toolwire.formats.engines.tagged import Tagged
 from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers, Reasoning
@@ -113,29 +120,20 @@ INKLING = _messages(
     name="inkling",
     framing=Channels(
         starts=("<|message_model|>",),
-        header_ends=(
-            "<|content_text|>",
-            "<|content_thinking|>",
-            "<|content_invoke_tool_json|>",
-        ),
+        header_ends=CONTENT_MARKERS,
         message_ends=("<|end_message|>", "<|content_model_end_sampling|>"),
-        inner=("<|content_text|>", "<|content_thinking|>", "<|content_invoke_tool_json|>"),
+        inner=CONTENT_MARKERS,
+        named="<|content_invoke_tool_",
         route=by_content_kind,
     ),
-    engine=JsonCalls(),
+    engine=NamedOr(RawBody(), JsonCalls()),
     writing=Writing(
         "<|message_model|>{name}<|content_invoke_tool_json|>{json}<|end_message|>",
         keys=("name", "args"),
     ),
     results=Results("{result}", role="tool", merged=False),
     models=(r"inkling",),
-    special_tokens=(
-        "<|message_model|>",
-        "<|content_text|>",
-        "<|content_thinking|>",
-        "<|content_invoke_tool_json|>",
-        "<|end_message|>",
-    ),
+    special_tokens=("<|message_model|>", *CONTENT_MARKERS, "<|end_message|>"),
 )
 
 

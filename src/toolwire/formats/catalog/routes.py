@@ -2,13 +2,20 @@
 
 import re
 
-from toolwire.formats.channels import Route
+from toolwire.formats.channels import Route, Target
 from toolwire.formats.toolset import ToolSet
 
 _RECIPIENT = re.compile(r"\bto=([^\s<]{1,128}+)")
 _CHANNEL = re.compile(r"analysis|commentary|final")
 _BUILT_IN = re.compile(r"(?:assistant|user|self|python|browser|container)(?:\..*+)?+")
 _NAME = re.compile(r"[\w.\-]{1,128}+")
+_CONTENT_KINDS: dict[str, Target] = {
+    "<|content_text|>": "text",
+    "<|content_thinking|>": "reasoning",
+    "<|content_invoke_tool_json|>": "tool",
+    "<|content_invoke_tool_text|>": "tool",
+}
+CONTENT_MARKERS = tuple(_CONTENT_KINDS)
 
 
 def harmony(header: str, _end: str, tools: ToolSet) -> Route | None:
@@ -41,11 +48,16 @@ def beam(header: str, end: str, tools: ToolSet) -> Route | None:
     return harmony(header, end, tools)
 
 
-def by_content_kind(_header: str, end: str, _tools: ToolSet) -> Route | None:
-    """The marker that ends the header says what follows; a tool's name is in the body."""
-    if end == "<|content_thinking|>":
-        return Route("reasoning")
-    return Route("text" if end == "<|content_text|>" else "tool")
+def by_content_kind(header: str, end: str, _tools: ToolSet) -> Route | None:
+    """The marker that ends the header says what follows.
+
+    Of a call in JSON the body has the name, of one in raw text the header alone.
+    """
+    target = _CONTENT_KINDS[end]
+    if end != "<|content_invoke_tool_text|>":
+        return Route(target)
+    name = header.strip()
+    return Route(target, name) if _NAME.fullmatch(name) else None
 
 
 def by_name(header: str, _end: str, tools: ToolSet) -> Route | None:

@@ -1,0 +1,46 @@
+"""A message whose whole body is the text of one argument: the header has named the tool.
+
+Nothing in the text is escaped and nothing in it is read, not even if it looks like JSON.
+"""
+
+from dataclasses import dataclass
+
+from toolwire.formats import values
+from toolwire.formats.json_text import escape
+from toolwire.formats.reader import Need
+from toolwire.formats.toolset import ToolSet
+from toolwire.formats.turn import Engine, Opening, Turn, copy_rest, finish_call, start_call
+
+
+@dataclass(frozen=True, slots=True)
+class RawBody:
+    """The text of the argument that the tool demands, or else declares first, or else of `key`."""
+
+    key: str = "input"
+
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+        """Read the message to its end."""
+        name = turn.tools.resolve(opening.name)
+        start_call(turn, name)
+        turn.sink.args(f'{{{values.quote(self._key(turn.tools, name))}: "')
+        yield from copy_rest(turn, escape)
+        turn.sink.args('"}')
+        return (yield from finish_call(turn, ok=True))
+
+    def _key(self, tools: ToolSet, name: str) -> str:
+        declared, required = tools.properties(name), tools.required(name)
+        demanded = (key for key in declared if key in required)
+        return next(demanded, next(iter(declared), self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedOr:
+    """`named` reads the message if its header gave a name, else `other`."""
+
+    named: Engine
+    other: Engine
+
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+        """Read with the one or the other."""
+        engine = self.named if opening.name else self.other
+        return (yield from engine.read(turn, opening))
