@@ -6,7 +6,7 @@ ends where a new, declared parameter begins or where the call certainly ends.
 
 from collections.abc import Callable, Container
 
-from toolwire.formats.engines.tags import Tags, attributes, value_lexer
+from toolwire.formats.engines.tags import Tags, attributes, unglyph, value_lexer
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek
 from toolwire.formats.turn import Turn
@@ -112,6 +112,8 @@ class RawValue:
                 return ""
             yield
         head = reader.buf[start:found]
+        if tags.glyphs:
+            head = unglyph(head)
         return attributes(head).get(tags.key, "") if tags.key else head.strip().strip("\"'")
 
     def _look_past_space(self, ahead: int) -> Need[int]:

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from toolwire.formats import json_text, values
 from toolwire.formats.engines.element_tree import tree_to_json
 from toolwire.formats.engines.raw_value import RawValue
-from toolwire.formats.engines.tags import Tags, attributes, body_lexer, head_lexer, tag_lexer
+from toolwire.formats.engines.tags import (
+    GLYPHS,
+    Tags,
+    attributes,
+    body_lexer,
+    head_lexer,
+    tag_lexer,
+    unglyph,
+)
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.schema import Types
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
@@ -27,16 +35,19 @@ class Tagged(Tags):
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read one call."""
-        name = opening.name
+        name, glyphs = opening.name, False
         if not name:
             head = yield from self._read_head(turn)
             if head is None:
                 return turn.refuse("no head of a call")
+            if self.glyphs:
+                glyphs = any(glyph in head for glyph in GLYPHS)
+                head = unglyph(head)
             written = attributes(head).get(self.head, "") if self.head else _text_name(head)
             name = turn.tools.resolve(written)
         if not _NAME.fullmatch(name) or (opening.strict and not turn.tools.allows(name)):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
-        return (yield from _CallBody(self, turn, name).read())
+        return (yield from _CallBody(self, turn, name, glyphs=glyphs).read())
 
     def _read_head(self, turn: Turn) -> Need[str | None]:
         """The rest of the opening tag, or the text up to the first parameter."""
@@ -53,12 +64,13 @@ class Tagged(Tags):
 class _CallBody:
     """The parameters of one call being read."""
 
-    __slots__ = ("body", "keys", "name", "put", "seen", "tags", "turn", "wrapped")
+    __slots__ = ("body", "glyphs", "keys", "name", "put", "seen", "tags", "turn", "wrapped")
 
-    def __init__(self, tags: Tags, turn: Turn, name: str) -> None:
+    def __init__(self, tags: Tags, turn: Turn, name: str, *, glyphs: bool) -> None:
         self.tags = tags
         self.turn = turn
         self.name = name
+        self.glyphs = glyphs
         self.put = turn.sink.args
         self.seen: list[str] = []
         self.wrapped: str | None = None  # the value of a wrapper parameter, till it is sure
@@ -132,6 +144,8 @@ class _CallBody:
         head = marker[1:-1] if tags.declared else (yield from self._read_until(tags.key_end))
         if head is None:
             return False
+        if tags.glyphs:
+            head = unglyph(head)
         given = attributes(head) if tags.key else {}
         key = given.get(tags.key, "") if tags.key else head.strip().strip("\"'")
         if tags.type_tags[0]:
@@ -247,8 +261,11 @@ class _CallBody:
 
     def _copy_raw(self, key: str, put: Callable[[str], None]) -> Need[bool]:
         declared = self.turn.tools.properties(self.name)
-        still_open = frozenset(declared) - {*self.seen, key}
-        return (yield from RawValue(self.tags, self.turn, self.body, key, still_open).copy(put))
+        value = RawValue(
+            self.tags, self.turn, self.body, key, frozenset(declared) - {*self.seen, key}
+        )
+        take = (lambda text: put(unglyph(text))) if self.glyphs else put
+        return (yield from value.copy(take))
 
 
 def _text_name(head: str) -> str:

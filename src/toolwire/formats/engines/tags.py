@@ -12,6 +12,10 @@ _ATTRIBUTE = re.compile(
     r"([\w:-]{1,64}+)\s{0,8}+=\s{0,8}+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>/]++))"
 )
 
+NEWLINE_GLYPH = "Ċ"
+GLYPHS = {"Ġ": " ", NEWLINE_GLYPH: "\n"}  # how byte-level tokenizers write whitespace
+_UNGLYPH = str.maketrans(GLYPHS)
+
 Typing: TypeAlias = Literal["schema", "string-attribute", "type-attribute", "json"]
 
 
@@ -24,7 +28,8 @@ class Tags:
     `value_open` stands between name and value. `close` may contain `{key}`. With `declared`, a
     parameter's tag is its name. `trim`: one newline on each side of a value is layout.
     `wrappers` are parameters that may hold all arguments. `tree` is the prefix of nested tags.
-    `ends_around` are tags outside the call that end it too.
+    `ends_around` are tags outside the call that end it too. `glyphs`: the tokenizer's signs for a
+    space and a newline may stand for these, in a call whose head shows it.
     """
 
     param: str
@@ -44,6 +49,7 @@ class Tags:
     wrappers: tuple[str, ...] = ()
     loose: bool = False
     ends_around: tuple[str, ...] = ()
+    glyphs: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -67,6 +73,7 @@ def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
     params = [f"<{key}>" for key in keys] if tags.declared else [tags.param]
     kinds = dict.fromkeys(params, "param") | dict.fromkeys(closes, "close") | {"\\n": "layout"}
     kinds |= dict.fromkeys(tags.ends_around, "stop")
+    kinds |= dict.fromkeys(GLYPHS if tags.glyphs else (), "layout")
     return Lexer(kinds, _loose(tags, kinds))
 
 
@@ -85,6 +92,11 @@ def value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
 
 def _loose(tags: Tags, markers: Iterable[str]) -> list[str]:
     return [m for m in markers if m.endswith(">") and (tags.loose or m.lstrip().startswith("</"))]
+
+
+def unglyph(text: str) -> str:
+    """`text` with the whitespace that the tokenizer's signs stand for."""
+    return text.translate(_UNGLYPH)
 
 
 def attributes(head: str) -> dict[str, str]:
