@@ -13,6 +13,7 @@ Theory of operation. The framer is always in one of four states:
 No state holds back more than the longest marker, and the layout in front of it.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +26,8 @@ from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn import Engine, Opening, Turn
 
+_REFERENCES = 64
+_REFERENCE_TAIL = re.compile(r"(?::[\d\s:,.\[\]]{0,64}+)?+")
 LAYOUT = 4  # this much whitespace between calls, or after the last, is the format's own
 
 
@@ -52,7 +55,8 @@ class Markers:
     `bare_start`, anything of the right shape that begins the answer. `drop` is never shown.
     `reasoning_calls`: a call in reasoning counts only as the last thing written, or always.
     `loose` tags may carry a tail before ">". `strict`: openers are so plain that only known tools
-    are taken. `echoes`: the model may write its calls once more behind their end marker.
+    are taken. `citations` begin tags of references that are not shown. `echoes`: the model may
+    write its calls once more behind their end marker.
     """
 
     opens: tuple[str, ...] = ()
@@ -65,6 +69,7 @@ class Markers:
     reasoning_calls: Literal["last", "count"] = "last"
     loose: tuple[str, ...] = ()
     strict: bool = False
+    citations: tuple[str, ...] = ()
     echoes: bool = False
 
     def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> "MarkerFramer":
@@ -91,7 +96,8 @@ class Markers:
 
     def hold_limit(self) -> int:
         """How many characters of plain text may be held back at most."""
-        return _lexers(self).content.longest - 1 + LAYOUT
+        tail = _REFERENCES if self.citations else 0
+        return _lexers(self).content.longest - 1 + LAYOUT + tail
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +132,7 @@ def _lexers(markers: Markers) -> _Lexers:
     if markers.reasoning:
         think = _kinds(think=markers.reasoning.opens)
         unthink = _kinds(unthink=markers.reasoning.closes)
-    drop = _kinds(drop=markers.drop)
+    drop = _kinds(drop=markers.drop, citation=markers.citations)
     bare = _kinds(bare=markers.bare)
     tags = tuple(marker for marker in markers.bare if len(marker) > 1)
     return _Lexers(
@@ -181,11 +187,27 @@ class MarkerFramer:
             self._text(size, "quoted in backticks")
         elif kind in ("open", "section", "bare"):
             yield from self._region(marker, size, kind, self._sink.text)
+        elif kind == "citation":
+            yield from self._citation(size)
         else:
             self._take(size, "markup")
             self._quotes.forget()
             if kind == "think":
                 yield from self._reasoning()
+
+    def _citation(self, size: int) -> Need[None]:
+        """A tag around cited text, such as `</co: 0:[1,2]>`, is not shown; any other is text."""
+        reader = self._reader
+        while True:
+            tail = _REFERENCE_TAIL.match(reader.buf, reader.pos + size)
+            end = tail.end() if tail else reader.pos + size
+            if end < len(reader.buf) or reader.final:
+                break
+            yield
+        if reader.buf[end : end + 1] == ">":
+            self._take(end + 1 - reader.pos, "markup")
+        else:
+            self._text(size)
 
     def _reasoning(self) -> Need[None]:
         """Read reasoning, from behind its opener to behind its end."""

@@ -224,6 +224,7 @@ INTERNLM = _json(
     models=(r"internlm", r"intern-?s1"),
     special_tokens=("<|action_start|>", "<|plugin|>", "<|action_end|>"),
 )
+_CITATIONS = ("<co", "</co")
 _COHERE_RESULTS = Results(
     '{"tool_call_id": "{index}", "results": {"0": {"content": {json}}}, "is_error": null}',
     role="system",
@@ -241,6 +242,7 @@ _COHERE = Markers(
         "<|END_TEXT|>",
         "<|END_OF_TURN_TOKEN|>",
     ),
+    citations=_CITATIONS,
     reasoning=Reasoning(("<|START_THINKING|>",), ("<|END_THINKING|>",)),
 )
 _COHERE_WRITING = Writing(
@@ -267,7 +269,9 @@ COHERE_COMMAND4 = _cohere(
 )
 COMMAND_R_PLUS = _array(
     name="command_r_plus",
-    framing=Markers(opens=("Action:\n```json", "Action: ```json"), ends=("```",)),
+    framing=Markers(
+        opens=("Action:\n```json", "Action: ```json"), ends=("```",), citations=_CITATIONS
+    ),
     writing=Writing(
         '    {"tool_name": {qname}, "parameters": {args}}',
         before="Action:\n```json\n[\n",
