@@ -4,6 +4,11 @@ A tool result that quotes `<tool_call>` or `</tool_response>` would otherwise op
 the result. The first character of each marker is written as a visible escape; everything else
 stays as it is, so a person and a model can still read what was there. In a JSON string the escape
 is JSON's own, so there nothing changes at all.
+
+A call in a bare format, `[f(a=1)]` or `{"name": ...}`, has no markers to break up and needs none:
+calls are read only from what the model writes in this turn, never from a prompt, so text of others
+cannot become a call by itself, whatever it looks like. Only the model can repeat it, as it can
+repeat anything; and what opens or closes a turn or a result is a marker in these formats too.
 """
 
 import re
