@@ -46,7 +46,8 @@ class TestCase:
     call's name may be out before that shows, so less can be asked of a stream. `cut`: it breaks off
     inside its last call. `live`: the arguments must begin to arrive long before the call ends.
     `deltas` are the pieces in which the text must be streamed besides others, `splits` the places
-    where it must be cut. `expected_ids` are the ids that the text itself gives to its calls.
+    where it must be cut. `expected_ids` are the ids that the text itself gives to its calls; ids
+    that a parser makes up have at least `shortest_id` characters.
     """
 
     __test__: ClassVar[bool] = False  # pytest, this is not a test of yours
@@ -60,6 +61,7 @@ class TestCase:
     streaming_mode: bool
     expected_reasoning: str | None = None
     expected_ids: tuple[str, ...] = ()
+    shortest_id: int = 1
     tools: tuple[dict[str, Any], ...] = ()
     pattern: Pattern | None = None
     malformed: bool = False

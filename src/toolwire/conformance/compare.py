@@ -34,8 +34,10 @@ def differences(
 ) -> list[str]:
     """Everything that is not as the case expects; empty if all is well."""
     found = list(_calls(case.expected_tool_calls, calls))
+    ids = [call.id for call in calls]
     if case.expected_ids and not found:
-        found += _ids(case.expected_ids, [call.id for call in calls])
+        found += _ids(case.expected_ids, ids)
+    found += _made_up(case, ids)
     found += _text("content", case.expected_content, content, rule)
     found += _text("reasoning", case.expected_reasoning, reasoning, rule)
     return found
@@ -62,6 +64,12 @@ def _calls(expected: Sequence[ToolCall], found: Sequence[ToolCall]) -> Iterator[
 def _ids(expected: Iterable[str], found: Iterable[str]) -> Iterator[str]:
     if list(expected) != list(found):
         yield f"ids: expected {_list(expected)}, found {_list(found)}"
+
+
+def _made_up(case: TestCase, ids: Iterable[str]) -> Iterator[str]:
+    for one in ids:
+        if len(one) < case.shortest_id and one not in case.model_output:
+            yield f"ids: {one!r} is short, and may collide"
 
 
 def _text(what: str, expected: str | None, found: str | None, rule: ContentRule) -> Iterator[str]:

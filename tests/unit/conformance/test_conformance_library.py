@@ -62,3 +62,8 @@ def test_a_format_that_is_not_registered_is_an_error_that_lists_the_others() -> 
 
 def test_a_format_has_its_cases_by_any_of_its_names() -> None:
     assert cases_of("qwen25") == cases_of("hermes")
+
+
+def test_only_formats_whose_ids_mean_something_may_have_short_ones() -> None:
+    shortest = {name: cases_of(name)[0].shortest_id for name in ("hermes", "kimi_k2", "mistral")}
+    assert shortest == {"hermes": 16, "kimi_k2": 1, "mistral": 1}

@@ -66,6 +66,10 @@ def test_ids_must_be_unique_even_if_the_text_gives_none() -> None:
     assert "ids: they are not unique: call_0, call_0" in problems(faulty.SharesIds())
 
 
+def test_ids_that_are_made_up_must_not_be_short() -> None:
+    assert "ids: 'call_0' is short, and may collide" in problems(Toy(), shortest_id=16)
+
+
 def test_a_call_that_was_cut_off_must_not_be_mended() -> None:
     changes = {"malformed": True, "cut": True, "expected_content": 'CALL get_time {"tz": "CE'}
     text = 'CALL get_time {"tz": "CE'
