@@ -41,7 +41,6 @@ def array(format_name: str, opener: str, closer: str = "", key: str = "arguments
         after=f"]{closer}",
         opener=opener,
         closer=closer,
-        bare=not opener.strip(),
         json=True,
         key=key,
         think=("<think>\n", "\n</think>\n\n") if closer.startswith("</") else None,
@@ -94,7 +93,6 @@ OBJECTS = (
         json=True,
         key="parameters",
         between="; ",
-        bare=True,
         think=None,
     ),
     Wire(
@@ -200,7 +198,6 @@ ARRAYS = (
         before='{"tool_calls": [',
         between=", ",
         after="]}",
-        bare=True,
         think=None,
         behind=False,
     ),

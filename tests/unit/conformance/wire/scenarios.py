@@ -3,7 +3,7 @@
 A scenario is made of values; a wire writes it; what is expected are the values.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,20 +129,17 @@ def words() -> Scenario:
 
 def around(wire: Wire) -> Iterator[Scenario]:
     """Scenarios with text or reasoning beside calls, as far as the format knows them."""
-    if wire.front:
-        note = "vllm PR #38579: text in front of a call is not lost"
-        yield told("text_in_front", 6, Text("Let me check.\n"), TIME, note=note)
+    note = "vllm PR #38579: text in front of a call is not lost"
+    yield told("text_in_front", 6, Text("Let me check.\n"), TIME, note=note)
     if wire.behind:
         note = "vllm#56263: text behind a call is not lost, whole or streamed"
         yield told("text_behind", 6, TIME, Text("\nThat is all."), note=note)
-    if wire.front and wire.behind:
         parts = Text("First.\n"), TIME, Text("\nThen I looked again.\n"), TOKYO
         yield told("text_between", 6, *parts)
     if wire.think:
         yield told("reasoning", 6, Think("I need the time."), TIME)
         yield told("reasoning_then_answer", 6, Think("Easy."), Text("It is noon."))
-        if wire.front:
-            yield told("reasoning_text_call", 6, Think("Hm."), Text("Let me see.\n"), TIME)
+        yield told("reasoning_text_call", 6, Think("Hm."), Text("Let me see.\n"), TIME)
 
 
 def case_of(scenario: Scenario, wire: Wire) -> Case:
@@ -164,6 +161,3 @@ def entry(name: str, pattern: int, text: str, **more: Any) -> Case:
     case = {"name": name, "pattern": pattern, "text": text, "tools": more.pop("tools", "standard")}
     case |= {"content": None, "reasoning": None, "calls": calls, "note": ""}
     return {**case, **more}
-
-
-Writer = Callable[[Wire], Iterator[Case]]

@@ -18,7 +18,7 @@ from tests.unit.conformance.wire.wire import MessageWire, Wire, templated
 _python = partial(Wire, call=lambda _number, call: python_call(call.name, call.args))
 
 PYTHON = (
-    _python(format="pythonic", before="[", between=", ", after="]", bare=True, think=None),
+    _python(format="pythonic", before="[", between=", ", after="]", think=None),
     _python(
         format="llama4_pythonic",
         before="<|python_start|>[",
@@ -240,7 +240,6 @@ TAGGED = (
         format="cline_xml",
         call=templated("<NAME>\nARGS</NAME>", cline_params),
         between="\n",
-        bare=True,
         think=None,
         by_schema=True,
     ),

@@ -12,12 +12,11 @@ class Wire:
     """A format that marks calls inside one stream of text.
 
     `opener` is what a call begins with, `closer` what ends one, `value_closer` what ends a value,
-    if anything does. `think` stands around reasoning. `front` and `behind`: whether text may stand
-    there. `by_schema`: the type of a value is in the schema alone. `bare`: there is no opener, the
-    call itself is all there is. `live`: arguments can be passed on as they arrive. `group`: one
-    broken call makes text of all of them. `untyped`: values without a schema are strings, nested
-    ones too. `json`: the arguments are JSON, and `key` is what they are called if the name stands
-    beside them.
+    if anything does. `think` and `text` stand around reasoning and text. `behind`: text may stand
+    behind calls. `by_schema`: the type of a value is in the schema alone. `live`: arguments can be
+    passed on as they arrive. `group`: one broken call makes text of all of them. `untyped`: values
+    without a schema are strings, nested ones too. `json`: the arguments are JSON, and `key` is
+    what they are called if the name stands beside them.
     """
 
     format: str
@@ -30,10 +29,8 @@ class Wire:
     value_closer: str = ""
     think: tuple[str, str] | None = ("<think>\n", "\n</think>\n\n")
     text: tuple[str, str] = ("", "")
-    front: bool = True
     behind: bool = True
     by_schema: bool = False
-    bare: bool = False
     live: bool = True
     group: bool = False
     untyped: bool = False
