@@ -41,6 +41,7 @@ class OpenAiHttpAnswer:
         self._pool = pool
         self._connection = connection
         self._decoder = decoder
+        self._closed = False
 
     async def relay(self, listener: Listener) -> bool:
         """See `Answer.relay`."""
@@ -59,15 +60,18 @@ class OpenAiHttpAnswer:
         return decoder.done
 
     def pause(self) -> None:
-        """See `Answer.pause`."""
-        self._connection.pause()
+        """See `Answer.pause`. Once closed, the connection may already be another answer's."""
+        if not self._closed:
+            self._connection.pause()
 
     def resume(self) -> None:
         """See `Answer.resume`."""
-        self._connection.resume()
+        if not self._closed:
+            self._connection.resume()
 
     def close(self) -> None:
         """See `Answer.close`."""
+        self._closed = True
         self._pool.release(self._connection)
 
 

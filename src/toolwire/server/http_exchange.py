@@ -59,7 +59,7 @@ class Exchange:
 
     def abort(self) -> None:
         """The begun answer cannot be completed: close, so that no one takes it for complete."""
-        self.ended = True
+        self._over()
         self.request.keep_alive = False
 
     def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
