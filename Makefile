@@ -22,7 +22,7 @@ serve: $(READY) ## Install and start the gateway; ARGS="--upstream http://localh
 	@$(BIN)/toolwire serve $(ARGS)
 
 test: $(READY) ## Install and run every test
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
 check: $(READY) ## Lint, format, types, layers
 	@$(BIN)/ruff check .
