@@ -55,6 +55,16 @@ class Gateway:
         """How many files and sockets are open."""
         return sum(1 for _ in Path(f"/proc/{self.process.pid}/fd").iterdir())
 
+    def wait_for_log(self, words: str) -> str:
+        """The line of the log that holds these words; it may come a moment after the answer."""
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            lines = [line for line in self.log.splitlines() if words in line]
+            if lines:
+                return lines[-1]
+            time.sleep(0.005)
+        raise TimeoutError(f"nothing with {words!r} in the log:\n{self.log[-2000:]}")
+
     def signal(self, number: signal.Signals) -> None:
         """Send a signal."""
         self.process.send_signal(number)

@@ -129,14 +129,14 @@ def test_leaving_with_more_requests_in_the_pipe_makes_none_of_them(
     assert len(backend.requests) == 1
 
 
-def test_clients_that_left_are_counted_and_logged_as_such(
-    gateway: Gateway, backend: ScriptedServer
-) -> None:
+def test_clients_that_left_are_counted(gateway: Gateway, backend: ScriptedServer) -> None:
     backend.use("hang_mid", [{"text": "some words " * 10}])
-    with connected(gateway.port) as sock:
-        sock.sendall(request_bytes(chat_body(stream=True)))
-        read_until(sock, b'"some')
-    backend.wait_for(lambda: backend.requests[0].closed_at, 1)
+    for stream, mark in ((True, b'"some'), (False, b"")):
+        with connected(gateway.port) as sock:
+            sock.sendall(request_bytes(chat_body(stream=stream)))
+            read_until(sock, mark)
+            backend.wait_for(lambda: backend.requests)
+        backend.wait_for(lambda: backend.requests[-1].closed_at, 1)
     metrics = ask(gateway.port, path="/metrics").body.decode()
     assert 'toolwire_clients_gone_total{moment="streaming"}' in metrics
     assert 'toolwire_clients_gone_total{moment="waiting"}' in metrics

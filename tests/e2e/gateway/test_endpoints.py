@@ -237,7 +237,7 @@ def test_every_answer_has_an_id_that_the_log_knows(
     ids = [reply.headers["toolwire-request-id"] for reply in replies]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch("req_[0-9a-f]{32}", request_id) for request_id in ids)
-    assert all(request_id in gateway.log for request_id in ids)
+    assert all(gateway.wait_for_log(request_id) for request_id in ids)
     assert [reply.headers["x-request-id"] for reply in replies] == ids
 
 

@@ -113,8 +113,8 @@ def test_a_connection_without_a_next_request_is_closed(
 def test_a_slow_reader_that_has_caught_up_is_closed_like_any_other(
     gateway: Gateway, backend: ScriptedServer
 ) -> None:
-    backend.use("std", [{"text": "x" * 2_000_000}])
-    with connected(gateway.port, window=4096) as sock:
+    backend.use("std", [{"text": "x" * 8_000_000}])
+    with connected(gateway.port, window=65536) as sock:
         sock.sendall(request_bytes(chat_body()))
         backend.wait_for(lambda: backend.requests and backend.requests[0].finished_at, 20)
         time.sleep(0.2)

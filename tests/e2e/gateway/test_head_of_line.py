@@ -104,9 +104,9 @@ def test_a_huge_request_makes_nobody_wait(
     ("variant", "stream"),
     [
         ("huge_line:64", True),
-        ("flood:30000", True),
-        ("flood:80000+joined_events", True),
-        ("stream_force+flood:80000+joined_events", False),
+        ("flood:15000", True),
+        ("flood:40000+joined_events", True),
+        ("stream_force+flood:40000+joined_events", False),
     ],
 )
 def test_a_flooding_backend_makes_nobody_wait(

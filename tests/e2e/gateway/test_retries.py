@@ -77,6 +77,17 @@ def test_there_are_never_more_attempts_than_configured(
     assert len(backend.requests) in ((3, 4) if variant == "refuse:always" else (3,))
 
 
+def test_kept_connections_do_not_add_to_the_attempts(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    backend.use("silence:0.2", SCRIPT)
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(lambda _: send(gateway), range(10)))
+    backend.use("refuse:always", SCRIPT)
+    assert answer(gateway).status == 503
+    assert len(backend.requests) == 4  # the first kept one may have been dead, and then three
+
+
 @pytest.mark.parametrize("variant", ["err400", "err401", "err404", "ctxlen", "redirect"])
 def test_a_refusal_is_final(gateway: Gateway, backend: ScriptedServer, variant: str) -> None:
     backend.use(variant, SCRIPT)

@@ -101,15 +101,12 @@ def test_a_half_sent_request_does_not_hold_it_up(backend: ScriptedServer) -> Non
         assert gateway.wait(3) == 0
 
 
-@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_interrupt_stops_it_at_once(
-    backend: ScriptedServer, first: signal.Signals
-) -> None:
+def test_a_second_interrupt_stops_it_at_once(backend: ScriptedServer) -> None:
     backend.use("hang_mid", [TEXT])
     with running("--upstream", backend.url) as gateway, ThreadPoolExecutor(1) as pool:
         pool.submit(ask, gateway.port, chat_body(stream=True))
         backend.wait_for(lambda: backend.requests)
-        gateway.signal(first)
+        gateway.signal(signal.SIGINT)
         time.sleep(0.3)
         assert gateway.process.poll() is None
         began = time.monotonic()
