@@ -245,7 +245,10 @@ class MarkerFramer:
             self._trace(start, "call", "the last thing in reasoning that was never closed")
             return True
         sink.drop()
-        sink.reasoning(reader.raw())
+        taken = reader.raw()
+        draft = taken.rstrip()
+        reader.give_back(taken[len(draft) :])  # it may belong to the end of the reasoning
+        sink.reasoning(draft)
         self._trace(start, "reasoning", "a call in reasoning is a draft")
         return False
 

@@ -28,16 +28,25 @@ _TURNS = (
 )  # fmt: skip
 _CONTROL = r"[|｜][^<>\s]{1,64}+>|[^<>\s|｜]{1,64}+[|｜]>"
 _TAG = re.compile(r"<[^<>\s{}]{1,48}+(?:>|(?=\s))|\[/?+[A-Z_]{3,24}+\]")
+_PIECE = 1 << 16  # one search holds up all threads, so no search is long
+_LOOK = 128  # no marker is longer
 _FENCE = "```"  # ends a call of one format, and is no structure anywhere else
 
 
 def neutralize(record: Format, text: str) -> str:
     """`text` without any marker of the format, or of a turn."""
-    return _pattern(record).sub(_escape, text)
-
-
-def _escape(match: re.Match[str]) -> str:
-    return f"\\u{ord(match.group()):04x}"
+    find, size = _pattern(record).finditer, len(text)
+    out: list[str] = []
+    taken = 0
+    for start in range(0, size, _PIECE):
+        end = min(start + _PIECE, size)
+        for match in find(text, start, end + _LOOK):
+            at = match.start()
+            if at >= end:
+                break
+            out.append(f"{text[taken:at]}\\u{ord(text[at]):04x}")
+            taken = at + 1
+    return "".join(out) + text[taken:] if out else text
 
 
 @lru_cache(maxsize=128)

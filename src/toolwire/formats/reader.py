@@ -66,12 +66,14 @@ class Reader:
         self.unmark()
         return text
 
-    def rewind(self) -> None:
-        """Give back everything taken since the mark, which is removed."""
-        rest, end = self.buf[self.pos :], self.offset
-        text = self.raw()
-        self.buf, self.pos = text + rest, 0
-        self._base = end - len(text)
+    def give_back(self, text: str) -> None:
+        """Take back the taking of `text`, which was the last to be taken."""
+        size = len(text)
+        if size <= self.pos:
+            self.pos -= size
+            return
+        self._base += self.pos - size
+        self.buf, self.pos = text + self.buf[self.pos :], 0
 
 
 def skip_space(reader: Reader, limit: int) -> Need[str]:

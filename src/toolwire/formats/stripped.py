@@ -120,7 +120,7 @@ class Stripped:
             if marker in _SEAM_MARKERS and not too_long:
                 break
             if marker or reader.final or too_long:
-                reader.rewind()
+                reader.give_back(reader.raw())
                 return False
             yield
         text = reader.raw()[len(channel) :]
