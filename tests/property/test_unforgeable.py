@@ -98,7 +98,7 @@ def text_of(message: Message) -> str:
     if not isinstance(content, list):
         return content or ""
     # Some servers join the parts of a content with nothing between them.
-    return "".join(str(json.loads(part).get("text", "")) for part in content)
+    return "".join(str(json.loads(part).get("text", "~")) for part in content)
 
 
 def prompt(name: str, messages: Sequence[Message], *tools: Tool) -> list[str]:

@@ -32,6 +32,9 @@ class Mending:
 
 DEFAULT_MENDING = Mending()
 
+_LONG = 128 * 1024
+_MANY = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -83,10 +86,22 @@ class Plan:
             parallel=self.request.parallel,
             format_name=way.format,
         )
-        schema = b""
-        if way.constrained:
-            schema = calls_schema(self._callable(), parallel=self.request.parallel)
-        return Outgoing(self.request, messages, NO_TOOLS, schema, keep_special_tokens=special)
+        if not way.constrained:
+            return Outgoing(self.request, messages, NO_TOOLS, keep_special_tokens=special)
+        # The answer is to be calls, whatever form the client wants for text.
+        params = {k: v for k, v in self.request.params.items() if k != "response_format"}
+        schema = calls_schema(self._callable(), parallel=self.request.parallel)
+        return Outgoing(replace(self.request, params=params), messages, NO_TOOLS, schema)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether writing the conversation anew takes so long that other clients would wait."""
+        size = 0
+        for message in self.outgoing.messages:
+            content = message.content or ""
+            size += len(content) if isinstance(content, str) else sum(map(len, content))
+            size += sum(len(call.arguments) for call in message.calls)
+        return size > _LONG or len(self.outgoing.messages) > _MANY
 
     def _callable(self) -> list[Tool]:
         allowed = self.request.choice.allowed

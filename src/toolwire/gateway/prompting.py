@@ -66,7 +66,7 @@ def _with_system(messages: list[Message], text: str) -> list[Message]:
     first = messages[0] if messages else None
     if first is None or first.role not in ("system", "developer"):
         return [Message("system", text), *messages]
-    return [structs.replace(first, content=_joined(first.content, text)), *messages[1:]]
+    return [structs.replace(first, content=_joined([first.content, text])), *messages[1:]]
 
 
 class _Writer:
@@ -76,6 +76,7 @@ class _Writer:
         self._format = format_name
         self._record = get(format_name)
         self._written: list[Message] = []
+        self._user: list[Message] = []
         self._calls: dict[str, tuple[ToolCall, str, int]] = {}
         self._results: list[RenderedResult] = []
 
@@ -86,16 +87,17 @@ class _Writer:
                 continue
             self._flush_results()
             if message.calls:
-                self._assistant(message)
+                self._append(self._assistant(message))
             elif message.role in ("system", "developer"):
-                self._written.append(message)
+                self._append(message)
             else:
                 content = self._safe(message.content)
                 self._append(structs.replace(message, content=content))
         self._flush_results()
+        self._flush_user()
         return self._written
 
-    def _assistant(self, message: Message) -> None:
+    def _assistant(self, message: Message) -> Message:
         rendered = []
         for index, call in enumerate(message.calls):
             wire_id = provider_id(self._format, call.name, len(self._calls))
@@ -104,7 +106,7 @@ class _Writer:
         said = neutralize(self._record, text_of(message.content))
         text = render_calls(self._format, rendered, guarded=True)
         content = f"{said}\n{text}" if said.strip() else text
-        self._written.append(Message("assistant", content, reasoning=message.reasoning))
+        return Message("assistant", content, reasoning=message.reasoning)
 
     def _result(self, message: Message) -> None:
         call, wire_id, index = self._calls[message.call_id]
@@ -122,13 +124,18 @@ class _Writer:
         self._results = []
 
     def _append(self, message: Message) -> None:
-        """Two user messages in a row become one: most templates insist that roles alternate."""
-        last = self._written[-1] if self._written else None
-        if last is not None and last.role == message.role == "user":
-            content = _joined(last.content, message.content)
-            self._written[-1] = structs.replace(last, content=content)
+        if message.role == "user":
+            self._user.append(message)
         else:
+            self._flush_user()
             self._written.append(message)
+
+    def _flush_user(self) -> None:
+        """User messages in a row become one: most templates insist that roles alternate."""
+        if self._user:
+            content = _joined([message.content for message in self._user])
+            self._written.append(structs.replace(self._user[0], content=content))
+            self._user = []
 
     def _safe(self, content: Content) -> Content:
         if isinstance(content, str):
@@ -166,15 +173,18 @@ def _part(text: str) -> bytes:
     return msgspec.json.encode({"type": "text", "text": text})
 
 
-def _joined(one: Content, other: Content) -> Content:
-    """Two contents as one, with a blank line between them."""
-    if not one or not other:
-        return one or other
-    if isinstance(one, str) and isinstance(other, str):
-        return f"{one}\n\n{other}"
-    before = [_part(f"{one}\n\n")] if isinstance(one, str) else one
-    after = [_part(f"\n\n{other}")] if isinstance(other, str) else other
-    return [*before, *after]
+def _joined(contents: Sequence[Content]) -> Content:
+    """Several contents as one, with a blank line between them."""
+    said = [content for content in contents if content]
+    texts = [content for content in said if isinstance(content, str)]
+    if len(texts) == len(said):
+        return "\n\n".join(texts)
+    between = _part("\n\n")
+    parts: list[bytes] = []
+    for content in said:
+        own = [_part(content)] if isinstance(content, str) else content
+        parts += [between, *own] if parts else own
+    return parts
 
 
 def _arguments(call: ToolCall) -> dict[str, object]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend
+from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend, Outgoing
 from toolwire.backends.pool import Member
 from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
@@ -242,7 +242,7 @@ class Turn:
             resumed=resumed,
             trace=self._traced,
         )
-        answer = await backend.open(self._plan.outgoing_for(way))
+        answer = await backend.open(await self._outgoing(way))
         try:
             self._begin = partial(self._sink.begin, backend, answer, way)
             self._begin()
@@ -253,6 +253,12 @@ class Turn:
         finally:
             answer.close()
             self._account(attempt)
+
+    async def _outgoing(self, way: Way) -> Outgoing:
+        """What the backend is sent. A long conversation is written anew beside the loop."""
+        if way.kind == "prompted" and self._plan.is_long:
+            return await asyncio.to_thread(self._plan.outgoing_for, way)
+        return self._plan.outgoing_for(way)
 
     def _account(self, attempt: Attempt) -> None:
         """What was consumed counts, also where the answer could not be used."""

@@ -239,6 +239,17 @@ def test_a_single_call_is_part_of_the_constraint(gateway: Gateway, backend: Scri
     assert schema["properties"]["tool_calls"]["maxItems"] == 1
 
 
+def test_a_constraint_of_ours_takes_the_place_of_the_clients(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    backend.use("obeys_schema", "echo")
+    wanted = {"type": "json_object"}
+    model = route("prompted", "hermes", "openai")
+    reply = post(gateway, model, tool_choice="required", response_format=wanted)
+    assert outcome_of(reply).calls
+    assert backend.requests[-1].body.count(b'"response_format"') == 1
+
+
 @STREAMED
 def test_a_server_that_refuses_schemas_is_asked_without_one_and_from_then_on(
     gateway: Gateway, backend: ScriptedServer, fresh: str, stream: bool
