@@ -170,9 +170,12 @@ def read_heads(head: str) -> Callable[[str], Iterator[Made]]:
 
 def _read_python(text: str) -> Iterator[Made]:
     found = re.search(r"\[\w+\(.*\)\]", text, re.DOTALL)
-    calls = ast.parse(found[0], mode="eval").body.elts if found else ()  # type: ignore[attr-defined]
-    for call in calls:
-        yield call.func.id, {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+    try:
+        calls = ast.parse(found[0], mode="eval").body.elts if found else ()  # type: ignore[attr-defined]
+        for call in calls:
+            yield call.func.id, {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError):
+        return  # it looked like calls, and is none
 
 
 def _read_tagged(text: str) -> Iterator[Made]:

@@ -117,3 +117,24 @@ def test_a_conversation_can_change_to_a_model_without_tools_in_the_middle(
         for _, arguments in turn(client, gateway, route("prompted", "mistral"), stream=True).calls
     ]
     assert numbers == [2, 3]
+
+
+ODD_ARGUMENTS = ["", "{}", '{"number": 1e999}', '{"": {"": ""}}', '{"a b<>=": [null, true, -0.0]}']
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_whatever_was_called_before_can_be_told(
+    gateway: Gateway, backend: ScriptedServer, name: str
+) -> None:
+    client: list[dict[str, Any]] = [{"role": "user", "content": "Go on."}]
+    for number, arguments in enumerate(ODD_ARGUMENTS):
+        client.append(said([("gone_tool", arguments)], number))
+        (call,) = client[-1]["tool_calls"]
+        parts = [{"type": "text", "text": f"odd {number}"}]
+        client.append({"role": "tool", "tool_call_id": call["id"], "content": parts})
+    backend.use("std", raw(name, ["Fine."]))
+    body = chat_body(model=route("prompted", name), messages=client, tools=[NEXT])
+    assert read(ask(gateway.port, body)).content == "Fine."
+    shown = json.dumps(backend.requests[-1].json["messages"])
+    assert all(f"odd {number}" in shown for number in range(len(ODD_ARGUMENTS)))
+    assert shown.count("gone_tool") >= len(ODD_ARGUMENTS)
