@@ -7,7 +7,6 @@ from toolwire.formats.catalog.json_family import THINK
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.tagged import Tagged
-from toolwire.formats.engines.tags import NEWLINE_GLYPH
 from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers, Reasoning, ToolMarkers, thinking
 from toolwire.formats.record import Format
@@ -261,9 +260,7 @@ STEP3 = _tagged(
 )
 MINICPM5 = _tagged(
     name="minicpm5",
-    framing=Markers(
-        opens=("<function",), ends=("</function>", NEWLINE_GLYPH), reasoning=THINK, strict=True
-    ),
+    framing=Markers(opens=("<function",), ends=("</function>",), reasoning=THINK, strict=True),
     engine=Tagged(
         head="name",
         param="<param",

@@ -96,7 +96,7 @@ class _CallBody:
                 return (yield from finish_call(turn, ok=False, why="a value has no end"))
             kind, marker, size = yield from self._structure()
         if kind == "close":
-            turn.reader.pos += size
+            yield from self._pass_call_close(size)
         complete = kind in ("close", "stop") or self._complete()
         if complete:
             self._close_object()
@@ -125,7 +125,14 @@ class _CallBody:
     def _pass_close(self) -> Need[None]:
         kind, _, size = yield from self._structure()
         if kind == "close":
-            self.turn.reader.pos += size
+            yield from self._pass_call_close(size)
+
+    def _pass_call_close(self, size: int) -> Need[None]:
+        """The call's close, and the tokenizer's signs behind it, which are layout."""
+        reader = self.turn.reader
+        reader.pos += size
+        while self.glyphs and (yield from peek(reader, 1)) in GLYPHS:
+            reader.pos += 1
 
     def _complete(self) -> bool:
         """Whether a call that was cut off between parameters has all it needs."""

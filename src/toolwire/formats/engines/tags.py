@@ -12,8 +12,7 @@ _ATTRIBUTE = re.compile(
     r"([\w:-]{1,64}+)\s{0,8}+=\s{0,8}+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>/]++))"
 )
 
-NEWLINE_GLYPH = "Ċ"
-GLYPHS = {"Ġ": " ", NEWLINE_GLYPH: "\n"}  # how byte-level tokenizers write whitespace
+GLYPHS = {"Ġ": " ", "Ċ": "\n"}  # how byte-level tokenizers write whitespace
 _UNGLYPH = str.maketrans(GLYPHS)
 
 Typing: TypeAlias = Literal["schema", "string-attribute", "type-attribute", "json"]
