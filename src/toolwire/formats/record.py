@@ -32,7 +32,7 @@ class Framing(Protocol):
     def hold_limit(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Format:
     """A tool-call syntax: how it is framed and read, and which models write it."""
 

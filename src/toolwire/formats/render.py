@@ -199,13 +199,14 @@ def _tree(key: str, value: Any, prefix: str, guard: _Guard) -> str:
 
 
 def _write_result(record: Format, result: RenderedResult) -> str:
-    safe = neutralize(record, result.content)
-    quoted = neutralize(record, values.to_json(result.content).replace("<", "\\u003c"))
+    def quoted() -> str:
+        return neutralize(record, values.to_json(result.content).replace("<", "\\u003c"))
+
     return _fill(
         record.results.result,
         {
-            "result": lambda: safe,
-            "json": lambda: quoted,
+            "result": lambda: neutralize(record, result.content),
+            "json": quoted,
             "name": lambda: result.name,
             "id": lambda: result.provider_id,
             "qid": lambda: values.to_json(result.provider_id),
