@@ -26,6 +26,8 @@ class Outgoing:
     tools: ToolSet
     schema: bytes = b""
     """JSON Schema that the answer must fit, for a backend that can constrain decoding."""
+    optional: bool = False
+    """The answer may also be plain text, if the model so chooses."""
     keep_special_tokens: bool = False
     """The markers we look for are special tokens: a server that can must not strip them."""
 
@@ -81,6 +83,10 @@ class Backend(Protocol):
     @property
     def constrains(self) -> bool:
         """Whether it can be held to a JSON Schema while it writes."""
+        ...
+
+    def chooses(self, request: Request) -> bool:
+        """Whether it can let the model choose here: plain text, or what fits a JSON Schema."""
         ...
 
     def ignored(self, request: Request) -> list[str]:

@@ -14,7 +14,8 @@ import msgspec
 
 from toolwire.backends.base import DEFAULT_PATIENCE, Listener, Outgoing, Patience
 from toolwire.backends.dialects import DIALECTS
-from toolwire.backends.embedded_engine import Engine
+from toolwire.backends.embedded_choice import PROBE, TextOrCall
+from toolwire.backends.embedded_engine import AS_WRITTEN, Engine
 from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.backends.openai_request import encode_body, ignored_params
 from toolwire.errors import NotFound, ToolsRefused, UpstreamError, UpstreamRefused
@@ -46,14 +47,15 @@ _decode_failure = msgspec.json.Decoder(_Failure).decode
 class EmbeddedAnswer:
     """One answer under way: put together in the engine's thread, read in the event loop."""
 
-    def __init__(self, engine: Engine, body: bytes) -> None:
+    def __init__(self, engine: Engine, body: bytes | TextOrCall) -> None:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._decoder = AnswerDecoder(streamed=True, max_line=_MAX_CHUNK)
         self._fragments: list[Fragment] = []
         self._error: UpstreamError | None = None
         self._complete = self._over = self._paused = self._closed = False
-        self._turn = engine.submit(body, self._take)
+        self._body = body
+        self._turn = engine.submit(self._make)
         self._turn.add_done_callback(lambda turn: self._post(self._end, turn))
 
     async def begun(self) -> None:
@@ -92,6 +94,13 @@ class EmbeddedAnswer:
         self._turn.cancel()
 
     # In the engine's thread.
+
+    def _make(self, engine: Engine) -> None:
+        body = self._body
+        if isinstance(body, TextOrCall):
+            body = body.settle(engine.generate, lambda: self._closed)
+        if not self._closed:
+            engine.generate(body, self._take)
 
     def _take(self, chunk: bytes) -> bool:
         return self._closed or not self._post(self._arrive, chunk)
@@ -140,6 +149,13 @@ class EmbeddedBackend:
         self.engine = engine
         self.patience = patience
 
+    def chooses(self, request: Request) -> bool:
+        """See `Backend.chooses`. Not if the text has a form of its own that it must fit."""
+        if "response_format" in request.params:
+            return False
+        # A model that needs a threshold repeats the call it has made.
+        return self.engine.call_threshold == AS_WRITTEN or request.messages[-1].role != "tool"
+
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""
         return ignored_params(request, _DIALECT)
@@ -152,14 +168,29 @@ class EmbeddedBackend:
                 "The chat template of the embedded model has no tools. "
                 'Give its route mode = "auto" or "prompted".'
             )
-        body = encode_body(_streamed(outgoing), _DIALECT, self.engine.name)
-        answer = EmbeddedAnswer(self.engine, body)
+        answer = EmbeddedAnswer(self.engine, self._body(_streamed(outgoing)))
         try:
             await answer.begun()
         except BaseException:
             answer.close()
             raise
         return answer
+
+    def _body(self, outgoing: Outgoing) -> bytes | TextOrCall:
+        if not (outgoing.schema and outgoing.optional):
+            return self._encode(outgoing)
+        request = outgoing.request
+        free = replace(outgoing, schema=b"")
+        probe = replace(request, params={**request.params, **PROBE})
+        return TextOrCall(
+            probe=self._encode(replace(free, request=probe)),
+            text=self._encode(free),
+            call=self._encode(outgoing),
+            threshold=self.engine.call_threshold,
+        )
+
+    def _encode(self, outgoing: Outgoing) -> bytes:
+        return encode_body(outgoing, _DIALECT, self.engine.name)
 
     async def forward(self, _method: str, target: str, _kind: str, _body: bytes) -> NoReturn:
         """Refuse what is not a chat completion."""

@@ -4,6 +4,7 @@ The only file that touches `xllamacpp`, which is an optional dependency and is i
 engine is started, never before. How it is driven, and why so, is in ADR 6.
 """
 
+import math
 import os
 import secrets
 import shutil
@@ -30,6 +31,9 @@ ends after so many. Larger is not faster on a CPU."""
 _PROMPT_CACHE_MIB = 512
 """Memory for the read prompts of other conversations, so that two can alternate."""
 
+AS_WRITTEN = math.log(0.5)
+"""The `call_threshold` of a model that opens its calls itself."""
+
 Take: TypeAlias = Callable[[bytes], bool]
 """Given each chunk of an answer, in the engine's thread; True ends the generation."""
 
@@ -48,6 +52,7 @@ class EngineSettings:
     threads: int = 0
     temperature: float | None = None
     top_p: float | None = None
+    call_threshold: float = AS_WRITTEN
     verbose: bool = False
 
 
@@ -60,22 +65,23 @@ class Engine:
         self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
         self.threads = settings.threads or default_threads()
         self.has_tools = "tools" in facts.chat_template
+        self.call_threshold = settings.call_threshold
         self._closing = False
         started = perf_counter()
         self._server: Any = self._load(library, settings)
         self.load_seconds = perf_counter() - started
         self._turns = ThreadPoolExecutor(1, "toolwire-engine")
 
-    def submit(self, body: bytes, take: Take) -> "Future[None]":
-        """Make a turn, when it is its turn. `body` is a streamed chat completion of OpenAI's.
+    def submit(self, work: Callable[["Engine"], None]) -> "Future[None]":
+        """Do the work of one turn, in the engine's thread, when it is its turn."""
+        return self._turns.submit(work, self)
 
-        Raises in the future `ValueError` or `RuntimeError` if the engine does not take the body.
+    def generate(self, body: bytes, take: Take) -> None:
+        """Answer `body`, a streamed chat completion of OpenAI's. Only within a turn.
+
+        Raises `ValueError` or `RuntimeError` if the engine does not take the body.
         """
-
-        def take_until_closed(chunk: bytes) -> bool:
-            return self._closing or take(chunk)
-
-        return self._turns.submit(self._server.handle_chat_completions, body, take_until_closed)
+        self._server.handle_chat_completions(body, lambda chunk: self._closing or take(chunk))
 
     def close(self) -> None:
         """End what is under way, and give the memory back."""

@@ -135,6 +135,10 @@ class OpenAiHttpBackend:
         self._max_line = max_line
         self._redact = redact
 
+    def chooses(self, _request: Request) -> bool:
+        """See `Backend.chooses`. No server of today has it for every model."""
+        return False
+
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""
         return ignored_params(request, self._dialect)

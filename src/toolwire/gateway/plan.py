@@ -91,7 +91,9 @@ class Plan:
         # The answer is to be calls, whatever form the client wants for text.
         params = {k: v for k, v in self.request.params.items() if k != "response_format"}
         schema = calls_schema(self._callable(), parallel=self.request.parallel)
-        return Outgoing(replace(self.request, params=params), messages, NO_TOOLS, schema)
+        optional = self.request.choice.mode != "required"
+        request = replace(self.request, params=params)
+        return Outgoing(request, messages, NO_TOOLS, schema, optional=optional)
 
     @property
     def is_long(self) -> bool:

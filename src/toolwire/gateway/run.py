@@ -221,8 +221,12 @@ class Turn:
         self._heard = self._loop.time()
         self._watch()
         request = self._plan.request
-        demanded = self._plan.offers_tools and request.choice.mode == "required"
-        way = self._way = self._model.ways.choose(backend, request.model, demanded=demanded)
+        offered = self._plan.offers_tools
+        demanded = offered and request.choice.mode == "required"
+        optional = request if offered and not demanded else None
+        way = self._way = self._model.ways.choose(
+            backend, request.model, demanded=demanded, optional=optional
+        )
         final, resumed = self._asks >= self._pace.asks, self._sink.committed
         if self._trace is not None:
             self._traced = self._trace.attempt(

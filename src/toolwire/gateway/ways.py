@@ -19,6 +19,7 @@ from toolwire.errors import (
 )
 from toolwire.formats import detect_model
 from toolwire.gateway import constraint
+from toolwire.protocol.chat import Request
 
 Mode: TypeAlias = Literal["native", "watched", "prompted", "auto"]
 Lack: TypeAlias = Literal["tools", "constraint"]
@@ -102,14 +103,21 @@ class Ways:
     format: str | None = None
     _learned: dict[tuple[str, str, Lack], None] = field(default_factory=dict)
 
-    def choose(self, backend: Backend, model: str, *, demanded: bool) -> Way:
-        """The way for the next turn. `demanded`: the model must call something."""
+    def choose(
+        self, backend: Backend, model: str, *, demanded: bool, optional: Request | None = None
+    ) -> Way:
+        """The way for the next turn.
+
+        `demanded`: the model must call something. `optional`: in this request it may.
+        """
         if self.mode == "native":
             return NATIVE
         name = self.format_of(model)
         if self.mode != "prompted" and not self._lacks(backend, model, "tools"):
             return Way("watched", name)
-        if demanded and backend.constrains and not self._lacks(backend, model, "constraint"):
+        chosen = optional is not None and backend.chooses(optional)
+        held = (demanded or chosen) and backend.constrains
+        if held and not self._lacks(backend, model, "constraint"):
             return Way("prompted", constraint.FORMAT, constrained=True)
         return Way("prompted", name)
 

@@ -1,33 +1,43 @@
 """An engine that remembers what it said, and requests for it."""
 
 import json
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
 from toolwire.backends.base import Outgoing
-from toolwire.backends.embedded_engine import Engine, Take
+from toolwire.backends.embedded_engine import Engine, EngineSettings, Take
 from toolwire.protocol.chat import NO_TOOLS, Message, Request
 
 
 class SpyEngine(Engine):
-    """A real engine. `turns` are the turns it was asked for, `chunks` what each has said."""
+    """A real engine. `turns` are the turns since the last `forget`, and what was said in each."""
 
-    def submit(self, body: bytes, take: Take) -> "Future[None]":
+    def __init__(self, settings: EngineSettings) -> None:
+        super().__init__(settings)
+        self.turns: list[tuple[Future[None], list[dict[str, Any]]]] = []
+        self._saying: list[dict[str, Any]] = []
+
+    def submit(self, work: Callable[[Engine], None]) -> "Future[None]":
         """See `Engine.submit`."""
-        chunks: list[dict[str, Any]] = []
+        said: list[dict[str, Any]] = []
 
-        def spy(chunk: bytes) -> bool:
-            chunks.append(json.loads(chunk))
-            return take(chunk)
+        def spied(engine: Engine) -> None:
+            self._saying = said
+            work(engine)
 
-        turn = super().submit(body, spy)
-        self.turns.append((turn, chunks))
+        turn = super().submit(spied)
+        self.turns.append((turn, said))
         return turn
 
-    @property
-    def turns(self) -> list[tuple["Future[None]", list[dict[str, Any]]]]:
-        """The turns since the last `forget`, and what was said in each."""
-        return self.__dict__.setdefault("_spied", [])  # type: ignore[no-any-return]
+    def generate(self, body: bytes, take: Take) -> None:
+        """See `Engine.generate`."""
+
+        def spy(chunk: bytes) -> bool:
+            self._saying.append(json.loads(chunk))
+            return take(chunk)
+
+        super().generate(body, spy)
 
     def forget(self) -> None:
         """Start over."""

@@ -92,10 +92,35 @@ def test_a_streamed_call_is_the_whole_call(client: openai.OpenAI) -> None:
     assert json.loads(joined) == json.loads(call.function.arguments)
 
 
+def test_left_to_itself_it_calls_for_the_weather_and_not_for_a_greeting(
+    client: openai.OpenAI,
+) -> None:
+    hello: Any = {"role": "user", "content": "Explain what a for loop is."}
+    calls = [
+        client.chat.completions.create(messages=[said], tools=[WEATHER], **PLAIN)
+        .choices[0]
+        .message.tool_calls
+        for said in ({"role": "user", "content": "Tell me the current weather in Madrid."}, hello)
+    ]
+    assert calls[0] is not None
+    assert "Madrid" in calls[0][0].function.arguments
+    assert calls[1] is None
+
+
 def test_without_leave_to_call_it_answers_in_text(client: openai.OpenAI) -> None:
     answer = client.chat.completions.create(
         model="m", messages=[PARIS], tools=[WEATHER], tool_choice="none", max_tokens=8
     )
+    assert answer.choices[0].message.tool_calls is None
+    assert answer.choices[0].message.content
+
+
+def test_a_result_is_answered_and_not_asked_for_again(client: openai.OpenAI) -> None:
+    called = client.chat.completions.create(messages=[PARIS], tools=[WEATHER], **PLAIN)
+    (call,) = called.choices[0].message.tool_calls or []
+    result: Any = {"role": "tool", "tool_call_id": call.id, "content": "21 degrees and sunny"}
+    messages: Any = [PARIS, called.choices[0].message, result]
+    answer = client.chat.completions.create(messages=messages, tools=[WEATHER], **PLAIN)
     assert answer.choices[0].message.tool_calls is None
     assert answer.choices[0].message.content
 

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -8,8 +9,9 @@ import pytest
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
+from toolwire.backends.embedded_engine import AS_WRITTEN
 from toolwire.errors import GatewayError, UpstreamError, UpstreamRefused
-from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolSet
+from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
 from toolwire.protocol.fragments import Fragment
 
 MESSAGES = (Message("user", "hi"),)
@@ -32,22 +34,30 @@ class FakeEngine:
 
     name = "fake"
     has_tools = False
+    call_threshold = -5.0
 
     def __init__(self, *chunks: dict[str, Any], end: Callable[[], None] = lambda: None) -> None:
         self.chunks = chunks
         self.end = end
-        self.body: dict[str, Any] = {}
+        self.bodies: list[dict[str, Any]] = []
 
-    def submit(self, body: bytes, take: Callable[[bytes], bool]) -> "Future[None]":
-        self.body = json.loads(body)
+    @property
+    def body(self) -> dict[str, Any]:
+        return self.bodies[-1]
+
+    def submit(self, work: Callable[[Any], None]) -> "Future[None]":
         turn: Future[None] = Future()
-        for chunk in self.chunks:
-            take(json.dumps(chunk).encode())
         try:
-            turn.set_result(self.end())
+            turn.set_result(work(self))
         except (ValueError, RuntimeError) as error:
             turn.set_exception(error)
         return turn
+
+    def generate(self, body: bytes, take: Callable[[bytes], bool]) -> None:
+        self.bodies.append(json.loads(body))
+        for chunk in self.chunks:
+            take(json.dumps(chunk).encode())
+        self.end()
 
 
 def relay(engine: FakeEngine, **params: bytes) -> tuple[list[Fragment], bool]:
@@ -149,3 +159,63 @@ def test_only_what_the_engine_has_is_sent() -> None:
     request = Request("m", MESSAGES, params=params)
     ignored = EmbeddedBackend("embedded", engine).ignored(request)  # type: ignore[arg-type]
     assert ignored == ["n", "grammar"]
+
+
+SCHEMA = b'{"type":"array"}'
+RESULT = (*MESSAGES, Message("assistant", None, (ToolCall("c", "look", "{}"),)),
+          Message("tool", "seen", call_id="c"))  # fmt: skip
+
+
+def opening(**likelihoods: float) -> dict[str, Any]:
+    tokens = [{"token": token, "logprob": math.log(p)} for token, p in likelihoods.items()]
+    place = {"token": "x", "logprob": 0.0, "top_logprobs": tokens}
+    return {"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [place]}}]}
+
+
+def asked(outgoing: Outgoing, **likelihoods: float) -> list[dict[str, Any]]:
+    engine = FakeEngine(opening(**likelihoods), USAGE)
+    asyncio.run(EmbeddedBackend("embedded", engine).open(outgoing))  # type: ignore[arg-type]
+    return engine.bodies
+
+
+@pytest.mark.parametrize(
+    ("likelihoods", "held"),
+    [
+        ({"The": 0.9, "[": 0.02}, True),
+        ({"The": 0.9, ' [{"': 0.004, "{": 0.004}, True),
+        ({"The": 0.9, "[": 0.001}, False),
+        ({"The": 0.9}, False),
+    ],
+)
+def test_how_likely_a_call_is_decides_whether_the_answer_is_held_to_the_schema(
+    likelihoods: dict[str, float], held: bool
+) -> None:
+    outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA, optional=True)
+    probe, answer = asked(outgoing, **likelihoods)
+    assert (probe["max_tokens"], "response_format" in probe) == (1, False)
+    assert ("response_format" in answer) is held
+    assert "max_tokens" not in answer
+
+
+@pytest.mark.parametrize(
+    ("threshold", "messages", "chooses"),
+    [(-5.0, MESSAGES, True), (-5.0, RESULT, False), (AS_WRITTEN, RESULT, True)],
+)
+def test_a_model_with_a_threshold_is_not_let_choose_after_a_result(
+    threshold: float, messages: tuple[Message, ...], chooses: bool
+) -> None:
+    engine = FakeEngine()
+    engine.call_threshold = threshold
+    backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
+    assert backend.chooses(Request("m", messages)) is chooses
+
+
+def test_a_form_that_the_client_wants_for_text_is_kept() -> None:
+    backend = EmbeddedBackend("embedded", FakeEngine())  # type: ignore[arg-type]
+    params = {"response_format": b'{"type":"json_object"}'}
+    assert not backend.chooses(Request("m", MESSAGES, params=params))
+
+
+def test_a_demanded_schema_is_not_up_to_the_model() -> None:
+    (answer,) = asked(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA))
+    assert "response_format" in answer
