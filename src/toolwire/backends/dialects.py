@@ -39,6 +39,8 @@ class Dialect:
     reasoning_in_history: bool = False
     developer_role: bool = False
     message_names: bool = True
+    strips_special_tokens: bool = False
+    """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent."""
     tool_choices: frozenset[Choice] = _CHOICES
     constraint: Constraint = "json_schema"
     note: str = ""
@@ -104,6 +106,7 @@ _ALL = (
             "top_k min_p repetition_penalty length_penalty min_tokens thinking_token_budget "
             "include_reasoning cache_salt"
         ),
+        strips_special_tokens=True,
         reasoning_in_history=True,
         constraint="structured_outputs",
         note='For a model with Mistral\'s tokenizer set call_ids = "mistral", for Kimi "kimi".',
@@ -115,6 +118,7 @@ _ALL = (
             "top_k min_p repetition_penalty min_tokens reasoning separate_reasoning "
             "stream_reasoning cache_salt"
         ),
+        strips_special_tokens=True,
         reasoning_in_history=True,
         note='For Kimi set call_ids = "kimi".',
     ),

@@ -78,7 +78,7 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> byte
         fields += _tool_fields(outgoing, dialect)
     if outgoing.schema:
         fields.append(_CONSTRAINTS[dialect.constraint] % outgoing.schema)
-    if outgoing.keep_special_tokens and "skip_special_tokens" in dialect.params:
+    if outgoing.keep_special_tokens and dialect.strips_special_tokens:
         fields.append(b'"skip_special_tokens":false')
     if request.stream:
         fields.append(b'"stream":true')

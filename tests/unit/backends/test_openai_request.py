@@ -281,3 +281,13 @@ class TestTools:
         made = sent(body(tools=[tool("f"), tool("g")], tool_choice=choice))
         assert [made["function"]["name"] for made in made["tools"]] == ["g"]
         assert made["tool_choice"] == "required"
+
+
+@pytest.mark.parametrize(("dialect", "asked_for"), [(VLLM, True), (OPENAI, False)])
+def test_special_tokens_are_kept_where_a_server_would_strip_the_markers(
+    dialect: Dialect, asked_for: bool
+) -> None:
+    outgoing = replace(read(body()).outgoing, keep_special_tokens=True)
+    made = encode_body(outgoing, dialect, None)
+    assert (b'"skip_special_tokens":false' in made) is asked_for
+    assert b"skip_special_tokens" not in encoded(body(), dialect)
