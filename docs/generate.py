@@ -279,7 +279,7 @@ _KINDS: dict[Any, str] = {str: "string", bool: "`true`, `false`", Path: "path", 
 def kind(setting: Setting) -> str:
     """What a setting may be."""
     if setting.option.low is not None:
-        number = "whole number" if setting.kind is int else "number"
+        number = "number" if setting.kind is float else "whole number"
         return f"{number}, {figure(setting.option.low)} to {figure(setting.option.high)}"
     if setting.keys != (setting.name,):
         return "string" if setting.keys == ("key_env",) else "tables"
@@ -294,7 +294,7 @@ def default(setting: Setting) -> str:
     """What a setting is if it is not given."""
     if setting.required:
         return "required"
-    if setting.option.low is not None:
+    if setting.option.low is not None and setting.default is not None:
         return f"`{figure(setting.default)}`"
     if setting.kind is bool or (setting.default and isinstance(setting.default, str)):
         return f"`{json.dumps(setting.default)}`"

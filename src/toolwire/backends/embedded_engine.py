@@ -53,6 +53,7 @@ class EngineSettings:
     temperature: float | None = None
     top_p: float | None = None
     call_threshold: float = AS_WRITTEN
+    examples: int = 0
     verbose: bool = False
 
 
@@ -66,6 +67,7 @@ class Engine:
         self.threads = settings.threads or default_threads()
         self.has_tools = "tools" in facts.chat_template
         self.call_threshold = settings.call_threshold
+        self.examples = settings.examples
         self._closing = False
         started = perf_counter()
         self._server: Any = self._load(library, settings)

@@ -43,6 +43,7 @@ class Weights:
     temperature: float
     top_p: float
     call_threshold: float
+    examples: int
 
 
 DEFAULT_WEIGHTS = Weights(
@@ -57,6 +58,7 @@ DEFAULT_WEIGHTS = Weights(
     top_p=0.9,
     # Measured: see docs/adr/0006-embedded-engine.md.
     call_threshold=-6.25,
+    examples=0,
 )
 
 Download: TypeAlias = Callable[[Weights, Path], Path]

@@ -64,6 +64,7 @@ def _settings(config: Config) -> EngineSettings:
         temperature=weights.temperature,
         top_p=weights.top_p,
         call_threshold=weights.call_threshold,
+        examples=weights.examples,
         verbose=verbose,
     )
 

@@ -17,8 +17,8 @@ def resolve(name: str, tools: Collection[str]) -> str | None:
     for form in forms:
         if form in tools:
             return form
-    wanted = {_folded(form) for form in forms}
-    matches = [tool for tool in tools if _folded(tool) in wanted]
+    wanted = {folded(form) for form in forms}
+    matches = [tool for tool in tools if folded(tool) in wanted]
     return matches[0] if len(matches) == 1 else None
 
 
@@ -28,5 +28,6 @@ def _forms(name: str) -> list[str]:
     return [part.removeprefix(prefix) for part in (name, bare) for prefix in ("", *_PREFIXES)]
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """The name without what spellings of it differ by: case and separators."""
     return name.casefold().replace("-", "").replace("_", "").replace(".", "").replace(" ", "")

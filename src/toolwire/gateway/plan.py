@@ -85,6 +85,7 @@ class Plan:
             self.request.choice,
             parallel=self.request.parallel,
             format_name=way.format,
+            examples=way.examples,
         )
         if not way.constrained:
             return Outgoing(self.request, messages, NO_TOOLS, keep_special_tokens=special)

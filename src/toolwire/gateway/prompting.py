@@ -23,6 +23,7 @@ from toolwire.formats import (
     render_tools,
 )
 from toolwire.formats.neutral import neutralize
+from toolwire.gateway.examples import examples_for
 from toolwire.protocol.chat import Message, ToolCall, ToolChoice, ToolSet
 
 Content: TypeAlias = str | list[bytes] | None
@@ -46,11 +47,17 @@ def prompted(
     *,
     parallel: bool,
     format_name: str,
+    examples: int = 0,
 ) -> list[Message]:
-    """The conversation for a chat server that knows nothing of tools."""
+    """The conversation for a chat server that knows nothing of tools.
+
+    `examples`: so many calls of other tools are shown before it, where there is anything to call.
+    """
     offered = bool(tools.tools) and choice.mode != "none"
     if not offered and not any(message.calls for message in messages):
         return list(messages)
+    if offered and examples:
+        messages = _after_system(messages, examples_for(tools.tools, examples))
     written = _Writer(format_name).conversation(messages)
     if not offered:
         return written
@@ -62,11 +69,20 @@ def prompted(
     return _with_system(written, "\n\n".join(lines))
 
 
+def _after_system(messages: Sequence[Message], more: Sequence[Message]) -> list[Message]:
+    said = next((n for n, m in enumerate(messages) if not _is_system(m)), len(messages))
+    return [*messages[:said], *more, *messages[said:]]
+
+
 def _with_system(messages: list[Message], text: str) -> list[Message]:
     first = messages[0] if messages else None
-    if first is None or first.role not in ("system", "developer"):
+    if first is None or not _is_system(first):
         return [Message("system", text), *messages]
     return [structs.replace(first, content=_joined([first.content, text])), *messages[1:]]
+
+
+def _is_system(message: Message) -> bool:
+    return message.role in ("system", "developer")
 
 
 class _Writer:
@@ -78,6 +94,7 @@ class _Writer:
         self._written: list[Message] = []
         self._user: list[Message] = []
         self._calls: dict[str, tuple[ToolCall, str, int]] = {}
+        self._count = 0
         self._results: list[RenderedResult] = []
 
     def conversation(self, messages: Sequence[Message]) -> list[Message]:
@@ -88,7 +105,7 @@ class _Writer:
             self._flush_results()
             if message.calls:
                 self._append(self._assistant(message))
-            elif message.role in ("system", "developer"):
+            elif _is_system(message):
                 self._append(message)
             else:
                 content = self._safe(message.content)
@@ -100,7 +117,8 @@ class _Writer:
     def _assistant(self, message: Message) -> Message:
         rendered = []
         for index, call in enumerate(message.calls):
-            wire_id = provider_id(self._format, call.name, len(self._calls))
+            wire_id = provider_id(self._format, call.name, self._count)
+            self._count += 1
             self._calls[call.call_id] = (call, wire_id, index)
             rendered.append(RenderedCall(call.name, _arguments(call), wire_id))
         said = neutralize(self._record, text_of(message.content))

@@ -46,6 +46,8 @@ class Way:
     kind: Literal["native", "watched", "prompted"]
     format: str | None = None
     constrained: bool = False
+    examples: int = 0
+    """How many calls of other tools the model is shown, where tools are written for it."""
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.format}" if self.format else self.kind
@@ -101,6 +103,7 @@ class Ways:
 
     mode: Mode = "native"
     format: str | None = None
+    examples: int = 0
     _learned: dict[tuple[str, str, Lack], None] = field(default_factory=dict)
 
     def choose(
@@ -118,8 +121,8 @@ class Ways:
         chosen = optional is not None and backend.chooses(optional)
         held = (demanded or chosen) and backend.constrains
         if held and not self._lacks(backend, model, "constraint"):
-            return Way("prompted", constraint.FORMAT, constrained=True)
-        return Way("prompted", name)
+            return Way("prompted", constraint.FORMAT, constrained=True, examples=self.examples)
+        return Way("prompted", name, examples=self.examples)
 
     def format_of(self, model: str) -> str:
         """The format that is expected of a model."""

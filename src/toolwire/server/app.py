@@ -226,8 +226,14 @@ class App:
         backends = [self._backend(backend, config) for backend in route.backends]
         pool = BackendPool(backends, self._clock)
         custom = any(backend.custom_tools for backend in route.backends)
-        ways = Ways(route.mode, route.format)
+        ways = Ways(route.mode, route.format, self._examples(route))
         return ServedModel(route.name, pool, custom_tools=custom, ways=ways)
+
+    def _examples(self, route: Route) -> int:
+        if route.examples is not None:
+            return route.examples
+        embedded = any(backend.url == EMBEDDED for backend in route.backends)
+        return self._engine.examples if embedded and self._engine is not None else 0
 
     def _backend(self, config: BackendConfig, whole: Config) -> OpenAiHttpBackend | EmbeddedBackend:
         timeouts = config.timeouts or whole.timeouts

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
+from toolwire.gateway.examples import MOST_EXAMPLES
 from toolwire.server import config_values as values
 from toolwire.server.secret import Secret
 
@@ -302,6 +303,16 @@ class Route:
             "`prompted` for a backend that turns out to have no tools"
         ),
     ] = "auto"
+    examples: Annotated[
+        int | None,
+        Option(
+            "for a weak model whose tools are written into the prompt: how many calls of other "
+            "tools it is shown before the conversation; default: none, and for the embedded "
+            "default model what it does best with",
+            0,
+            MOST_EXAMPLES,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

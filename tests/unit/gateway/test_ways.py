@@ -169,3 +169,10 @@ def test_prose_where_a_call_is_demanded_says_that_what_was_sent_is_ignored() -> 
 @pytest.mark.parametrize("kind", [UpstreamError, UpstreamTimeout])
 def test_a_backend_that_fails_lacks_nothing(kind: type[UpstreamError]) -> None:
     assert lacking(kind("The tools are not supported."), WATCHED) is None
+
+
+def test_examples_are_shown_where_tools_are_written_into_the_prompt() -> None:
+    shown = Ways("prompted", "hermes", 2)
+    assert shown.choose(HERE, "m", demanded=False).examples == 2
+    assert shown.choose(CONSTRAINING, "m", demanded=True).examples == 2
+    assert Ways("auto", "hermes", 2).choose(HERE, "m", demanded=False).examples == 0

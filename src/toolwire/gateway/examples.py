@@ -1,0 +1,93 @@
+"""Examples of calls for weak models: exchanges about tools that the client does not have.
+
+They stand before the conversation, as if they had been said earlier, and are written into the
+prompt by the code that writes the client's own calls and results. An example of a tool that the
+client does have, under whatever spelling, is passed over for the next one.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from toolwire.gateway.names import folded
+from toolwire.protocol.chat import Message, ToolCall
+
+MOST_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Example:
+    """A question, the call it leads to, what the tool returns, and the answer."""
+
+    question: str
+    tool: str
+    arguments: str
+    result: str
+    answer: str
+
+    def messages(self) -> tuple[Message, ...]:
+        call = ToolCall(f"example_{self.tool}", self.tool, self.arguments)
+        return (
+            Message("user", self.question),
+            Message("assistant", None, (call,)),
+            Message("tool", self.result, call_id=call.call_id),
+            Message("assistant", self.answer),
+        )
+
+
+# One argument, two of different types, a choice of words: what most tools take. Twice as many as
+# are ever shown, so that there are enough whatever tools the client has.
+_EXAMPLES = (
+    _Example(
+        "How do you say good night in Swedish?",
+        "translate_text",
+        '{"text": "good night", "language": "Swedish"}',
+        "god natt",
+        "In Swedish it is 'god natt'.",
+    ),
+    _Example(
+        "Start a timer of 12 minutes for the eggs.",
+        "start_timer",
+        '{"minutes": 12, "label": "eggs"}',
+        "started",
+        "The timer for the eggs runs for 12 minutes.",
+    ),
+    _Example(
+        "Play the song Yesterday.",
+        "play_song",
+        '{"title": "Yesterday"}',
+        "playing",
+        "Yesterday is playing.",
+    ),
+    _Example(
+        "What rhymes with moon?",
+        "find_rhymes",
+        '{"word": "moon"}',
+        "soon, spoon, tune",
+        "Soon, spoon and tune rhyme with moon.",
+    ),
+    _Example(
+        "Roll 2 dice with 6 sides.",
+        "roll_dice",
+        '{"count": 2, "sides": 6}',
+        "3 and 5",
+        "You rolled a 3 and a 5.",
+    ),
+    _Example(
+        "Who painted the Night Watch?",
+        "search_museum",
+        '{"work": "Night Watch"}',
+        "Rembrandt, 1642",
+        "Rembrandt painted it in 1642.",
+    ),
+)
+
+
+def examples_for(tools: Collection[str], count: int) -> list[Message]:
+    """At most `count` examples for a client that has these tools."""
+    return [message for example in islice(_others(tools), count) for message in example.messages()]
+
+
+def _others(tools: Collection[str]) -> Iterator[_Example]:
+    taken = {folded(tool) for tool in tools}
+    return (example for example in _EXAMPLES if folded(example.tool) not in taken)
