@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+import msgspec
+
 from toolwire.protocol.chat import Message, Request, ToolSet
 from toolwire.protocol.fragments import Fragment
 
@@ -17,8 +19,7 @@ def clip(text: str, limit: int) -> str:
     return text[:limit]
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(msgspec.Struct, frozen=True):
     """One turn as a backend is asked for it: the checked history, and only the tools allowed."""
 
     request: Request

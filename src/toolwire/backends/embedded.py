@@ -7,10 +7,10 @@ are read by the same code as for a server; only the way between is a thread inst
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
 from toolwire.backends.base import DEFAULT_PATIENCE, Listener, Outgoing, Patience
 from toolwire.backends.dialects import DIALECTS

@@ -2,12 +2,12 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from toolwire.errors import GatewayError
 from toolwire.gateway.replay import CannotReplay, Difference, check_replayable

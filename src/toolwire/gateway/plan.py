@@ -2,8 +2,11 @@
 byte goes out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from toolwire.backends.base import Outgoing
 from toolwire.errors import RequestError
@@ -36,19 +39,15 @@ _LONG = 128 * 1024
 _MANY = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """One turn, ready to be run."""
 
     request: Request
     outgoing: Outgoing
     repairs: tuple[str, ...]
+    offers_tools: bool
+    """Whether the model may call anything: without tools a request is not touched."""
     mending: Mending = DEFAULT_MENDING
-
-    @property
-    def offers_tools(self) -> bool:
-        """Whether the model may call anything: without tools a request is not touched."""
-        return bool(self.outgoing.tools.tools) and self.request.choice.mode != "none"
 
     @property
     def delivery(self) -> Literal["live", "whole"]:
@@ -136,8 +135,10 @@ def make_plan(
     if not custom_tools:
         _refuse_custom(tools)
     repairs = (*request.repairs, *history.repairs)
-    plan = Plan(request, Outgoing(request, history.messages, tools), repairs, mending)
-    return _out_of_loop(plan) if plan.offers_tools else plan
+    offers = bool(tools.tools) and request.choice.mode != "none"
+    outgoing = Outgoing(request, history.messages, tools)
+    plan = Plan(request, outgoing, repairs, offers, mending)
+    return _out_of_loop(plan) if offers else plan
 
 
 def _out_of_loop(plan: Plan) -> Plan:

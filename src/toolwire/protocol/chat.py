@@ -82,8 +82,7 @@ NO_TOOLS = ToolSet()
 FREE_CHOICE = ToolChoice()
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One turn to be made, whatever surface it came in by."""
 
     model: str
@@ -93,7 +92,7 @@ class Request:
     parallel: bool = True
     stream: bool = False
     include_usage: bool = False
-    params: Mapping[str, bytes] = field(default_factory=dict)
+    params: Mapping[str, bytes] = msgspec.field(default_factory=dict)
     ignored: tuple[str, ...] = ()
     adjusted: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+
+from msgspec.structs import replace
 
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.contract.wire import USER, asked, body, call, history, read, result, tool
 
 from toolwire.backends.dialects import DIALECTS, Dialect
@@ -189,7 +190,7 @@ def test_a_demanded_call_takes_the_place_of_the_clients_response_format() -> Non
     """A key must not be sent twice: servers differ in which of the two they read."""
     plan = read(body(response_format={"type": "json_object"}))
     for name in ("openai", "llamacpp"):
-        outgoing = replace(plan.outgoing, schema=b'{"type":"object"}')
+        outgoing = structs.replace(plan.outgoing, schema=b'{"type":"object"}')
         made = encode_body(outgoing, DIALECTS[name], None)
         assert made.count(b'"response_format"') == 1
         assert b"json_object" not in made
@@ -287,7 +288,7 @@ class TestTools:
 def test_special_tokens_are_kept_where_a_server_would_strip_the_markers(
     dialect: Dialect, asked_for: bool
 ) -> None:
-    outgoing = replace(read(body()).outgoing, keep_special_tokens=True)
+    outgoing = structs.replace(read(body()).outgoing, keep_special_tokens=True)
     made = encode_body(outgoing, dialect, None)
     assert (b'"skip_special_tokens":false' in made) is asked_for
     assert b"skip_special_tokens" not in encoded(body(), dialect)
