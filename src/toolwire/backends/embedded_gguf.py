@@ -3,6 +3,8 @@ wants to be spoken to. Reads metadata only, never tensors, and trusts no length 
 
 import mmap
 import struct
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from typing import Any
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _STRING, _ARRAY = 8, 9
+_CONTROL = 3
+"""The type of a token that is no text but a sign to the model."""
 _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
@@ -30,16 +34,21 @@ class GgufFacts:
     chat_template: str
 
 
+@dataclass(frozen=True, slots=True)
+class GgufTokens:
+    """The tokens of its tokenizer that are not text. "" stands for one that it does not have."""
+
+    bos: str = ""
+    eos: str = ""
+    adds_bos: bool = True
+    """Whether a prompt gets `bos` put before it."""
+    control: tuple[str, ...] = ()
+
+
 def read_facts(path: Path) -> GgufFacts:
     """The facts of the model in `path`. Raises `NotGguf`, or `OSError`."""
-    with path.open("rb") as file:
-        if file.read(4) != _MAGIC:
-            raise NotGguf("it does not begin with 'GGUF'")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-            try:
-                metadata = _Head(view).metadata()
-            except (struct.error, IndexError, KeyError, UnicodeDecodeError):
-                raise NotGguf("its head is damaged or cut off") from None
+    with _opened(path) as head:
+        metadata = head.metadata()
     architecture = _text(metadata, "general.architecture")
     context = metadata.get(f"{architecture}.context_length")
     return GgufFacts(
@@ -50,24 +59,93 @@ def read_facts(path: Path) -> GgufFacts:
     )
 
 
+def read_tokens(path: Path) -> GgufTokens:
+    """The special tokens of the model in `path`. Raises `NotGguf`, or `OSError`."""
+    with _opened(path) as head:
+        metadata = head.metadata()
+        types = head.numbers("tokenizer.ggml.token_type")
+        bos, eos = (_number(metadata, f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos"))
+        control = [number for number, kind in enumerate(types) if kind == _CONTROL]
+        tokens = head.strings("tokenizer.ggml.tokens", {bos, eos, *control})
+    return GgufTokens(
+        tokens.get(bos, ""),
+        tokens.get(eos, ""),
+        adds_bos=metadata.get("tokenizer.ggml.add_bos_token") is not False,
+        control=tuple(tokens[number] for number in control if number in tokens),
+    )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator["_Head"]:
+    with path.open("rb") as file:
+        if file.read(4) != _MAGIC:
+            raise NotGguf("it does not begin with 'GGUF'")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            try:
+                yield _Head(view)
+            except (struct.error, IndexError, KeyError, UnicodeDecodeError):
+                raise NotGguf("its head is damaged or cut off") from None
+
+
 def _text(metadata: dict[str, Any], key: str) -> str:
     value = metadata.get(key)
     return value if isinstance(value, str) else ""
 
 
+def _number(metadata: dict[str, Any], key: str) -> int:
+    """A number of the head; -1 if it does not have it."""
+    value = metadata.get(key)
+    return value if isinstance(value, int) else -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    kind: int
+    count: int
+    at: int
+
+
 class _Head:
-    """Reads forward through the head. Arrays (vocabularies, mostly) are passed over."""
+    """Reads forward through the head. Arrays (vocabularies, mostly) are passed over, and can be
+    looked into afterwards: their value is where they are."""
 
     def __init__(self, view: mmap.mmap) -> None:
         self._view = view
         self._at = len(_MAGIC)
+        self._arrays: dict[str, _Array] = {}
 
     def metadata(self) -> dict[str, Any]:
         version = self._scalar("I")
         if version not in _VERSIONS:
             raise NotGguf(f"its version is {version}, not 2 or 3")
         self._scalar("Q")  # how many tensors
-        return {self._string(): self._value(self._scalar("I")) for _ in range(self._scalar("Q"))}
+        metadata = {}
+        for _ in range(self._scalar("Q")):
+            key = self._string()
+            metadata[key] = value = self._value(self._scalar("I"))
+            if isinstance(value, _Array):
+                self._arrays[key] = value
+        return metadata
+
+    def numbers(self, key: str) -> tuple[Any, ...]:
+        """The numbers of an array; none if there is no such array."""
+        array = self._arrays.get(key)
+        if array is None or array.kind == _STRING:
+            return ()
+        return struct.unpack_from(f"<{array.count}{_SCALARS[array.kind]}", self._view, array.at)
+
+    def strings(self, key: str, wanted: Collection[int]) -> dict[int, str]:
+        """Those strings of an array that are wanted, by their place in it."""
+        array, found = self._arrays.get(key), {}
+        if array is None or array.kind != _STRING or not wanted:
+            return {}
+        self._at = array.at
+        for number in range(min(array.count, max(wanted) + 1)):
+            if number in wanted:
+                found[number] = self._string()
+            else:
+                self._pass_bytes(self._scalar("Q"))
+        return found
 
     def _value(self, kind: int) -> Any:
         if kind == _STRING:
@@ -85,13 +163,15 @@ class _Head:
         self._pass_bytes(length)
         return self._view[begin : self._at].decode("utf-8")
 
-    def _pass_array(self) -> None:
+    def _pass_array(self) -> _Array:
         kind, count = self._scalar("I"), self._scalar("Q")
+        array = _Array(kind, count, self._at)
         if kind != _STRING:
             self._pass_bytes(count * struct.calcsize("<" + _SCALARS[kind]))
-            return
+            return array
         for _ in range(count):
             self._pass_bytes(self._scalar("Q"))
+        return array
 
     def _pass_bytes(self, count: int) -> None:
         self._at += count

@@ -1,0 +1,114 @@
+"""Chat templates, rendered by a process of their own (`template_worker`): see ADR 9."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, cast
+
+import msgspec
+
+_WORKER = Path(__file__).with_name("template_worker.py")
+_DEADLINE = 10.0
+_KEPT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TZ", "LANG", "LC_ALL")
+"""What of the environment the process gets: enough to run, and none of the keys."""
+
+
+class TemplateFailed(Exception):
+    """The template cannot be used. The text says why."""
+
+
+class TemplateRefused(TemplateFailed):
+    """The template itself refuses this conversation, in its own words."""
+
+
+class TemplateProcess:
+    """Renders one template, one conversation at a time.
+
+    The process is started by the first use, and anew after it had to be ended.
+    """
+
+    def __init__(self, source: str, *, deadline: float = _DEADLINE) -> None:
+        self._source = source
+        self._deadline = deadline
+        self._turn = asyncio.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    async def render(self, values: Mapping[str, Any]) -> str:
+        """The prompt of a conversation. Raises `TemplateFailed`."""
+        line = _line(values)
+        async with self._turn:
+            told = [line]
+            if self._process is None:
+                self._process = _start()
+                told = [_line({"template": self._source}), line]
+            answer = await self._answer(self._process, told)
+        if "prompt" in answer:
+            return str(answer["prompt"])
+        raise (TemplateRefused if answer["refused"] else TemplateFailed)(answer["error"])
+
+    async def _answer(
+        self, process: "subprocess.Popen[bytes]", told: Sequence[bytes]
+    ) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(self._deadline):
+                answer = await asyncio.to_thread(_tell, process, told)
+        except BaseException as error:
+            # It may be in the middle of anything: only a fresh one can be asked again.
+            self.close()
+            if isinstance(error, TimeoutError):
+                text = f"it was not rendered within {self._deadline:g} s"
+                raise TemplateFailed(text) from None
+            raise
+        if len(told) > 1 and "error" in answer:
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in _pipes(process):
+                with suppress(OSError):
+                    pipe.close()
+
+
+def _start() -> "subprocess.Popen[bytes]":
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return subprocess.Popen(  # noqa: S603 - our own program
+        # -P: its folder is no place to import from.
+        [sys.executable, "-P", os.fspath(_WORKER)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=kept,
+    )
+
+
+def _tell(process: "subprocess.Popen[bytes]", told: Sequence[bytes]) -> dict[str, Any]:
+    """Say line by line, and read the answer to each; the last one counts, or the first error."""
+    answer: dict[str, Any] = {}
+    to, back = _pipes(process)
+    for line in told:
+        try:
+            to.write(line)
+            to.flush()
+            answer = msgspec.json.decode(back.readline())
+        except (OSError, ValueError, msgspec.DecodeError):
+            raise TemplateFailed("the process that renders it has ended") from None
+        if "error" in answer:
+            break
+    return answer
+
+
+def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
+    return cast("tuple[IO[bytes], IO[bytes]]", (process.stdin, process.stdout))
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode(value) + b"\n"
