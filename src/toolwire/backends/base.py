@@ -44,6 +44,23 @@ class Patience:
 DEFAULT_PATIENCE = Patience()
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a backend knows of its model by itself. Of one on a server that is mostly nothing."""
+
+    name: str = ""
+    template: str = ""
+    """Its chat template."""
+    has_tools: bool = True
+    """False if there is no use in offering tools to it."""
+    marks: tuple[str, ...] = ()
+    """What tells turns apart in a prompt that the backend writes itself: no text of others may
+    hold any of it."""
+
+
+UNKNOWN_MODEL = ModelFacts()
+
+
 class Answer(Protocol):
     """A backend's answer, under way. Always closed by whoever opened it."""
 
@@ -79,6 +96,11 @@ class Backend(Protocol):
     @property
     def patience(self) -> Patience:
         """How long it is waited for."""
+        ...
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What it knows of its model."""
         ...
 
     @property

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec.structs import replace
 
-from toolwire.backends.base import DEFAULT_PATIENCE, Listener, Outgoing, Patience
+from toolwire.backends.base import DEFAULT_PATIENCE, UNKNOWN_MODEL, Listener, Outgoing, Patience
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.embedded_choice import PROBE, TextOrCall
 from toolwire.backends.embedded_engine import AS_WRITTEN, Engine
@@ -143,6 +143,7 @@ class EmbeddedBackend:
     """The embedded model. Closing its engine is up to whoever started it."""
 
     constrains = True
+    facts = UNKNOWN_MODEL
 
     def __init__(self, name: str, engine: Engine, patience: Patience = DEFAULT_PATIENCE) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""The bytes of an OpenAI-compatible answer -> fragments.
+"""The bytes of an OpenAI-compatible answer, of chat or plain completions -> fragments.
 
 One decoder for both forms: an event stream, or one JSON body. Which it is, is decided by what
 comes, not by what was asked for: some send JSON although a stream was asked for, a stream although
@@ -54,6 +54,7 @@ class _Choice(msgspec.Struct):
     index: int = 0
     delta: _Delta | None = None
     message: _Delta | None = None
+    text: str | None = None
     finish_reason: str | None = None
     logprobs: dict[str, Any] | None = None
 
@@ -204,7 +205,7 @@ def _fragment(choice: _Choice) -> Fragment:
     elif delta.function_call is not None:
         # The form of before 2023, which some servers still write.
         calls = (CallFragment(0, None, delta.function_call.name, delta.function_call.arguments),)
-    text, reasoning = delta.content, delta.reasoning_content or delta.reasoning or ""
+    text, reasoning = delta.content or choice.text, delta.reasoning_content or delta.reasoning or ""
     if text is not None and not isinstance(text, str):
         text, thought = _parts(text)
         reasoning += thought

@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from toolwire.backends.base import DEFAULT_PATIENCE, Listener, Outgoing, Patience, Redact, clip
+from toolwire.backends.base import (
+    DEFAULT_PATIENCE,
+    UNKNOWN_MODEL,
+    Listener,
+    Outgoing,
+    Patience,
+    Redact,
+    clip,
+)
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import Connection, Head, HttpPool
 from toolwire.backends.openai_answer import AnswerDecoder, error_text
@@ -109,6 +117,9 @@ class RawHttpAnswer:
 class OpenAiHttpBackend:
     """Speaks to one base URL, in one dialect. `redact` masks keys in what the server says."""
 
+    endpoint = "/chat/completions"
+    facts = UNKNOWN_MODEL
+
     def __init__(
         self,
         name: str,
@@ -129,7 +140,7 @@ class OpenAiHttpBackend:
         self._model = model
         self._headers = {**(headers or {}), "accept-encoding": "identity"}
         self._heads = {
-            stream: self._head("POST", "/chat/completions", "application/json", accept)
+            stream: self._head("POST", self.endpoint, "application/json", accept)
             for stream, accept in ((True, "text/event-stream"), (False, "application/json"))
         }
         self._max_line = max_line
@@ -146,7 +157,10 @@ class OpenAiHttpBackend:
     async def open(self, outgoing: Outgoing) -> OpenAiHttpAnswer:
         """See `Backend.open`."""
         body = encode_body(outgoing, self._dialect, self._model)
-        connection = await self.pool.send(self._heads[outgoing.request.stream], body)
+        return await self._send(body, stream=outgoing.request.stream)
+
+    async def _send(self, body: bytes, *, stream: bool) -> OpenAiHttpAnswer:
+        connection = await self.pool.send(self._heads[stream], body)
         try:
             if connection.head.status != 200:
                 raise await self._refusal(connection)
