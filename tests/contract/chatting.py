@@ -9,7 +9,14 @@ from typing import Any
 
 from tests.contract.wire import READER, shown
 
-from toolwire.backends.base import DEFAULT_PATIENCE, Listener, Outgoing, Patience
+from toolwire.backends.base import (
+    DEFAULT_PATIENCE,
+    UNKNOWN_MODEL,
+    Listener,
+    ModelFacts,
+    Outgoing,
+    Patience,
+)
 from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
@@ -117,6 +124,7 @@ class Backend:
     unsupported: frozenset[str] = frozenset()
     name: str = "backend"
     patience: Patience = DEFAULT_PATIENCE
+    facts: ModelFacts = UNKNOWN_MODEL
     opened: list[Outgoing] = field(default_factory=list)
 
     def ignored(self, request: Request) -> list[str]:

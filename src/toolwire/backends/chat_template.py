@@ -156,5 +156,5 @@ def _special_tokens(tokenizer: dict[str, Any]) -> Iterable[str]:
 
 
 def _marks(source: str, tokens: Iterable[str]) -> tuple[str, ...]:
-    found = dict.fromkeys([*tokens, *_MARK.findall(source)])
+    found = dict.fromkeys([*_MARK.findall(source), *tokens])
     return tuple(mark for mark in found if 1 < len(mark) <= _LONGEST_MARK)

@@ -13,6 +13,7 @@ repeat anything; and what opens or closes a turn or a result is a marker in thes
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 from toolwire.formats.record import Format
@@ -31,11 +32,31 @@ _TAG = re.compile(r"<[^<>\s{}]{1,48}+(?:>|(?=\s))|\[/?+[A-Z_]{3,24}+\]")
 _PIECE = 1 << 16  # one search holds up all threads, so no search is long
 _LOOK = 128  # no marker is longer
 _FENCE = "```"  # ends a call of one format, and is no structure anywhere else
+_NUMBER = re.compile("[0-9]++")
+_ANY_CONTROL = re.compile("<(?:" + _CONTROL + ")")
+_MOST = 256  # each is one more thing to look for at every "<"
 
 
 def neutralize(record: Format, text: str) -> str:
     """`text` without any marker of the format, or of a turn."""
-    find, size = _pattern(record).finditer, len(text)
+    return _broken_up(_pattern(record), text)
+
+
+def break_up(marks: tuple[str, ...], text: str) -> str:
+    """`text` without any of these marks, or any sign of a turn."""
+    return _broken_up(_pattern_of(marks), text)
+
+
+@lru_cache(maxsize=128)
+def guarded(record: Format, marks: tuple[str, ...]) -> Format:
+    """The same format, for a prompt in which `marks`, too, must be only where we put them."""
+    if not marks:
+        return record
+    return replace(record, special_tokens=(*record.special_tokens, *_distinct(marks)))
+
+
+def _broken_up(pattern: re.Pattern[str], text: str) -> str:
+    find, size = pattern.finditer, len(text)
     out: list[str] = []
     taken = 0
     for start in range(0, size, _PIECE):
@@ -59,9 +80,22 @@ def _pattern(record: Format) -> re.Pattern[str]:
     return _first_characters(m for m in markers if len(m) > 1 and m != _FENCE)
 
 
+@lru_cache(maxsize=128)
+def _pattern_of(marks: tuple[str, ...]) -> re.Pattern[str]:
+    return _first_characters({*_distinct(marks), *_TURNS})
+
+
+def _distinct(marks: Iterable[str]) -> list[str]:
+    """The marks without those that are looked for anyway. Of numbered ones, of which tokenizers
+    have up to thousands, one stands for all."""
+    shapes = (_NUMBER.sub("0", mark) for mark in marks if not _ANY_CONTROL.fullmatch(mark))
+    return list(dict.fromkeys(shapes))[:_MOST]
+
+
 def _first_characters(markers: Iterable[str]) -> re.Pattern[str]:
     """One branch per character, which is found fast; what must follow it is only looked at."""
     rests: dict[str, list[str]] = {"<": [_CONTROL]}
     for marker in sorted(markers):
-        rests.setdefault(marker[0], []).append(re.escape(marker[1:]))
+        rest = _NUMBER.sub("[0-9]{1,9}+", re.escape(marker[1:]))
+        rests.setdefault(marker[0], []).append(rest)
     return re.compile("|".join(f"{re.escape(c)}(?={'|'.join(r)})" for c, r in rests.items()))

@@ -52,7 +52,7 @@ class PromptTurn:
     text: str
 
 
-def provider_id(name: str, call: str, number: int) -> str:
+def provider_id(name: str | Format, call: str, number: int) -> str:
     """The id that the `number`th call of a conversation must have in this format's prompt."""
     policy = get(name).ids
     if policy == "kimi":
@@ -60,14 +60,16 @@ def provider_id(name: str, call: str, number: int) -> str:
     return f"{number:09d}" if policy == "mistral9" else str(number)
 
 
-def render_tools(name: str, tools: Sequence[Tool]) -> str:
+def render_tools(name: str | Format, tools: Sequence[Tool]) -> str:
     """The tools and how to call them, as the text of a system message."""
     record = get(name)
     example = render_calls(name, [RenderedCall("NAME", {"KEY": "VALUE"}, "0")])
     return instructions_for(record, tools, example)
 
 
-def render_calls(name: str, calls: Sequence[RenderedCall], *, guarded: bool = False) -> str:
+def render_calls(
+    name: str | Format, calls: Sequence[RenderedCall], *, guarded: bool = False
+) -> str:
     """The calls of one assistant turn.
 
     `guarded`: markers in the arguments are broken up. Where arguments are JSON or Python they
@@ -82,7 +84,7 @@ def render_calls(name: str, calls: Sequence[RenderedCall], *, guarded: bool = Fa
     return writing.before + writing.between.join(bodies) + writing.after
 
 
-def render_results(name: str, results: Iterable[RenderedResult]) -> list[PromptTurn]:
+def render_results(name: str | Format, results: Iterable[RenderedResult]) -> list[PromptTurn]:
     """The results of one assistant turn, in the order of its calls."""
     record = get(name)
     rules = record.results

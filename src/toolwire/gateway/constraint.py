@@ -36,6 +36,30 @@ def calls_schema(tools: Iterable[Tool], *, parallel: bool) -> bytes:
     return msgspec.json.encode({**_object({"tool_calls": array}), "$defs": places})
 
 
+def calls_or_form_schema(calls: bytes, form: Mapping[str, Any]) -> bytes:
+    """The JSON Schema of such calls, or of the form that the client wants for text."""
+    either = msgspec.json.decode(calls)
+    places = {**either.pop("$defs"), "form": _moved(form, "#/$defs/form")}
+    union = [either, {"$ref": "#/$defs/form"}]
+    return msgspec.json.encode({"anyOf": union, "$defs": places})
+
+
+def wanted_form(params: Mapping[str, bytes]) -> Mapping[str, Any] | None:
+    """The JSON Schema that the client's `response_format` stands for; None if it wants text."""
+    if "response_format" not in params:
+        return None
+    wanted = msgspec.json.decode(params["response_format"])
+    if not isinstance(wanted, dict) or wanted.get("type") not in ("json_schema", "json_object"):
+        return None
+    schema = (wanted.get("json_schema") or {}).get("schema")
+    return schema if isinstance(schema, dict) else {"type": "object"}
+
+
+def without_form(params: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The parameters without the client's `response_format`."""
+    return {name: raw for name, raw in params.items() if name != "response_format"}
+
+
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",

@@ -11,13 +11,20 @@ from msgspec.structs import replace
 from toolwire.backends.base import Outgoing
 from toolwire.errors import RequestError
 from toolwire.formats import get
-from toolwire.gateway.constraint import calls_schema
+from toolwire.formats.neutral import guarded
+from toolwire.gateway.constraint import (
+    calls_or_form_schema,
+    calls_schema,
+    wanted_form,
+    without_form,
+)
 from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.history import check_history
 from toolwire.gateway.loops import break_loop, find_loop
 from toolwire.gateway.policy import Policy
 from toolwire.gateway.prompting import demand_of, prompted
 from toolwire.gateway.repair import EVERY_RULE, Ladder
+from toolwire.gateway.shield import shielded
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolSet
 
@@ -73,26 +80,33 @@ class Plan(msgspec.Struct, frozen=True):
     def outgoing_for(self, way: Way) -> Outgoing:
         """What the backend is sent, if the model is given its tools this way."""
         outgoing = self.outgoing
+        if way.marks:
+            outgoing = replace(outgoing, messages=shielded(outgoing.messages, way.marks))
         if way.format is None:
             return outgoing
         special = self.offers_tools and bool(get(way.format).special_tokens)
         if way.kind != "prompted":
             return replace(outgoing, keep_special_tokens=special)
+        form = wanted_form(self.request.params) if self.offers_tools else None
         messages = prompted(
             outgoing.messages,
             outgoing.tools,
             self.request.choice,
             parallel=self.request.parallel,
-            format_name=way.format,
+            format_name=guarded(get(way.format), way.marks),
             examples=way.examples,
+            form=form,
         )
+        request = self.request
+        if form is not None:
+            # A server that is told the form of the text would not let the model call anything.
+            request = replace(request, params=without_form(request.params))
         if not way.constrained:
-            return Outgoing(self.request, messages, NO_TOOLS, keep_special_tokens=special)
-        # The answer is to be calls, whatever form the client wants for text.
-        params = {k: v for k, v in self.request.params.items() if k != "response_format"}
+            return Outgoing(request, messages, NO_TOOLS, keep_special_tokens=special)
         schema = calls_schema(self._callable(), parallel=self.request.parallel)
+        if way.union and form is not None:
+            return Outgoing(request, messages, NO_TOOLS, calls_or_form_schema(schema, form))
         optional = self.request.choice.mode != "required"
-        request = replace(self.request, params=params)
         return Outgoing(request, messages, NO_TOOLS, schema, optional=optional)
 
     @property

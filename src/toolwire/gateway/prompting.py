@@ -7,13 +7,14 @@ without tools is not touched.
 """
 
 import json
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import structs
 
 from toolwire.formats import (
+    Format,
     RenderedCall,
     RenderedResult,
     get,
@@ -21,6 +22,7 @@ from toolwire.formats import (
     render_calls,
     render_results,
     render_tools,
+    values,
 )
 from toolwire.formats.neutral import neutralize
 from toolwire.gateway.examples import examples_for
@@ -29,6 +31,7 @@ from toolwire.protocol.chat import Message, ToolCall, ToolChoice, ToolSet
 Content: TypeAlias = str | list[bytes] | None
 
 _ONE_CALL = "Make at most one call."
+_FORM = "If you call no tool, answer with nothing but JSON that fits this JSON Schema: "
 _RAW = "input"
 _BARE_RESULT = "{result}"
 
@@ -46,12 +49,14 @@ def prompted(
     choice: ToolChoice,
     *,
     parallel: bool,
-    format_name: str,
+    format_name: str | Format,
     examples: int = 0,
+    form: Mapping[str, Any] | None = None,
 ) -> list[Message]:
     """The conversation for a chat server that knows nothing of tools.
 
     `examples`: so many calls of other tools are shown before it, where there is anything to call.
+    `form`: the JSON Schema of an answer that is no call.
     """
     offered = bool(tools.tools) and choice.mode != "none"
     if not offered and not any(message.calls for message in messages):
@@ -64,6 +69,8 @@ def prompted(
     lines = [render_tools(format_name, list(tools.tools.values()))]
     if choice.mode == "required":
         lines.append(demand_of(choice))
+    elif form is not None:
+        lines.append(_FORM + neutralize(get(format_name), values.to_json(form)))
     if not parallel:
         lines.append(_ONE_CALL)
     return _with_system(written, "\n\n".join(lines))
@@ -88,7 +95,7 @@ def _is_system(message: Message) -> bool:
 class _Writer:
     """Writes one conversation. Calls are numbered over all of it, as some formats demand."""
 
-    def __init__(self, format_name: str) -> None:
+    def __init__(self, format_name: str | Format) -> None:
         self._format = format_name
         self._record = get(format_name)
         self._written: list[Message] = []

@@ -1,15 +1,15 @@
 """How a model is given tools: natively, natively with its text watched, or by the prompt.
 
 `auto` begins with native tools and watches the text. A backend that refuses tools, or answers in
-prose although a call was demanded, is remembered, and from then on tools go into the prompt.
+prose although a call was demanded, is remembered for a while, and tools go into the prompt.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from toolwire.backends.base import Backend
+from toolwire.backends.base import UNKNOWN_MODEL, Backend, ModelFacts
 from toolwire.errors import (
     ToolChoiceUnmet,
     ToolsRefused,
@@ -17,15 +17,18 @@ from toolwire.errors import (
     UpstreamRefused,
     UpstreamUnavailable,
 )
-from toolwire.formats import detect_model
+from toolwire.formats import Detection, detect_model, detect_template
 from toolwire.gateway import constraint
 from toolwire.protocol.chat import Request
 
 Mode: TypeAlias = Literal["native", "watched", "prompted", "auto"]
-Lack: TypeAlias = Literal["tools", "constraint"]
+Lack: TypeAlias = Literal["tools", "constraint", "union"]
 
 DEFAULT_FORMAT = "hermes"
 """What most open models have seen, whatever they were taught last."""
+
+REMEMBERED = 600.0
+"""Seconds after which a backend is tried again: somebody may have given it tools meanwhile."""
 
 _MOST_LEARNED = 1024
 _CONSTRAINTS = ("response_format", "json_schema", "structured_outputs", "grammar", "guided")
@@ -48,6 +51,10 @@ class Way:
     constrained: bool = False
     examples: int = 0
     """How many calls of other tools the model is shown, where tools are written for it."""
+    union: bool = False
+    """Constrained to calls, or to the form that the client wants for text."""
+    marks: tuple[str, ...] = ()
+    """What no text of others may hold: see `ModelFacts.marks`."""
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.format}" if self.format else self.kind
@@ -64,7 +71,7 @@ def lacking(error: UpstreamError, way: Way) -> Lack | None:
     """
     if way.kind == "prompted" and not way.constrained:
         return None
-    lack: Lack = "constraint" if way.constrained else "tools"
+    lack: Lack = "union" if way.union else "constraint" if way.constrained else "tools"
     if isinstance(error, (ToolChoiceUnmet, ToolsRefused)):
         return lack
     if not isinstance(error, (UpstreamRefused, UpstreamUnavailable)):
@@ -88,13 +95,15 @@ def _refuses_constraint(words: str) -> bool:
 _REFUSED: dict[Lack, Callable[[str], bool]] = {
     "tools": _refuses_tools,
     "constraint": _refuses_constraint,
+    "union": _refuses_constraint,
 }
 
 
 @lru_cache(maxsize=1024)
-def _format_by_name(model: str) -> str:
-    found = detect_model(model)
-    return found.format if found else DEFAULT_FORMAT
+def _detect(facts: ModelFacts, model: str) -> Detection:
+    """By the template, which cannot be wrong; then by what the model is called."""
+    found = detect_template(facts.template) or detect_model(facts.name) or detect_model(model)
+    return found or Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
 
 
 @dataclass(slots=True)
@@ -104,7 +113,8 @@ class Ways:
     mode: Mode = "native"
     format: str | None = None
     examples: int = 0
-    _learned: dict[tuple[str, str, Lack], None] = field(default_factory=dict)
+    clock: Callable[[], float] = lambda: 0.0
+    _learned: dict[tuple[str, str, Lack], float] = field(default_factory=dict)
 
     def choose(
         self, backend: Backend, model: str, *, demanded: bool, optional: Request | None = None
@@ -113,25 +123,40 @@ class Ways:
 
         `demanded`: the model must call something. `optional`: in this request it may.
         """
+        way = self._way(backend, model, demanded=demanded, optional=optional)
+        return replace(way, marks=backend.facts.marks) if backend.facts.marks else way
+
+    def _way(
+        self, backend: Backend, model: str, *, demanded: bool, optional: Request | None
+    ) -> Way:
         if self.mode == "native":
             return NATIVE
-        name = self.format_of(model)
-        if self.mode != "prompted" and not self._lacks(backend, model, "tools"):
+        name = self.format_of(model, backend.facts).format
+        if self.mode == "watched" or (self.mode == "auto" and self._has_tools(backend, model)):
             return Way("watched", name)
-        chosen = optional is not None and backend.chooses(optional)
-        held = (demanded or chosen) and backend.constrains
-        if held and not self._lacks(backend, model, "constraint"):
-            return Way("prompted", constraint.FORMAT, constrained=True, examples=self.examples)
-        return Way("prompted", name, examples=self.examples)
+        prompted = Way("prompted", name, examples=self.examples)
+        if not backend.constrains or self._lacks(backend, model, "constraint"):
+            return prompted
+        held = replace(prompted, format=constraint.FORMAT, constrained=True)
+        if demanded or (optional is not None and backend.chooses(optional)):
+            return held
+        formed = optional is not None and constraint.wanted_form(optional.params) is not None
+        if formed and not self._lacks(backend, model, "union"):
+            return replace(held, union=True)
+        return prompted
 
-    def format_of(self, model: str) -> str:
-        """The format that is expected of a model."""
-        return self.format or _format_by_name(model)
+    def format_of(self, model: str, facts: ModelFacts = UNKNOWN_MODEL) -> Detection:
+        """The format that is expected of a model, and why."""
+        if self.format is not None:
+            return Detection(self.format, "it is configured")
+        return _detect(facts, model)
 
     def known(self, model: str) -> dict[str, str]:
         """What was learned about this model, by backend."""
         return {
-            backend: f"without {lack}" for backend, name, lack in self._learned if name == model
+            backend: f"without {lack}"
+            for (backend, name, lack), at in self._learned.items()
+            if name == model and self._remembers(at)
         }
 
     def learn(self, backend: Backend, model: str, lack: Lack) -> bool:
@@ -142,8 +167,15 @@ class Ways:
             return False
         if len(self._learned) >= _MOST_LEARNED:
             del self._learned[next(iter(self._learned))]
-        self._learned[backend.name, model, lack] = None
+        self._learned[backend.name, model, lack] = self.clock()
         return True
 
+    def _has_tools(self, backend: Backend, model: str) -> bool:
+        return backend.facts.has_tools and not self._lacks(backend, model, "tools")
+
     def _lacks(self, backend: Backend, model: str, lack: Lack) -> bool:
-        return (backend.name, model, lack) in self._learned
+        at = self._learned.get((backend.name, model, lack))
+        return at is not None and self._remembers(at)
+
+    def _remembers(self, at: float) -> bool:
+        return self.clock() - at < REMEMBERED

@@ -1,10 +1,12 @@
 """Which way a model is given its tools, and what a backend's refusal teaches about the next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import pytest
 
+from toolwire.backends.base import UNKNOWN_MODEL, ModelFacts
 from toolwire.errors import (
     ToolChoiceUnmet,
     UpstreamError,
@@ -12,7 +14,8 @@ from toolwire.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
-from toolwire.gateway.ways import NATIVE, Way, Ways, lacking
+from toolwire.gateway.ways import NATIVE, REMEMBERED, Way, Ways, lacking
+from toolwire.protocol.chat import Request
 
 
 @dataclass
@@ -21,6 +24,10 @@ class FakeBackend:
 
     name: str = "b"
     constrains: bool = False
+    facts: ModelFacts = UNKNOWN_MODEL
+
+    def chooses(self, request: Request) -> bool:
+        return False
 
 
 HERE: Any = FakeBackend()
@@ -47,6 +54,39 @@ def test_a_format_is_configured_or_found_by_the_models_name() -> None:
     found = ways("prompted", None).choose(HERE, "Qwen3-Coder-30B", demanded=False)
     assert found.format == "qwen3_coder"
     assert ways("prompted", None).choose(HERE, "no-such-model", demanded=False).format == "hermes"
+
+
+def format_of(model: str, **facts: Any) -> str:
+    backend: Any = FakeBackend(facts=ModelFacts(**facts))
+    return str(ways("auto", None).choose(backend, model, demanded=False).format)
+
+
+def test_what_the_backend_knows_of_its_model_says_more_than_the_name_that_is_asked_for() -> None:
+    assert format_of("gpt-4o", name="Qwen3-Coder-30B") == "qwen3_coder"
+    assert format_of("gpt-4o", name="Qwen3-Coder-30B", template="[TOOL_CALLS]{{ c }}[ARGS]") == (
+        "mistral"
+    )
+    assert format_of("Qwen3-Coder-30B", name="unheard-of", template="{{ messages }}") == (
+        "qwen3_coder"
+    )
+
+
+def test_a_format_is_shown_with_its_reason() -> None:
+    assert ways("auto", "mistral").format_of("m").reason == "it is configured"
+    assert "'qwen3-coder'" in ways("auto", None).format_of("Qwen3-Coder-30B").reason
+    assert "nothing tells" in ways("auto", None).format_of("m").reason
+
+
+def test_tools_are_not_offered_where_there_is_no_use_in_it() -> None:
+    backend: Any = FakeBackend(facts=ModelFacts(has_tools=False))
+    assert ways("auto").choose(backend, "m", demanded=False) == PROMPTED
+    assert ways("watched").choose(backend, "m", demanded=False) == WATCHED
+
+
+@pytest.mark.parametrize("mode", ["native", "watched", "prompted", "auto"])
+def test_marks_of_a_prompt_are_known_on_every_way(mode: str) -> None:
+    backend: Any = FakeBackend(facts=ModelFacts(marks=("<end>",)))
+    assert ways(mode).choose(backend, "m", demanded=False).marks == ("<end>",)
 
 
 def test_a_demanded_call_is_constrained_where_the_backend_can() -> None:
@@ -85,6 +125,44 @@ def test_a_backend_that_cannot_constrain_is_not_asked_to_again() -> None:
     assert prompted.learn(CONSTRAINING, "m", "constraint")
     assert prompted.choose(CONSTRAINING, "m", demanded=True) == PROMPTED
     assert not ways("native").learn(CONSTRAINING, "m", "constraint")
+
+
+def test_a_backend_is_tried_again_after_a_while() -> None:
+    now = 0.0
+    auto = Ways("auto", "hermes", clock=lambda: now)
+    auto.learn(HERE, "m", "tools")
+    now = REMEMBERED - 1
+    assert auto.choose(HERE, "m", demanded=False) == PROMPTED
+    now = REMEMBERED
+    assert auto.choose(HERE, "m", demanded=False) == WATCHED
+    assert auto.known("m") == {}
+    assert auto.learn(HERE, "m", "tools")
+    assert auto.choose(HERE, "m", demanded=False) == PROMPTED
+
+
+def formed(**wanted: Any) -> Request:
+    return Request("m", (), params={"response_format": msgspec.json.encode(wanted)})
+
+
+def test_calls_or_the_clients_form_is_what_a_backend_is_held_to_that_can_be() -> None:
+    prompted = ways("prompted")
+    union = replace(CONSTRAINED, union=True)
+    json = formed(type="json_object")
+    assert prompted.choose(CONSTRAINING, "m", demanded=False, optional=json) == union
+    assert prompted.choose(CONSTRAINING, "m", demanded=True) == CONSTRAINED
+    assert prompted.choose(HERE, "m", demanded=False, optional=json) == PROMPTED
+    text = formed(type="text")
+    assert prompted.choose(CONSTRAINING, "m", demanded=False, optional=text) == PROMPTED
+
+
+def test_a_backend_that_takes_no_such_choice_can_still_be_held_to_calls() -> None:
+    prompted, json = ways("prompted"), formed(type="json_object")
+    assert lacking(refused("response_format: no anyOf"), replace(CONSTRAINED, union=True)) == (
+        "union"
+    )
+    assert prompted.learn(CONSTRAINING, "m", "union")
+    assert prompted.choose(CONSTRAINING, "m", demanded=False, optional=json) == PROMPTED
+    assert prompted.choose(CONSTRAINING, "m", demanded=True) == CONSTRAINED
 
 
 def test_only_so_much_is_remembered() -> None:

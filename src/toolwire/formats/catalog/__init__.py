@@ -35,8 +35,10 @@ def names() -> tuple[str, ...]:
     return tuple(FORMATS)
 
 
-def get(name: str) -> Format:
+def get(name: str | Format) -> Format:
     """The format of that name or alias. Raises `KeyError` with the nearest names."""
+    if isinstance(name, Format):
+        return name
     record = FORMATS.get(ALIASES.get(name, name))
     if record is None:
         raise KeyError(f"no format is called {name!r}; there are: {', '.join(sorted(FORMATS))}")
