@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from toolwire.errors import ArgumentsUnfit, UpstreamError
-from toolwire.formats import parser_for
+from toolwire.formats import Parser, parser_for
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.native import NativeTurn
@@ -155,14 +156,18 @@ class Attempt:
         native = NativeTurn(tools, self._new_call_id)
         reading: Reading = native
         if way.format is not None and plan.offers_tools:
-            spans = self._trace.format_trace(index) if self._trace is not None else None
-            parser = parser_for(way.format, tools.values(), delivery=plan.delivery, trace=spans)
+            make_parser = partial(self._parser, way.format, index)
             reading = WatchedTurn(
-                native, parser, self._new_call_id, promoting=way.kind == "watched"
+                native, make_parser, self._new_call_id, promoting=way.kind == "watched"
             )
         fit = plan.fit(final=self._final, resumed=self._resumed)
         choice = self._choices[index] = _Choice(reading, plan.policy(), fit)
         return choice
+
+    def _parser(self, format_name: str, index: int) -> Parser:
+        spans = self._trace.format_trace(index) if self._trace is not None else None
+        tools = self._plan.outgoing.tools.tools.values()
+        return parser_for(format_name, tools, delivery=self._plan.delivery, trace=spans)
 
 
 def _unfit(finding: Finding) -> ArgumentsUnfit:

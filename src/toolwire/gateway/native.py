@@ -46,9 +46,25 @@ class NativeTurn:
         self._gap = False
         self._said = False
         self._finish: str | None = None
+        self._flowing: NativeCall | None = None
+        """The last call, if it is in turn and nothing of it waits."""
+
+    @property
+    def begun(self) -> int:
+        """How many calls have been announced."""
+        return self._released + self.calling
+
+    @property
+    def calling(self) -> bool:
+        """Whether a call was announced and is not over."""
+        return self._released < len(self._calls) and self._calls[self._released].started
 
     def feed(self, fragment: Fragment) -> list[Event]:
         """Take what the backend said next."""
+        if self._flowing is not None and (piece := _only_arguments(fragment)) is not None:
+            index = piece.index
+            if index is None or self._by_index.get(index) is self._flowing:
+                return self._flow(self._flowing, piece.arguments)
         events: list[Event] = []
         if fragment.gap:
             self._mind_the_gap()
@@ -92,7 +108,16 @@ class NativeTurn:
         self._gap = True
         self.repairs.add("broken_line_skipped")
 
+    def _flow(self, call: NativeCall, text: str) -> list[Event]:
+        """More arguments of the call in turn, which nearly every chunk of a call's stream is."""
+        text = self._fitting(call, text)
+        if not text:
+            return []
+        call.pieces.append(text)
+        return [ArgsDelta(self._released, text)]
+
     def _take(self, piece: CallFragment, events: list[Event]) -> None:
+        self._flowing = None
         call = self._owner(piece)
         if piece.name and not call.started:
             call.name = self._joined_name(call.name, piece.name)
@@ -176,11 +201,17 @@ class NativeTurn:
         if call.custom:
             call.add(text)
             return
+        if text := self._fitting(call, text):
+            call.add(text)
+
+    def _fitting(self, call: NativeCall, text: str) -> str:
+        """What of the text belongs to the call's JSON."""
         used = call.balance.feed(text)
-        if used < len(text) and text[used:].strip():
+        if used == len(text):
+            return text
+        if text[used:].strip():
             self.repairs.add("arguments_repeated")
-        if used:
-            call.add(text[:used])
+        return text[:used]
 
     def _release(self, events: list[Event], *, last: bool = False) -> None:
         """Send on what is in turn, one call after the other."""
@@ -204,6 +235,7 @@ class NativeTurn:
             if call.waiting and (call.custom or call.balance.started):
                 events.append(ArgsDelta(index, "".join(call.waiting)))
                 call.waiting.clear()
+                self._flowing = None if followed or call.custom else call
             if not (last or (followed and (call.complete or call.custom))):
                 return
             self._end(call, index, events)
@@ -230,6 +262,16 @@ class NativeTurn:
             events.append(ArgsDelta(index, "".join(call.waiting)))
         events.append(CallEnd(index, complete))
         self._released += 1
+
+
+def _only_arguments(fragment: Fragment) -> CallFragment | None:
+    """The delta of a fragment that is nothing but more arguments, as text, of one call."""
+    if len(fragment.calls) != 1 or fragment.text or fragment.reasoning or fragment.extras:
+        return None
+    piece = fragment.calls[0]
+    if piece.id or piece.name or fragment.finish is not None or fragment.gap:
+        return None
+    return piece if isinstance(piece.arguments, str) else None
 
 
 def _goes_on(call: NativeCall | None, piece: CallFragment) -> bool:

@@ -1,7 +1,6 @@
 """One call of a backend with native tools, as far as it is known."""
 
 from dataclasses import dataclass, field
-from zlib import crc32
 
 import msgspec
 
@@ -19,8 +18,7 @@ class NativeCall:
     balance: JsonBalance = field(default_factory=JsonBalance)
     has_arguments: bool = False
     started: bool = False
-    size: int = 0
-    checksum: int = 0
+    pieces: list[str] = field(default_factory=list)
     echo_of: "NativeCall | None" = None
     """The complete call whose name came again: is it another call, or was it just said twice?"""
 
@@ -44,13 +42,11 @@ class NativeCall:
     def add(self, text: str) -> None:
         """The next piece of its arguments, to be sent on when it is in turn."""
         self.waiting.append(text)
-        self.size += len(text)
-        self.checksum = crc32(text.encode("utf-8", "surrogatepass"), self.checksum)
+        self.pieces.append(text)
 
     def says(self, text: str) -> bool:
         """Whether these are its arguments, all of them."""
-        size, checksum = len(text), crc32(text.encode("utf-8", "surrogatepass"))
-        return self.complete and (size, checksum) == (self.size, self.checksum)
+        return self.complete and text == "".join(self.pieces)
 
     @property
     def cut(self) -> bool:

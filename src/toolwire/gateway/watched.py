@@ -2,38 +2,21 @@
 
 Stands where `NativeTurn` stands and is built on it, so that native calls and calls found in text
 come out of one place, numbered together. Used for backends without tools (the prompt taught the
-model its format) and for those whose own parser lets calls through as text.
+model its format) and for those whose own parser lets calls through as text. An answer without
+text costs next to nothing: the parser is made for the first text, the numbering for the first
+call in it.
 """
 
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
 from toolwire.formats import Parser
+from toolwire.gateway.interleave import CALL_EVENTS, Interleaving
 from toolwire.gateway.native import NativeTurn
-from toolwire.protocol.events import (
-    ArgsDelta,
-    CallEnd,
-    CallStart,
-    Event,
-    TextDelta,
-    TurnEnd,
-)
+from toolwire.protocol.events import Event, TextDelta, TurnEnd
 from toolwire.protocol.fragments import Fragment
-
-_CallEvent: TypeAlias = CallStart | ArgsDelta | CallEnd
-_CALL_EVENTS = (CallStart, ArgsDelta, CallEnd)
-
-
-@dataclass(slots=True, eq=False)
-class _Source:
-    """Where calls come from: the numbers they have been given, and what cannot go out yet."""
-
-    numbers: dict[int, int] = field(default_factory=dict)
-    waiting: deque[_CallEvent] = field(default_factory=deque)
 
 
 class WatchedTurn:
@@ -42,20 +25,20 @@ class WatchedTurn:
     def __init__(
         self,
         native: NativeTurn,
-        parser: Parser,
+        make_parser: Callable[[], Parser],
         new_call_id: Callable[[], str],
         *,
         promoting: bool = True,
     ) -> None:
         self._promoting = promoting
         self._native = native
-        self._parser = parser
+        self._make_parser = make_parser
+        self._parser: Parser | None = None
         self._new_call_id = new_call_id
-        self._next = 0
         self._logprobs: list[bytes] = []
-        self._in_text = _Source()
-        self._by_backend = _Source()
-        self._calling: _Source | None = None
+        self._calls: Interleaving | None = None
+        self._begun = 0
+        self._calling = False
 
     @property
     def repairs(self) -> set[str]:
@@ -64,70 +47,54 @@ class WatchedTurn:
 
     def feed(self, fragment: Fragment) -> list[Event]:
         """Take what the backend said next."""
-        out: list[Event] = []
-        for event in self._native.feed(fragment):
-            self._from_native(event, out)
-        return out
+        if self._calls is None:
+            if not fragment.text:
+                return self._native.feed(fragment)
+            self._note_calls()  # those before this text
+        return self._read(self._native.feed(fragment))
 
     def finish(self, *, done: bool) -> list[Event]:
         """The answer is over."""
-        out: list[Event] = []
-        for event in self._native.finish(done=done):
-            if isinstance(event, TurnEnd):
-                self._from_text(self._parser.finish(), out)
-            self._from_native(event, out)
-        return out
+        events = self._native.finish(done=done)
+        return events if self._parser is None else self._read(events)
 
-    def _from_native(self, event: Event, out: list[Event]) -> None:
-        if isinstance(event, TextDelta):
-            if event.logprobs:
-                self._logprobs.append(event.logprobs)
-            self._from_text(self._parser.feed(event.text), out)
-        elif isinstance(event, _CALL_EVENTS):
-            self._take(event, self._by_backend, out)
-        else:
-            out.append(event)
+    def _note_calls(self) -> None:
+        self._begun, self._calling = self._native.begun, self._native.calling
+
+    def _read(self, events: list[Event]) -> list[Event]:
+        out: list[Event] = []
+        for event in events:
+            if isinstance(event, TextDelta):
+                if event.logprobs:
+                    self._logprobs.append(event.logprobs)
+                if self._parser is None:
+                    self._parser = self._make_parser()
+                self._from_text(self._parser.feed(event.text), out)
+            elif self._calls is not None and isinstance(event, CALL_EVENTS):
+                self._calls.from_backend(event, out)
+            else:
+                if self._parser is not None and isinstance(event, TurnEnd):
+                    self._note_calls()
+                    self._from_text(self._parser.finish(), out)
+                out.append(event)
+        return out
 
     def _from_text(self, events: list[Event], out: list[Event]) -> None:
         for event in events:
-            if isinstance(event, _CALL_EVENTS):
+            if isinstance(event, CALL_EVENTS):
                 if self._promoting:
                     self._native.repairs.add("call_promoted_from_text")
                 self._logprobs = []  # those of a call's tokens are not part of an answer
-                self._take(event, self._in_text, out)
+                if self._calls is None:
+                    self._calls = Interleaving(
+                        self._begun, calling=self._calling, new_call_id=self._new_call_id
+                    )
+                self._calls.from_text(event, out)
             elif self._logprobs and isinstance(event, TextDelta):
                 out.append(TextDelta(event.text, _joined(self._logprobs)))
                 self._logprobs = []
             else:
                 out.append(event)
-
-    def _take(self, event: _CallEvent, source: _Source, out: list[Event]) -> None:
-        """Calls never overlap: while one of one source is open, those of the other wait."""
-        if self._calling not in (None, source):
-            source.waiting.append(event)
-            return
-        self._send(event, source, out)
-        if self._calling is None:
-            self._send_waiting(out)
-
-    def _send_waiting(self, out: list[Event]) -> None:
-        for source in (self._in_text, self._by_backend):
-            while source.waiting and self._calling in (None, source):
-                self._send(source.waiting.popleft(), source, out)
-
-    def _send(self, event: _CallEvent, source: _Source, out: list[Event]) -> None:
-        out.append(self._numbered(event, source.numbers))
-        self._calling = None if isinstance(event, CallEnd) else source
-
-    def _numbered(self, event: _CallEvent, numbers: dict[int, int]) -> Event:
-        if isinstance(event, CallStart):
-            numbers[event.index] = number = self._next
-            self._next += 1
-            call_id = event.call_id or self._new_call_id()
-            return CallStart(number, event.name, call_id, event.provider_id, event.kind)
-        if isinstance(event, ArgsDelta):
-            return ArgsDelta(numbers[event.index], event.json)
-        return CallEnd(numbers[event.index], event.complete)
 
 
 def _joined(logprobs: list[bytes]) -> bytes:

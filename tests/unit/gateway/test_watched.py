@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -35,8 +36,8 @@ def watched(*, delivery: Any = "live", promoting: bool = True) -> WatchedTurn:
         return f"call_{next(numbers)}"
 
     native = NativeTurn(TOOLS, new_id)
-    parser = parser_for("hermes", TOOLS.values(), delivery=delivery)
-    return WatchedTurn(native, parser, new_id, promoting=promoting)
+    make_parser = partial(parser_for, "hermes", TOOLS.values(), delivery=delivery)
+    return WatchedTurn(native, make_parser, new_id, promoting=promoting)
 
 
 def said(*texts: str) -> list[Fragment]:
