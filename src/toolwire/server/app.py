@@ -2,6 +2,7 @@
 surface, through the same gate and with the same last net."""
 
 import asyncio
+import hashlib
 import logging
 import re
 import time
@@ -53,6 +54,8 @@ Handler: TypeAlias = Callable[[Exchange, Visit], Awaitable[None]]
 
 _log = logging.getLogger("toolwire.server")
 _MODEL_PATH = re.compile(r"/v1/models/.+")
+_MOST_ADMITTED = 1024
+"""Authorization headers that are known to be good, each by its hash."""
 
 
 class App:
@@ -71,6 +74,7 @@ class App:
         self._logs = logs
         self._clock = clock
         self._keys = Keyring(config.keys)
+        self._admitted: dict[bytes, str] = {}
         self._engine = engine
         self._pools: list[HttpPool] = []
         self._backends: dict[int, OpenAiHttpBackend | EmbeddedBackend] = {}
@@ -142,11 +146,21 @@ class App:
     def _admit(self, exchange: Exchange, visit: Visit) -> None:
         if self._keys.open:
             return
-        given = exchange.request.headers.get(b"authorization")
-        visit.key_name = self._keys.check(given)
+        given = exchange.request.headers.get(b"authorization", b"")
+        mark = hashlib.sha256(given).digest()
+        visit.key_name = self._admitted.get(mark)
         if visit.key_name is None:
+            visit.key_name = self._admitted[mark] = self._check(given)
+
+    def _check(self, given: bytes) -> str:
+        """The name of the key that is given for the first time."""
+        name = self._keys.check(given)
+        if name is None:
             raise Unauthorized(_KEY_WRONG if given else _KEY_MISSING)
         self._logs.see((bearer(given) or b"").decode("ascii"))
+        if len(self._admitted) >= _MOST_ADMITTED:
+            self._admitted.clear()
+        return name
 
     def _handler(self, method: str, path: str) -> Handler:
         methods = self._table.get(path)
@@ -177,12 +191,8 @@ class App:
         metrics.request_done(visit.route, status, visit.stream, seconds)
         if visit.error is not None and visit.backend:
             metrics.backend_error(visit.error)
-        for reason in visit.retries:
-            metrics.retried(reason)
-        for rule in visit.repairs:
-            metrics.repaired(rule.partition(":")[0])
-        for code in visit.findings:
-            metrics.unfit(code)
+        if visit.retries or visit.repairs or visit.findings:
+            self._count_trouble(visit)
         if visit.completion_tokens:
             metrics.tokens(visit.prompt_tokens, visit.completion_tokens)
         if visit.calls:
@@ -203,6 +213,14 @@ class App:
             stream=visit.stream,
             sent=exchange.sent,
         )
+
+    def _count_trouble(self, visit: Visit) -> None:
+        for reason in visit.retries:
+            self.metrics.retried(reason)
+        for rule in visit.repairs:
+            self.metrics.repaired(rule.partition(":")[0])
+        for code in visit.findings:
+            self.metrics.unfit(code)
 
     # The small surfaces.
 

@@ -2,7 +2,8 @@
 
 Theory of operation. A connection is in one of four states: waiting for a request, reading its
 head, reading its body, or answering. Each state but the last has a deadline, which one sweep per
-second enforces for all connections (half-open ones cost nothing else). An answering connection
+second enforces for all connections; between sweeps the clock stands still, so a deadline costs an
+addition, and is kept to within two seconds. An answering connection
 goes on listening: when the client leaves, the task that answers is cancelled at once, whatever it
 waits for. Why we do not use a ready-made server: docs/adr/0003-http-stack.md.
 """
@@ -76,7 +77,9 @@ class ClientConnection(asyncio.Protocol):
             self._refuse(400)
         if self._in_head:
             # The parser keeps an unfinished header to itself, so what was fed is counted too.
-            self._count_head(len(data))
+            self._size += len(data)
+            if self._size > 2 * self._limits.header_bytes:
+                self._refuse(431)
         elif self._in_body:
             # What is not body, such as an endless trailer, is counted here alone.
             self._fed += len(data)
@@ -118,11 +121,11 @@ class ClientConnection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._in_head:
             return  # a trailer: nobody reads it
-        headers = self._request.headers
-        self._count_head(len(name) + len(value))
+        self._size += len(name) + len(value)
         self._fields += 1
-        if self._fields > self._limits.headers:
+        if self._fields > self._limits.headers or self._size > 2 * self._limits.header_bytes:
             self._refuse(431)
+        headers = self._request.headers
         name = name.lower()
         headers[name] = headers[name] + b", " + value if name in headers else value
 
@@ -185,8 +188,8 @@ class ClientConnection(asyncio.Protocol):
 
     def _answer(self, request: HttpRequest) -> None:
         self.deadline = 0.0
-        self._exchange = Exchange(self, request)
-        self._task = asyncio.get_running_loop().create_task(self._server.app(self._exchange))
+        exchange = self._exchange = Exchange(self, request)
+        self._task = self._server.loop.create_task(self._server.app(exchange))
         self._task.add_done_callback(self._answered)
 
     def _answered(self, task: "asyncio.Task[None]") -> None:
@@ -217,7 +220,7 @@ class ClientConnection(asyncio.Protocol):
     # Limits.
 
     def _expect(self, seconds: float) -> None:
-        self.deadline = self._server.now() + seconds
+        self.deadline = self._server.clock + seconds
 
     def overdue(self) -> None:
         """The deadline has passed: say so if the client was sending, then close."""
@@ -225,13 +228,6 @@ class ClientConnection(asyncio.Protocol):
             self._refuse(408)
         else:
             self._drop()
-
-    def _count_head(self, size: int) -> None:
-        self._size += size
-        if self._size > 2 * self._limits.header_bytes or (
-            not self._in_head and self._size > self._limits.header_bytes
-        ):
-            self._refuse(431)
 
     def _refuse(self, status: int) -> None:
         """Answer what cannot be read any further, and let go of the connection.
@@ -286,14 +282,12 @@ class HttpServer:
         self.defect = defect
         self.connections: set[ClientConnection] = set()
         self.draining = False
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
+        self.clock = self.loop.time() + _SWEEP
+        """When the next sweep will be, at the latest: the time from which deadlines count."""
         self._server: asyncio.Server | None = None
         self._empty = asyncio.Event()
         self._sweeper: asyncio.TimerHandle | None = None
-
-    def now(self) -> float:
-        """The event loop's clock."""
-        return self._loop.time()
 
     def left(self, connection: ClientConnection) -> None:
         """A connection is gone."""
@@ -303,7 +297,7 @@ class HttpServer:
 
     async def open(self, host: str, port: int, *, tls: Any = None) -> int:
         """Start to listen; the port, which the system chose if it was 0."""
-        self._server = await self._loop.create_server(
+        self._server = await self.loop.create_server(
             lambda: ClientConnection(self), host, port, backlog=1024, ssl=tls
         )
         self._sweep()
@@ -331,7 +325,8 @@ class HttpServer:
                 await asyncio.wait_for(self._empty.wait(), seconds)
 
     def _sweep(self) -> None:
-        now = self.now()
+        now = self.loop.time()
+        self.clock = now + _SWEEP
         for connection in [c for c in self.connections if 0.0 < c.deadline < now]:
             connection.overdue()
-        self._sweeper = self._loop.call_later(_SWEEP, self._sweep)
+        self._sweeper = self.loop.call_later(_SWEEP, self._sweep)

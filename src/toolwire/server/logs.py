@@ -11,14 +11,15 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
-from typing import Literal, TextIO
+from typing import Literal, TextIO, TypeAlias
 
 from toolwire.server.redact import Redactor, clip
 
 __all__ = ["Logs", "clip", "setup"]
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-_MOST_WORDS = 1024
+_MOST_FACTS = 1024
+_Facts: TypeAlias = tuple[str, str]
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@*+-]{1,200}")
 
 
@@ -43,7 +44,7 @@ class Logs:
         self._second_text = ""
         self._nothing = "null" if as_json else "-"
         # Paths, models and backends are few and come again and again.
-        self._words: dict[str | None, str] = {}
+        self._facts: dict[tuple[str, str, str | None, str | None, str | None, bool], _Facts] = {}
 
     def access(
         self,
@@ -59,27 +60,25 @@ class Logs:
         stream: bool = False,
         sent: int = 0,
     ) -> None:
-        """Write the line of one request that is over. `sent` counts the bytes of its answer."""
+        """Write the line of one request that is over.
+
+        `request_id` is ours, all else may be a client's. `sent` counts the bytes of its answer.
+        """
         level = 20 if status < 500 else 40
         if level < self._level:
             return
-        path = path.partition("?")[0]
+        key = (method, path, model, backend, key_name, stream)
+        what, facts = self._facts.get(key) or self._learn(key)
         if self._as_json:
             line = (
-                f'{{"time":"{self._now()}","level":"{"info" if level == 20 else "error"}",'
-                f'"event":"request","method":{self._shown(method)},"path":{self._shown(path)},'
-                f'"status":{status},"ms":{duration_ms:.1f},"sent":{sent},'
-                f'"stream":{"true" if stream else "false"},"model":{self._shown(model)},'
-                f'"backend":{self._shown(backend)},"key":{self._shown(key_name)},'
-                f'"id":{self._word(request_id)}}}\n'
+                f'{{"time":"{self._now()}","level":"{"info" if level == 20 else "error"}",{what},'
+                f'"status":{status},"ms":{duration_ms:.1f},"sent":{sent},{facts},'
+                f'"id":"{request_id}"}}\n'
             )
         else:
             line = (
                 f"{self._now()} {'INFO ' if level == 20 else 'ERROR'} {status} "
-                f"{duration_ms:>8.1f}ms {self._shown(method):<4} {self._shown(path)} "
-                f"model={self._shown(model)} backend={self._shown(backend)} "
-                f"key={self._shown(key_name)} stream={'yes' if stream else 'no'} sent={sent} "
-                f"id={self._word(request_id)}\n"
+                f"{duration_ms:>8.1f}ms {what} {facts} sent={sent} id={request_id}\n"
             )
         # A log that cannot be written (disk full, reader gone) must not fail the request.
         with contextlib.suppress(OSError, ValueError):
@@ -92,7 +91,7 @@ class Logs:
     def see(self, key: str) -> None:
         """Remember a client's key, so that it is masked from now on."""
         if self._redactor.see(key):
-            self._words.clear()
+            self._facts.clear()
 
     def stamp(self, seconds: float) -> str:
         """A time as it stands in the log: UTC, with milliseconds."""
@@ -105,16 +104,25 @@ class Logs:
     def _now(self) -> str:
         return self.stamp(self._clock())
 
-    def _shown(self, value: str | None) -> str:
-        """A value that a client may have chosen, as one word without secrets or surprises."""
-        shown = self._words.get(value)
-        if shown is None:
-            if len(self._words) >= _MOST_WORDS:
-                self._words.clear()
-            shown = self._words[value] = self._word(value)
-        return shown
+    def _learn(self, key: tuple[str, str, str | None, str | None, str | None, bool]) -> "_Facts":
+        """The parts of a line that are the same for many requests."""
+        method, path = self._word(key[0]), self._word(key[1].partition("?")[0])
+        model, backend, key_name = map(self._word, key[2:5])
+        if self._as_json:
+            what = f'"event":"request","method":{method},"path":{path}'
+            facts = f'"stream":{"true" if key[5] else "false"},"model":{model},'
+            facts += f'"backend":{backend},"key":{key_name}'
+        else:
+            what = f"{method:<4} {path}"
+            facts = f"model={model} backend={backend} key={key_name} "
+            facts += f"stream={'yes' if key[5] else 'no'}"
+        if len(self._facts) >= _MOST_FACTS:
+            self._facts.clear()
+        self._facts[key] = what, facts
+        return what, facts
 
     def _word(self, value: str | None) -> str:
+        """A value that a client may have chosen, as one word without secrets or surprises."""
         if value is None:
             return self._nothing
         value = self._redactor.redact(value, 200)

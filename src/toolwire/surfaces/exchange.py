@@ -1,9 +1,11 @@
 """What a surface sees of HTTP: a request that was read, and the means to answer it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 from urllib.parse import quote
+
+import msgspec
 
 Headers = list[tuple[str, str]]
 
@@ -11,13 +13,12 @@ _MOST_NAMES = 32
 _LONGEST_NAME = 80
 
 
-@dataclass(slots=True)
-class HttpRequest:
+class HttpRequest(msgspec.Struct):
     """A request, read completely."""
 
     method: str = ""
     target: bytes = b""
-    headers: dict[bytes, bytes] = field(default_factory=dict)
+    headers: dict[bytes, bytes] = msgspec.field(default_factory=dict)
     body: bytes = b""
     keep_alive: bool = True
     chunked_ok: bool = True
@@ -85,8 +86,7 @@ class Exchange(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Visit:
+class Visit(msgspec.Struct):
     """The facts of one request, for headers, log and metrics; filled in as it goes."""
 
     request_id: str
@@ -115,6 +115,12 @@ class Visit:
 def header_list(names: Sequence[str]) -> str:
     """Names that may come from a client, as a header value: nothing in them can break out."""
     shown = names[:_MOST_NAMES]
-    safe = [quote(name[:_LONGEST_NAME], safe="_-.:[]#/$@*+ ") for name in shown]
+    safe = [header_word(name) for name in shown]
     more = len(names) - len(shown)
     return ", ".join([*safe, f"+{more} more"] if more else safe)
+
+
+@lru_cache(maxsize=1024)
+def header_word(name: str) -> str:
+    """One name as a header value."""
+    return quote(name[:_LONGEST_NAME], safe="_-.:[]#/$@*+ ")

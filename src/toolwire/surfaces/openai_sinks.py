@@ -13,7 +13,7 @@ from toolwire.gateway.ways import Way
 from toolwire.protocol.events import Event, FinishReason, TurnEnd, Usage
 from toolwire.protocol.sse import KEEPALIVE
 from toolwire.surfaces.errors import error_body, error_event, error_headers
-from toolwire.surfaces.exchange import Exchange, Headers, Visit, header_list
+from toolwire.surfaces.exchange import Exchange, Headers, Visit, header_list, header_word
 from toolwire.surfaces.openai_chunks import AnswerHead, ChunkEncoder
 from toolwire.surfaces.openai_whole import encode_completion
 
@@ -37,19 +37,23 @@ class _Sink:
 
     def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
         """What we have to say about this answer."""
-        headers = [*self.visit.headers(), ("toolwire-profile", self.visit.profile)]
-        request = self.plan.request
-        ignored = self._backend.ignored(request) if self._backend is not None else request.ignored
-        for name, values in (
-            ("toolwire-backend", [self.visit.backend] if self.visit.backend else []),
-            ("toolwire-mode", [self.visit.way] if self.visit.way else []),
-            ("toolwire-ignored-params", ignored),
-            ("toolwire-adjusted-params", request.adjusted),
-            ("toolwire-repairs", repairs),
-            ("toolwire-findings", [finding.label for finding in findings]),
-        ):
-            if values:
-                headers.append((name, header_list(values)))
+        visit, request = self.visit, self.plan.request
+        headers = visit.headers()
+        headers.append(("toolwire-profile", visit.profile))
+        ignored: Sequence[str] = request.ignored
+        if self._backend is not None:
+            headers.append(("toolwire-backend", header_word(visit.backend)))
+            headers.append(("toolwire-mode", header_word(visit.way)))
+            ignored = self._backend.ignored(request)
+        if ignored:
+            headers.append(("toolwire-ignored-params", header_list(ignored)))
+        if request.adjusted:
+            headers.append(("toolwire-adjusted-params", header_list(request.adjusted)))
+        if repairs:
+            headers.append(("toolwire-repairs", header_list(repairs)))
+        if findings:
+            labels = [finding.label for finding in findings]
+            headers.append(("toolwire-findings", header_list(labels)))
         return headers
 
     def fail(self, error: GatewayError) -> None:

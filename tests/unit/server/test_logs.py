@@ -99,7 +99,7 @@ HOSTILE = ["a\nINFO forged", "a\r\nb", 'a" b="c', "\x1b[31m", "\ud800", "ü\u202
 @pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_client_cannot_forge_a_line(value: str, format_: Any, out: io.StringIO) -> None:
     logs = setup(format=format_, stream=out)
-    access(logs, model=value, path="/" + value, request_id=value, method=value)
+    access(logs, model=value, path="/" + value, backend=value, method=value)
     line = out.getvalue()
     assert line.isascii()
     assert line[:-1].isprintable()
