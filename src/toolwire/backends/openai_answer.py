@@ -8,7 +8,6 @@ it was not, and either under the content type of the other.
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from toolwire.backends.base import Redact, clip
 from toolwire.errors import UpstreamError
@@ -96,7 +95,10 @@ class AnswerDecoder:
     def feed(self, block: bytes) -> list[Fragment]:
         """Take the next bytes."""
         if self._sse is not None:
-            return self._events(self._sse.feed(block))
+            data = self._sse.one(block)
+            if data is None:
+                return self._events(self._sse.feed(block))
+            return [] if self.done else self._event(data)
         if not self._body and self._is_stream(block[:1]):
             self._sse = SseDecoder(max_line=self._room)
             return self._events(self._sse.feed(block))
@@ -136,11 +138,14 @@ class AnswerDecoder:
             if event.data.strip() == b"[DONE]":
                 self.done = True
                 continue
-            try:
-                fragments += self._chunk(event.data)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                fragments += self._gap()
+            fragments += self._event(event.data)
         return fragments
+
+    def _event(self, data: bytes) -> list[Fragment]:
+        try:
+            return self._chunk(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return self._gap()
 
     def _gap(self) -> list[Fragment]:
         """A line that is no chunk: passed over, but what it stood in the middle of is suspect."""
@@ -153,13 +158,11 @@ class AnswerDecoder:
         chunk = _decode(data)
         if chunk.error:
             raise self._failure(chunk.error)
-        usage = _usage(chunk.usage) if chunk.usage is not None else None
-        if not chunk.choices:
-            return [Fragment(usage=usage)] if usage else []
-        fragments = [_fragment(choice) for choice in chunk.choices]
-        if fragments[-1].choice:
-            self._choices.update(fragment.choice for fragment in fragments)
-        if usage:
+        choices = chunk.choices or ()
+        fragments = [_fragment(choice) for choice in choices]
+        if choices and choices[-1].index:
+            self._choices.update(choice.index for choice in choices)
+        if chunk.usage is not None and (usage := _usage(chunk.usage)) is not None:
             fragments.append(Fragment(usage=usage))
         return fragments
 
@@ -198,10 +201,11 @@ def _fragment(choice: _Choice) -> Fragment:
     delta = choice.delta or choice.message or _NOTHING
     calls: tuple[CallFragment, ...] = ()
     if delta.tool_calls:
-        calls = tuple([_call(call) for call in delta.tool_calls])
         if choice.delta is None:
             # A whole message: each entry is a call of its own, whatever its index or id.
-            calls = tuple([replace(call, index=at) for at, call in enumerate(calls)])
+            for at, call in enumerate(delta.tool_calls):
+                call.index = at
+        calls = tuple([_call(call) for call in delta.tool_calls])
     elif delta.function_call is not None:
         # The form of before 2023, which some servers still write.
         calls = (CallFragment(0, None, delta.function_call.name, delta.function_call.arguments),)
@@ -229,12 +233,11 @@ def _extras(delta: _Delta) -> tuple[tuple[str, bytes], ...]:
 
 
 def _call(call: _Call) -> CallFragment:
-    index = call.index
+    index, function = call.index, call.function
     if isinstance(index, str):
         index = int(index) if index.isdecimal() and len(index) < 10 else None
     if call.custom is not None:
         return CallFragment(index, call.id, call.custom.name, call.custom.input, custom=True)
-    function = call.function
     if function is None:
         return CallFragment(index, call.id)
     return CallFragment(index, call.id, function.name, function.arguments)

@@ -110,7 +110,8 @@ class Attempt:
                 continue
             index = fragment.choice
             choice = self._choices.get(index) or self._open(index)
-            if events := choice.passed(choice.reading.feed(fragment)):
+            events = choice.reading.feed(fragment)
+            if events and (events := choice.passed(events)):
                 self._send(index, events)
                 if self._may_be_rejected:
                     self._sent.append((index, events))

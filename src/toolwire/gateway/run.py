@@ -7,7 +7,6 @@ cancelled. Blocks are handled inside the reader's callback: no queue and no task
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Protocol
 
 from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend, Outgoing
@@ -18,6 +17,7 @@ from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.trace import AttemptTrace, TurnTrace
+from toolwire.gateway.watchdog import Watchdog
 from toolwire.gateway.ways import NATIVE, Way, lacking
 from toolwire.protocol.events import Event, Usage, add_usage
 from toolwire.protocol.fragments import Fragment
@@ -80,7 +80,7 @@ class _Spare:
     """An attempt that was given up for a better one, in case there is none."""
 
     attempt: Attempt
-    begin: Callable[[], None]
+    begun: tuple[Backend, Answer, Way] | None
     committed: bool
 
 
@@ -94,6 +94,7 @@ class Turn:
         sink: Sink,
         pace: Pace,
         new_call_id: Callable[[], str],
+        watchdog: Watchdog,
         *,
         trace: TurnTrace | None = None,
     ) -> None:
@@ -108,24 +109,28 @@ class Turn:
         self._asks = 0
         self._way = NATIVE
         self._spare: _Spare | None = None
-        self._begin: Callable[[], None] = lambda: None
+        self._begun: tuple[Backend, Answer, Way] | None = None
         self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
         self._attempt: Attempt | None = None
         self._heard = self._spoke = self._started = self._loop.time()
+        self._news = False
         self._patience = DEFAULT_PATIENCE
         self._limit = self._patience.first_token
-        self._timer: asyncio.TimerHandle | None = None
+        self._watchdog = watchdog
+        self._late = False
 
     async def run(self) -> Report:
         """Make the turn. Raises `GatewayError` if it cannot be made."""
+        self._watchdog.add(self)
         try:
-            async with asyncio.timeout(None) as self._scope:
-                await self._attempts()
-        except TimeoutError:
+            await self._attempts()
+        except asyncio.CancelledError:
+            if not self._late or self._task is None or self._task.uncancel():
+                raise  # also if somebody else wants it to end, at the same time
             raise UpstreamTimeout(self._too_slow()) from None
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._watchdog.remove(self)
         return self.report
 
     async def _attempts(self) -> None:
@@ -155,7 +160,7 @@ class Turn:
             return False
         self._asks += 1
         if self._attempt.deliverable:
-            self._spare = _Spare(self._attempt, self._begin, self._sink.committed)
+            self._spare = _Spare(self._attempt, self._begun, self._sink.committed)
         self._plan = self._plan.continued(self._attempt.objection())
         self.report.repairs.add(f"asked_again:{error.code}")
         return True
@@ -167,7 +172,8 @@ class Turn:
         if spare is None or self._sink.committed != spare.committed:
             return False
         self.report.retries.append(error.code or "upstream_error")
-        spare.begin()
+        if spare.begun is not None:
+            self._sink.begin(*spare.begun)
         spare.attempt.deliver(again=not spare.committed)
         self.report.findings, self.report.calls = spare.attempt.findings, spare.attempt.calls
         return True
@@ -219,7 +225,6 @@ class Turn:
         self._patience = backend.patience
         self._limit = self._patience.first_token
         self._heard = self._loop.time()
-        self._watch()
         request = self._plan.request
         offered = self._plan.offers_tools
         demanded = offered and request.choice.mode == "required"
@@ -248,8 +253,8 @@ class Turn:
         )
         answer = await backend.open(await self._outgoing(way))
         try:
-            self._begin = partial(self._sink.begin, backend, answer, way)
-            self._begin()
+            self._begun = (backend, answer, way)
+            self._sink.begin(backend, answer, way)
             done = await answer.relay(self._feed)
             if self._traced is not None:
                 self._traced.done = done
@@ -274,37 +279,29 @@ class Turn:
         self.report.usage = add_usage(self.report.usage, attempt.usage)
 
     def _feed(self, fragments: list[Fragment]) -> None:
-        self._heard = self._spoke = self._loop.time()
+        self._news = True
         if self.report.first_token_after is None:
-            self.report.first_token_after = self._heard - self._started
-        self._limit = self._patience.idle
+            self.report.first_token_after = self._loop.time() - self._started
         if self._traced is not None:
-            self._traced.heard.append((self._heard - self._started, fragments))
+            self._traced.heard.append((self._loop.time() - self._started, fragments))
         if self._attempt is not None:
             self._attempt.feed(fragments)
         self._sink.flush()
 
-    # Time. One timer, set to the next moment at which anything could be due.
-
-    def _watch(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        due = min(
-            self._started + self._pace.total,
-            self._heard + self._limit,
-            self._spoke + self._pace.keepalive,
-        )
-        self._timer = self._loop.call_at(due, self._tick)
-
-    def _tick(self) -> None:
-        now = self._loop.time()
+    def check(self, now: float) -> None:
+        """Is the turn late, or has the client heard nothing for long? See `Watchdog`."""
+        if self._news:
+            self._news = False
+            self._heard = self._spoke = now
+            self._limit = self._patience.idle
         if now >= self._started + self._pace.total or now >= self._heard + self._limit:
-            self._scope.reschedule(now)
-            return
-        if now >= self._spoke + self._pace.keepalive:
+            self._watchdog.remove(self)
+            self._late = True
+            if self._task is not None:
+                self._task.cancel()
+        elif now >= self._spoke + self._pace.keepalive:
             self._spoke = now
             self._sink.keepalive()
-        self._watch()
 
     def _too_slow(self) -> str:
         name, pace, patience = self.report.backend, self._pace, self._patience

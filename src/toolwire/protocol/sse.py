@@ -32,20 +32,12 @@ class SseDecoder:
         self._event = b""
         self._after_cr = False
         self._at_start = True
+        self._between = False
+        """Whether an event is over and no other has begun."""
 
     def feed(self, block: bytes) -> list[SseEvent]:
         """Take the next bytes."""
-        if (
-            block[:6] == b"data: "
-            and block[-2:] == b"\n\n"
-            and block.count(b"\n") == 2
-            and b"\r" not in block
-            and not (self._pieces or self._data or self._event)
-            and not (self._after_cr or self._at_start)
-        ):
-            # One whole event in one read, which is what a model's stream mostly is.
-            self._check(len(block))
-            return [SseEvent(block[6:-2])]
+        self._between = False
         if self._after_cr and block:
             # The CR ended a line; an LF right after it belongs to the same line end.
             self._after_cr = False
@@ -63,7 +55,25 @@ class SseDecoder:
         self._pieces = []
         self._held = 0
         self._hold(last)
-        return self._read(lines)
+        events = self._read(lines)
+        self._between = not (last or self._data or self._event or self._after_cr)
+        return events
+
+    def one(self, block: bytes) -> bytes | None:
+        """The data of the event that these bytes are, if they are one and nothing else.
+
+        That is what each read of a model's stream mostly gives. None: `feed` them.
+        """
+        if (
+            self._between
+            and block.startswith(b"data: {")
+            and block.endswith(b"\n\n")
+            and block.count(b"\n") == 2
+            and b"\r" not in block
+            and len(block) <= self._max_line
+        ):
+            return block[6:-2]
+        return None
 
     def finish(self) -> list[SseEvent]:
         """The stream has ended: a last event without its blank line still counts."""

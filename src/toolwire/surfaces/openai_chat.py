@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace, Turn
 from toolwire.gateway.trace import TurnTrace
+from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.openai import RequestReader
 from toolwire.surfaces.exchange import Exchange, Visit
 from toolwire.surfaces.openai_chunks import AnswerHead
@@ -37,6 +38,7 @@ class OpenAiChat:
     mending: Mending = DEFAULT_MENDING
     keep: Callable[[TurnTrace], None] | None = None
     """Takes the trace of each request that is over; None: no traces are made."""
+    watchdog: Watchdog = field(default_factory=Watchdog)
 
     async def answer(self, exchange: Exchange, visit: Visit) -> None:
         """Answer one request. Raises `GatewayError` while nothing has been sent."""
@@ -97,7 +99,7 @@ class OpenAiChat:
         self, sink: StreamSink | WholeSink, model: ServedModel, trace: TurnTrace | None
     ) -> None:
         new_call_id = partial(self.new_id, "call_")
-        turn = Turn(sink.plan, model, sink, self.pace, new_call_id, trace=trace)
+        turn = Turn(sink.plan, model, sink, self.pace, new_call_id, self.watchdog, trace=trace)
         visit = sink.visit
         try:
             report = await turn.run()

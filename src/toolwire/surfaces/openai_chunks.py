@@ -4,7 +4,6 @@ Built from byte templates: what does not change is encoded once per stream.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import assert_never
 
 import msgspec
@@ -26,14 +25,13 @@ from toolwire.protocol.sse import DONE
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerHead:
+class AnswerHead(msgspec.Struct, frozen=True):
     """What every chunk, and the whole answer, has in common."""
 
     response_id: str
     created: int
     model: str
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The client's own names of tools that were renamed for backends."""
     call_id_in_deltas: bool = False
 
@@ -56,9 +54,16 @@ class ChunkEncoder:
         self._first = start + b'"choices":[{"index":0,"delta":'
         self._tail = b',"usage":null}\n\n' if include_usage else b"}\n\n"
         self._open = b',"logprobs":null,"finish_reason":null}]' + self._tail
+        arguments = b'{"tool_calls":[{"index":%d,"function":{"arguments":%b}}]}'
+        self._more = self._first.replace(b"%", b"%%") + arguments + self._open
 
     def encode(self, choice: int, events: Sequence[Event]) -> bytes:
         """The chunks for the next events of one choice."""
+        if len(events) == 1 and not (choice or self._custom or self._call_ids):
+            delta = events[0]
+            if type(delta) is ArgsDelta:  # nearly every chunk of a stream of calls
+                self.characters += len(delta.json)
+                return self._more % (delta.index, _encode(delta.json))
         chunks: list[bytes] = []
         if choice not in self._roles and events:
             self._roles.add(choice)

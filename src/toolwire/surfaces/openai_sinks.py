@@ -86,7 +86,8 @@ class StreamSink(_Sink):
 
     def send(self, choice: int, events: list[Event]) -> None:
         """See `Sink.send`. The end of a choice waits for `done`."""
-        if isinstance(last := events[-1], TurnEnd):
+        last = events[-1]
+        if type(last) is TurnEnd:
             self._reasons.append((choice, last.reason))
         if chunk := self._encoder.encode(choice, events):
             self.committed = True
@@ -94,10 +95,11 @@ class StreamSink(_Sink):
 
     def flush(self) -> None:
         """See `Sink.flush`."""
-        if self._chunks:
+        chunks = self._chunks
+        if chunks:
             self._start()
-            self.exchange.write(b"".join(self._chunks))
-            self._chunks.clear()
+            self.exchange.write(chunks[0] if len(chunks) == 1 else b"".join(chunks))
+            chunks.clear()
 
     def keepalive(self) -> None:
         """See `Sink.keepalive`."""

@@ -129,7 +129,7 @@ def plant(logs: Logs) -> list[str]:
     access(logs, path=f"/v1/{CLIENT}")
     access(logs, model=BACKEND)
     access(logs, path=f"/v1/models?key={BACKEND}")
-    access(logs, request_id=f"x-{CLIENT}", status=500)
+    access(logs, key_name=f"x-{CLIENT}", status=500)
     log.warning("presented %s", CLIENT)
     log.error("backend says: Incorrect API key provided: %s", BACKEND)
     log.info("dialling https://user:planted-password@host/v1")
