@@ -289,8 +289,9 @@ def test_a_stream_says_what_a_whole_answer_says(turn: Turn) -> None:
 class SendsIdsTwice(ChunkEncoder):
     """Every delta of a call has its id."""
 
-    def _arguments(self, choice: int, index: int, json: str) -> bytes:
-        return super()._arguments(choice, index, json).replace(b'"index"', b'"id":"call_0","index"')
+    def encode(self, choice: int, events: Any) -> bytes:
+        function = b'"function":{"arguments"'
+        return super().encode(choice, events).replace(function, b'"id":"call_0",' + function)
 
 
 class LosesPieces(ChunkEncoder):

@@ -69,11 +69,12 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> byte
         b'{"model":' + _encode(model or request.model),
         b'"messages":' + encode_messages(outgoing.messages, dialect),
     ]
-    params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
-    if outgoing.schema:
-        # The call that is demanded comes first: one answer cannot have two forms.
-        params.pop("response_format", None)
-    fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
+    if request.params:
+        params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
+        if outgoing.schema:
+            # The call that is demanded comes first: one answer cannot have two forms.
+            params.pop("response_format", None)
+        fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
     if outgoing.tools.tools:
         fields += _tool_fields(outgoing, dialect)
     if outgoing.schema:
@@ -105,26 +106,25 @@ def encode_messages(messages: Sequence[Message], dialect: Dialect) -> bytes:
 def _message(
     message: Message, dialect: Dialect, ids: dict[str, str], names: dict[str, str]
 ) -> _Message:
-    role = message.role
+    role, content = message.role, message.content
+    if isinstance(content, list):
+        content = Raw(b"[" + b",".join(content) + b"]")
+    if role == "tool":
+        # No client sends the tool's name, and some models' templates need it.
+        call_id = message.call_id
+        return _Message(role, content, names[call_id], UNSET, ids[call_id])
     if role == "developer" and not dialect.developer_role:
         role = "system"
     name = message.name if dialect.message_names else None
-    out = _Message(role, _content(message.content), name or UNSET)
-    if message.calls:
-        out.tool_calls = [_call(call, ids[call.call_id]) for call in message.calls]
-    elif role == "assistant" and out.content is None:
-        out.content = ""
-    if role == "tool":
-        # No client sends the tool's name, and some models' templates need it.
-        out.tool_call_id = ids[message.call_id]
-        out.name = names[message.call_id]
-    if message.reasoning and dialect.reasoning_in_history:
-        out.reasoning_content = message.reasoning
+    out = _Message(role, content, name or UNSET)
+    if role == "assistant":
+        if message.calls:
+            out.tool_calls = [_call(call, ids[call.call_id]) for call in message.calls]
+        elif content is None:
+            out.content = ""
+        if message.reasoning and dialect.reasoning_in_history:
+            out.reasoning_content = message.reasoning
     return out
-
-
-def _content(content: str | list[bytes] | None) -> str | Raw | None:
-    return Raw(b"[" + b",".join(content) + b"]") if isinstance(content, list) else content
 
 
 def _call(call: ToolCall, provider_id: str) -> _Call:

@@ -35,7 +35,10 @@ class History:
 
 def check_history(messages: Sequence[Message], *, repair: bool = False) -> History:
     """Check the rules; refuse what breaks them, or mend it."""
-    return _Checker(repair=repair).run(messages)
+    for message in messages:
+        if message.calls or message.role == "tool":
+            return _Checker(repair=repair).run(messages)
+    return History(list(messages))
 
 
 @dataclass(slots=True)
@@ -51,11 +54,13 @@ class _Checker:
             if message.role == "tool":
                 self._result(message, position)
                 continue
-            self._close(position)
+            if self.open:
+                self._close(position)
             if message.calls:
                 message = self._calls(message, position)  # noqa: PLW2901
             self.history.messages.append(message)
-        self._close(len(messages))
+        if self.open:
+            self._close(len(messages))
         return self.history
 
     def _result(self, message: Message, position: int) -> None:
@@ -102,7 +107,8 @@ class _Checker:
         calls = []
         for at, call in enumerate(message.calls):
             where = f"messages[{position}].tool_calls[{at}]"
-            _check_id(call.call_id, f"{where}.id")
+            if len(call.call_id) > MAX_CLIENT_ID:
+                raise _long_id(call.call_id, f"{where}.id")
             if call.call_id in self.seen:
                 if not self.repair:
                     raise _repeated(call, where)
@@ -111,7 +117,7 @@ class _Checker:
             self.seen.add(call.call_id)
             self.open[call.call_id] = None
             if call.kind == "function":
-                _check_arguments(call, f"{where}.function.arguments")
+                _check_arguments(call, where)
             calls.append(call)
         if len(calls) == len(message.calls):
             return message
@@ -137,23 +143,23 @@ def _repeated(call: ToolCall, where: str) -> RequestError:
     )
 
 
-def _check_id(call_id: str, where: str) -> None:
-    if len(call_id) > MAX_CLIENT_ID:
-        raise RequestError(
-            f"Invalid '{where}': string too long. Expected a string with maximum length "
-            f"{MAX_CLIENT_ID}, but got a string with length {len(call_id)} instead.",
-            param=where,
-            code="string_above_max_length",
-        )
+def _long_id(call_id: str, where: str) -> RequestError:
+    return RequestError(
+        f"Invalid '{where}': string too long. Expected a string with maximum length "
+        f"{MAX_CLIENT_ID}, but got a string with length {len(call_id)} instead.",
+        param=where,
+        code="string_above_max_length",
+    )
 
 
 def _check_arguments(call: ToolCall, where: str) -> None:
     """000: arguments in the history are JSON. Empty means none; a backend is sent `{}`."""
-    if not call.arguments.strip():
-        return
     try:
         _json.decode(call.arguments)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        if not call.arguments.strip():
+            return
+        where = f"{where}.function.arguments"
         raise RequestError(
             f"Invalid '{where}': the arguments of '{call.name}' are not a JSON object ({error}). "
             "Send the JSON text that came with the call.",

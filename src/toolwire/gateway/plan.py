@@ -148,7 +148,7 @@ def make_plan(
     tools = _allowed(request)
     if not custom_tools:
         _refuse_custom(tools)
-    repairs = (*request.repairs, *history.repairs)
+    repairs = (*request.repairs, *history.repairs) if history.repairs else request.repairs
     offers = bool(tools.tools) and request.choice.mode != "none"
     outgoing = Outgoing(request, history.messages, tools)
     plan = Plan(request, outgoing, repairs, offers, mending)
@@ -180,11 +180,10 @@ def _allowed(request: Request) -> ToolSet:
 
 
 def _refuse_custom(tools: ToolSet) -> None:
-    for position, tool in enumerate(tools.tools.values()):
-        if tool.kind == "custom":
-            raise RequestError(
-                "Unsupported value: custom tools are not supported with this model. "
-                "Use a tool of type 'function'.",
-                param=f"tools[{position}].type",
-                code="unsupported_value",
-            )
+    if tools.first_custom is not None:
+        raise RequestError(
+            "Unsupported value: custom tools are not supported with this model. "
+            "Use a tool of type 'function'.",
+            param=f"tools[{tools.first_custom}].type",
+            code="unsupported_value",
+        )

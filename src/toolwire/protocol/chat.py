@@ -7,6 +7,7 @@ and are forwarded byte for byte.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -57,7 +58,7 @@ class ToolChoice(msgspec.Struct, frozen=True):
     named: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ToolSet:
     """The request's tools by name, checked, with their compiled validators.
 
@@ -72,10 +73,16 @@ class ToolSet:
     memo: dict[str, bytes] = field(default_factory=dict)
     """What was derived from the set once (its wire form) and lives as long as it does."""
 
-    @property
+    @cached_property
     def strict(self) -> bool:
         """Whether any tool is strict."""
         return any(tool.strict for tool in self.tools.values())
+
+    @cached_property
+    def first_custom(self) -> int | None:
+        """Where the first custom tool stands, if there is one."""
+        kinds = enumerate(tool.kind for tool in self.tools.values())
+        return next((position for position, kind in kinds if kind == "custom"), None)
 
 
 NO_TOOLS = ToolSet()

@@ -13,6 +13,7 @@ from msgspec import Meta, Raw
 
 from toolwire.errors import RequestError
 from toolwire.protocol.chat import (
+    FREE_CHOICE,
     NO_TOOLS,
     Message,
     Request,
@@ -95,6 +96,7 @@ _decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
 
 _MOST_FIELDS = 1000
 """Unknown parameters are accepted, but not by the hundred thousand: each costs time."""
+_NEEDED = frozenset({"model", "messages"})
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
 )
@@ -111,19 +113,10 @@ class RequestReader:
     def read(self, body: bytes, *, lenient_names: bool = False) -> Request:
         """One body -> one request; raises `RequestError` for whatever is wrong with it."""
         fields = _split(body)
-        for name, instead in REPLACED.items():
-            if name in fields and fields[name] != b"null":
-                raise RequestError(
-                    f"Unsupported parameter: '{name}' is not supported. Use '{instead}' instead.",
-                    param=name,
-                    code="unsupported_parameter",
-                )
-        params, ignored = _params(fields)
-        for name, raw in params.items():
-            check_nesting(raw, name, self.tools.max_depth)
+        params, ignored = _params(fields, self.tools.max_depth)
         toolset = NO_TOOLS
-        if (raw := fields.get("tools", b"null")) != b"null":
-            toolset = self.tools.read(raw, lenient_names=lenient_names)
+        if "tools" in fields:
+            toolset = self.tools.read(fields["tools"], lenient_names=lenient_names)
         choice = _choice(fields, toolset, lenient_names=lenient_names)
         parallel, adjusted = self._parallel(fields, toolset)
         stream, include_usage = _stream(fields)
@@ -163,20 +156,17 @@ class RequestReader:
                 param="messages",
                 code="array_above_max_length",
             )
-        messages = tuple(
-            _message(message, f"messages[{at}]", lenient_names=lenient_names)
-            for at, message in enumerate(wire)
-        )
-        for at, message in enumerate(messages):
-            if isinstance(message.content, list):
-                for part_at, part in enumerate(message.content):
-                    where = f"messages[{at}].content[{part_at}]"
-                    check_nesting(part, where, self.tools.max_depth)
-        return messages
+        messages = []
+        for at, message in enumerate(wire):
+            content = message.content
+            if content is not None and not isinstance(content, str):
+                content = _parts(content, f"messages[{at}].content", self.tools.max_depth)
+            messages.append(_message(message, content, at, lenient_names=lenient_names))
+        return tuple(messages)
 
 
 def _split(body: bytes) -> dict[str, bytes]:
-    """The top-level values, each as its own JSON."""
+    """The top-level values, each as its own JSON. `null` is "not given" where that is allowed."""
     try:
         body.decode()  # msgspec does not look into what it leaves raw
         values = _decode_body.decode(body)
@@ -192,20 +182,31 @@ def _split(body: bytes) -> dict[str, bytes]:
             f"properties, but got an object with {len(values)} properties instead.",
             code="object_above_max_properties",
         )
-    return {name: bytes(raw) for name, raw in values.items()}
+    fields = {name: bytes(raw) for name, raw in values.items()}
+    if b"null" in fields.values():
+        return {name: raw for name, raw in fields.items() if raw != b"null" or name in _NEEDED}
+    return fields
 
 
-def _params(fields: dict[str, bytes]) -> tuple[dict[str, bytes], tuple[str, ...]]:
+def _params(fields: dict[str, bytes], depth: int) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Known parameters, checked, and unknown ones as they are; a backend's list decides later."""
     params: dict[str, bytes] = {}
     unknown: list[str] = []
     for name, raw in fields.items():
-        if name in _OURS or raw == b"null" or name in REPLACED:
+        if name in _OURS:
             continue
+        if name in REPLACED:
+            raise RequestError(
+                f"Unsupported parameter: '{name}' is not supported. "
+                f"Use '{REPLACED[name]}' instead.",
+                param=name,
+                code="unsupported_parameter",
+            )
         if (decoder := PARAM_DECODERS.get(name)) is not None:
             decode(decoder, raw, name)
         else:
             unknown.append(name)
+        check_nesting(raw, name, depth)
         params[name] = raw
     return params, tuple(unknown)
 
@@ -229,10 +230,9 @@ def _flag(fields: dict[str, bytes], name: str) -> bool | None:
 
 def _stream(fields: dict[str, bytes]) -> tuple[bool, bool]:
     stream = bool(_flag(fields, "stream"))
-    raw = fields.get("stream_options", b"null")
-    if raw == b"null":
+    if "stream_options" not in fields:
         return stream, False
-    options = decode(_decode_stream_options, raw, "stream_options")
+    options = decode(_decode_stream_options, fields["stream_options"], "stream_options")
     if not stream:
         raise RequestError(
             "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
@@ -243,54 +243,58 @@ def _stream(fields: dict[str, bytes]) -> tuple[bool, bool]:
 
 def _refuses(fields: dict[str, bytes], toolset: ToolSet) -> bool:
     """OpenAI refuses parameters about tools where none are given; an empty list is fine here."""
-    return not toolset.tools and fields.get("tools", b"null") == b"null"
+    return not toolset.tools and "tools" not in fields
 
 
 def _choice(fields: dict[str, bytes], toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
-    raw = fields.get("tool_choice", b"null")
-    if raw == b"null":
-        return ToolChoice()
+    if "tool_choice" not in fields:
+        return FREE_CHOICE
     if _refuses(fields, toolset):
         raise needs_tools("tool_choice")
-    return read_choice(raw, toolset, lenient_names=lenient_names)
+    return read_choice(fields["tool_choice"], toolset, lenient_names=lenient_names)
 
 
-def _message(wire: _Wire, where: str, *, lenient_names: bool) -> Message:
-    role = _ROLES[type(wire)]
-    content = _content(wire.content, f"{where}.content")
-    if isinstance(wire, _Tool):
+def _message(
+    wire: _Wire, content: str | list[bytes] | None, at: int, *, lenient_names: bool
+) -> Message:
+    kind = type(wire)
+    if kind is _Assistant:
+        if wire.function_call is not None:
+            raise RequestError(
+                f"Unsupported parameter: 'messages[{at}].function_call' is not supported. "
+                "Use 'tool_calls' instead.",
+                param=f"messages[{at}].function_call",
+                code="unsupported_parameter",
+            )
+        calls = ()
+        if wire.tool_calls:
+            calls = tuple(
+                [_call(c, at, n, lenient_names) for n, c in enumerate(wire.tool_calls)]
+            )
+        return Message("assistant", content, calls, "", wire.reasoning_content, wire.name)
+    if kind is _Tool:
         if not wire.tool_call_id:
-            raise missing(f"{where}.tool_call_id")
-        return Message(role, content, call_id=wire.tool_call_id)
-    if not isinstance(wire, _Assistant):
-        return Message(role, content, name=wire.name)
-    if wire.function_call is not None:
-        raise RequestError(
-            f"Unsupported parameter: '{where}.function_call' is not supported. "
-            "Use 'tool_calls' instead.",
-            param=f"{where}.function_call",
-            code="unsupported_parameter",
-        )
-    calls = tuple(
-        _call(call, f"{where}.tool_calls[{at}]", lenient_names=lenient_names)
-        for at, call in enumerate(wire.tool_calls or ())
-    )
-    return Message(role, content, calls, reasoning=wire.reasoning_content, name=wire.name)
+            raise missing(f"messages[{at}].tool_call_id")
+        return Message("tool", content, (), wire.tool_call_id)
+    return Message(_ROLES[kind], content, name=wire.name)
 
 
-def _content(content: _Content | None, where: str) -> str | list[bytes] | None:
-    if content is None or isinstance(content, str):
-        return content
+def _parts(content: list[Raw], where: str, depth: int) -> list[bytes]:
+    parts = []
     for at, part in enumerate(content):
-        decode(_decode_part, part, f"{where}[{at}]")
-    return [bytes(part) for part in content]
+        raw = bytes(part)
+        decode(_decode_part, raw, f"{where}[{at}]")
+        check_nesting(raw, f"{where}[{at}]", depth)
+        parts.append(raw)
+    return parts
 
 
-def _call(call: _Call, where: str, *, lenient_names: bool) -> ToolCall:
+def _call(call: _Call, at: int, number: int, lenient_names: bool) -> ToolCall:  # noqa: FBT001
     spec = call.function if call.type == "function" else call.custom
+    where = f"messages[{at}].tool_calls[{number}].{call.type}"
     if spec is None:
-        raise missing(f"{where}.{call.type}")
+        raise missing(where)
     name = safe_name(spec.name) if lenient_names and spec.name else spec.name
-    check_name(name, f"{where}.{call.type}.name")
+    check_name(name, f"{where}.name")
     text = spec.arguments if isinstance(spec, _Call.Function) else spec.input
     return ToolCall(call.id, name, text, kind=call.type)

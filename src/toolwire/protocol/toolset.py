@@ -70,6 +70,8 @@ def safe_name(name: str) -> str:
 
 def check_name(name: str, where: str) -> None:
     """Refuse a tool name that OpenAI would refuse, in its words."""
+    if _SAFE_NAME.fullmatch(name):
+        return
     if len(name) > MAX_NAME:
         raise RequestError(
             f"Invalid '{where}': string too long. Expected a string with maximum length "
@@ -84,13 +86,12 @@ def check_name(name: str, where: str) -> None:
             param=where,
             code="empty_string",
         )
-    if not _SAFE_NAME.fullmatch(name):
-        raise RequestError(
-            f"Invalid '{where}': string does not match pattern. "
-            f"Expected a string that matches the pattern '{NAME_PATTERN}'.",
-            param=where,
-            code="invalid_value",
-        )
+    raise RequestError(
+        f"Invalid '{where}': string does not match pattern. "
+        f"Expected a string that matches the pattern '{NAME_PATTERN}'.",
+        param=where,
+        code="invalid_value",
+    )
 
 
 @dataclass(slots=True)
