@@ -106,9 +106,8 @@ def encode_messages(messages: Sequence[Message], dialect: Dialect) -> bytes:
 def _message(
     message: Message, dialect: Dialect, ids: dict[str, str], names: dict[str, str]
 ) -> _Message:
-    role, content = message.role, message.content
-    if isinstance(content, list):
-        content = Raw(b"[" + b",".join(content) + b"]")
+    role = message.role
+    content = _joined(message.content) if isinstance(message.content, list) else message.content
     if role == "tool":
         # No client sends the tool's name, and some models' templates need it.
         call_id = message.call_id
@@ -125,6 +124,10 @@ def _message(
         if message.reasoning and dialect.reasoning_in_history:
             out.reasoning_content = message.reasoning
     return out
+
+
+def _joined(parts: list[bytes]) -> Raw:
+    return Raw(b"[" + b",".join(parts) + b"]")
 
 
 def _call(call: ToolCall, provider_id: str) -> _Call:

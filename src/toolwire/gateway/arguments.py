@@ -35,7 +35,7 @@ def read_json(text: str) -> Any:
     try:
         # This reader refuses what JSON has no room for: NaN, 1e999, half of a surrogate pair.
         value = _decode(text)
-        json.loads(text, object_pairs_hook=_once, parse_float=str, parse_int=str)
+        _read_once(text)
     except UnicodeEncodeError:
         raise NotJson("it holds half of a surrogate pair") from None
     except RecursionError:
@@ -51,6 +51,9 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
         if key in seen:
             raise ValueError(f"the key {brief(repr(key))} is there twice")
         seen.add(key)
+
+
+_read_once = json.JSONDecoder(object_pairs_hook=_once, parse_float=str, parse_int=str).decode
 
 
 def fits(value: Any, validator: Any) -> bool:

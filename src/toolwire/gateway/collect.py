@@ -1,12 +1,10 @@
 """Events -> one whole message: the sink of `stream: false`."""
 
-from dataclasses import dataclass, field
-from typing import assert_never
+import msgspec
 
 from toolwire.protocol.chat import ToolCall
 from toolwire.protocol.events import (
     ArgsDelta,
-    CallEnd,
     CallStart,
     Event,
     Extra,
@@ -18,8 +16,7 @@ from toolwire.protocol.events import (
 )
 
 
-@dataclass(slots=True)
-class Whole:
+class Whole(msgspec.Struct):
     """One choice, complete."""
 
     content: str | None
@@ -36,17 +33,16 @@ class Whole:
         return said + sum(len(call.arguments) for call in self.calls)
 
 
-@dataclass(slots=True)
-class Collector:
+class Collector(msgspec.Struct):
     """Joins one choice's events. `whole` is there after the `TurnEnd`."""
 
     usage: Usage | None = None
-    _text: list[str] = field(default_factory=list)
-    _reasoning: list[str] = field(default_factory=list)
-    _starts: list[CallStart] = field(default_factory=list)
-    _arguments: list[list[str]] = field(default_factory=list)
-    _extras: dict[str, list[bytes]] = field(default_factory=dict)
-    _logprobs: list[bytes] = field(default_factory=list)
+    _text: list[str] = []
+    _reasoning: list[str] = []
+    _starts: list[CallStart] = []
+    _arguments: list[list[str]] = []
+    _extras: dict[str, list[bytes]] = {}
+    _logprobs: list[bytes] = []
     _reason: FinishReason = "stop"
 
     def feed(self, events: list[Event]) -> None:
@@ -55,28 +51,23 @@ class Collector:
             self._take(event)
 
     def _take(self, event: Event) -> None:
-        match event:
-            case TextDelta(text, logprobs):
-                self._text.append(text)
-                if logprobs:
-                    self._logprobs.append(logprobs)
-            case ReasoningDelta(text):
-                self._reasoning.append(text)
-            case Extra(name, json):
-                self._extras.setdefault(name, []).append(json)
-            case CallStart():
-                self._starts.append(event)
-                self._arguments.append([])
-            case ArgsDelta(index, json):
-                self._arguments[index].append(json)
-            case Usage():
-                self.usage = event
-            case TurnEnd(reason):
-                self._reason = reason
-            case CallEnd():
-                pass
-            case _:
-                assert_never(event)
+        if isinstance(event, TextDelta):
+            self._text.append(event.text)
+            if event.logprobs:
+                self._logprobs.append(event.logprobs)
+        elif isinstance(event, ArgsDelta):
+            self._arguments[event.index].append(event.json)
+        elif isinstance(event, CallStart):
+            self._starts.append(event)
+            self._arguments.append([])
+        elif isinstance(event, TurnEnd):
+            self._reason = event.reason
+        elif isinstance(event, ReasoningDelta):
+            self._reasoning.append(event.text)
+        elif isinstance(event, Extra):
+            self._extras.setdefault(event.name, []).append(event.json)
+        elif isinstance(event, Usage):
+            self.usage = event
 
     def whole(self) -> Whole:
         """The message."""

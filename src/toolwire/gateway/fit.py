@@ -6,8 +6,9 @@ and delivered all together or, if one does not fit, not at all, so that the mode
 again and the client never sees it. Both only find out what is wrong; `Attempt` and `run` act on it.
 """
 
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from toolwire.gateway.arguments import check_call
 from toolwire.gateway.findings import Finding
@@ -101,12 +102,11 @@ class LiveFit:
         out.append(event)
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(msgspec.Struct):
     """A call that waits for the end of the turn."""
 
     start: CallStart
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = []
     complete: bool = True
     finding: Finding | None = None
 
@@ -116,9 +116,9 @@ class _Held:
 
     def events(self, index: int) -> list[Event]:
         start = self.start
-        renumbered = CallStart(index, start.name, start.call_id, start.provider_id, start.kind)
-        arguments = ArgsDelta(index, self.arguments)
-        return [renumbered, arguments, CallEnd(index, self.complete)]
+        if start.index != index:
+            start = CallStart(index, start.name, start.call_id, start.provider_id, start.kind)
+        return [start, ArgsDelta(index, self.arguments), CallEnd(index, self.complete)]
 
 
 class WholeFit:
@@ -164,28 +164,46 @@ class WholeFit:
         return out
 
     def _take(self, event: Event, out: list[Event]) -> None:
-        match event:
-            case CallStart():
-                self._calls.append(_Held(event))
-            case ArgsDelta(_, json):
-                self._calls[-1].pieces.append(json)
-            case CallEnd(_, complete):
-                self._calls[-1].complete = complete
-            case TextDelta(text):
-                self._text.append(text)
-                if not self._resumed:
-                    out.append(event)
-            case TurnEnd(reason):
-                self._settle(reason, out)
+        if isinstance(event, ArgsDelta):
+            self._calls[-1].pieces.append(event.json)
+        elif isinstance(event, CallStart):
+            self._calls.append(_Held(event))
+        elif isinstance(event, CallEnd):
+            self._calls[-1].complete = event.complete
+        elif isinstance(event, TextDelta):
+            self._text.append(event.text)
+            if not self._resumed:
                 out.append(event)
-            case _:
-                out.append(event)
+        elif isinstance(event, TurnEnd):
+            self._settle(event.reason, out)
+            out.append(event)
+        else:
+            out.append(event)
 
     def _settle(self, reason: FinishReason, out: list[Event]) -> None:
         """The turn is over: deliver its calls, or say why not."""
-        for index, held in enumerate(self._calls):
-            self._repair(index, held)
-        cut_off = reason in ("length", "content_filter")
+        kept, unfit = self._calls, False
+        for index, held in enumerate(kept):
+            unfit |= not self._repair(index, held)
+        if unfit:
+            kept = self._weigh(cut_off=reason in ("length", "content_filter"))
+        if self._resumed and not kept and self._text:
+            out.append(TextDelta("\n\n" + self.said))
+        for index, held in enumerate(kept):
+            out += held.events(index)
+
+    def _repair(self, index: int, held: _Held) -> bool:
+        """Whether the call fits now."""
+        fitted = self._ladder.fit(index, held.start.name, held.arguments, self._tools)
+        held.finding = fitted.finding
+        if fitted.repairs:
+            held.pieces = [fitted.arguments]
+            held.complete = True
+            self.repairs.update(fitted.repairs)
+        return fitted.finding is None
+
+    def _weigh(self, *, cut_off: bool) -> list[_Held]:
+        """The calls that may be delivered, if the turn may be at all: some do not fit."""
         kept = [held for held in self._calls if not (cut_off and self._is_strict(held.finding))]
         if len(kept) < len(self._calls):
             self.repairs.add("call_dropped:cut_off")
@@ -194,18 +212,7 @@ class WholeFit:
         if not cut_off:
             bad = (f for f in unfit if not self._final or self._is_strict(f))
             self.rejected = next(bad, None)
-        if self._resumed and not kept and self._text:
-            out.append(TextDelta("\n\n" + self.said))
-        for index, held in enumerate(kept):
-            out += held.events(index)
-
-    def _repair(self, index: int, held: _Held) -> None:
-        fitted = self._ladder.fit(index, held.start.name, held.arguments, self._tools)
-        held.finding = fitted.finding
-        if fitted.repairs:
-            held.pieces = [fitted.arguments]
-            held.complete = True
-            self.repairs.update(fitted.repairs)
+        return kept
 
     def _is_strict(self, finding: Finding | None) -> bool:
         tool = self._tools.tools.get(finding.tool) if finding else None

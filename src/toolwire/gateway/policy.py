@@ -5,7 +5,6 @@ out of the answer, so that a stream and a whole answer say the same (spec 1.8).
 """
 
 from collections.abc import Collection
-from typing import assert_never
 
 from toolwire.errors import ToolChoiceUnmet
 from toolwire.gateway.names import resolve
@@ -15,12 +14,9 @@ from toolwire.protocol.events import (
     CallEnd,
     CallStart,
     Event,
-    Extra,
     FinishReason,
-    ReasoningDelta,
     TextDelta,
     TurnEnd,
-    Usage,
 )
 
 
@@ -60,23 +56,21 @@ class Policy:
         return out
 
     def _take(self, event: Event, out: list[Event]) -> None:
-        match event:
-            case ArgsDelta(index, json):
-                if (kept := self._kept.get(index)) is not None:
-                    out.append(event if kept == index else ArgsDelta(kept, json))
-            case TextDelta():
-                self._text(event, out)
-            case ReasoningDelta() | Extra() | Usage():
-                out.append(event)
-            case CallStart():
-                self._start(event, out)
-            case CallEnd(index, complete):
-                if (kept := self._kept.get(index)) is not None:
-                    out.append(CallEnd(kept, complete))
-            case TurnEnd(reason):
-                self._end(reason, out)
-            case _:
-                assert_never(event)
+        if isinstance(event, ArgsDelta):
+            index = event.index
+            if (kept := self._kept.get(index)) is not None:
+                out.append(event if kept == index else ArgsDelta(kept, event.json))
+        elif isinstance(event, TextDelta):
+            self._text(event, out)
+        elif isinstance(event, CallStart):
+            self._start(event, out)
+        elif isinstance(event, CallEnd):
+            if (kept := self._kept.get(event.index)) is not None:
+                out.append(CallEnd(kept, event.complete))
+        elif isinstance(event, TurnEnd):
+            self._end(event.reason, out)
+        else:
+            out.append(event)
 
     def _text(self, event: TextDelta, out: list[Event]) -> None:
         if self._spoke:

@@ -6,10 +6,11 @@ cut off, dropping what the schema allows, inventing a value, guessing by likenes
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from toolwire.formats.scalars import is_number
 from toolwire.formats.schema import Schema, Types, type_name
@@ -131,8 +132,7 @@ VALUE_RULES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(msgspec.Struct, frozen=True):
     """A call's arguments as they are to be delivered, what was repaired, what is still wrong."""
 
     arguments: str
@@ -180,7 +180,7 @@ class Ladder:
         if walk.used and not walk.tired and fits(mended, validator):
             used = (*fitted.repairs, *dict.fromkeys(walk.used))
             return Fitted(msgspec.json.encode(mended).decode(), used)
-        return replace(fitted, finding=check_call(index, name, fitted.arguments, tools))
+        return structs.replace(fitted, finding=check_call(index, name, fitted.arguments, tools))
 
     def _as_object(self, text: str) -> tuple[Fitted, dict[str, Any]] | None:
         """The text as a JSON object, with each rule used at most once."""

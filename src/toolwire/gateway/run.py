@@ -94,8 +94,8 @@ class Turn:
         sink: Sink,
         pace: Pace,
         new_call_id: Callable[[], str],
-        watchdog: Watchdog,
         *,
+        watchdog: Watchdog,
         trace: TurnTrace | None = None,
     ) -> None:
         self.report = Report(repairs=set(plan.repairs))

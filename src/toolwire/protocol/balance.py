@@ -4,7 +4,6 @@ import re
 
 import msgspec
 
-_LARGE = 4096
 _skip = msgspec.json.Decoder(msgspec.Raw).decode
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _INSIDE = re.compile(r'["\\]')
@@ -26,7 +25,7 @@ class JsonBalance:
         """Take the next piece; the number of its characters that belong to the value."""
         if self.complete:
             return 0
-        if len(text) >= _LARGE and not self.started and _is_whole(text):
+        if not self.started and text[:1] == "{" and text[-1] == "}" and _is_whole(text):
             self.started = self.complete = True
             return len(text)
         at = 0
@@ -56,8 +55,6 @@ class JsonBalance:
 
 def _is_whole(text: str) -> bool:
     """Whether this is all of an object: many times faster than to look at each mark in it."""
-    if text[0] != "{" or text[-1] != "}":
-        return False
     try:
         _skip(text)
     except (msgspec.DecodeError, RecursionError):

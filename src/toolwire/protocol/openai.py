@@ -158,11 +158,19 @@ class RequestReader:
             )
         messages = []
         for at, message in enumerate(wire):
-            content = message.content
-            if content is not None and not isinstance(content, str):
-                content = _parts(content, f"messages[{at}].content", self.tools.max_depth)
+            said = message.content
+            content = said if said is None or isinstance(said, str) else self._parts(said, at)
             messages.append(_message(message, content, at, lenient_names=lenient_names))
         return tuple(messages)
+
+    def _parts(self, content: list[Raw], at: int) -> list[bytes]:
+        parts = []
+        for number, part in enumerate(content):
+            raw, where = bytes(part), f"messages[{at}].content[{number}]"
+            decode(_decode_part, raw, where)
+            check_nesting(raw, where, self.tools.max_depth)
+            parts.append(raw)
+        return parts
 
 
 def _split(body: bytes) -> dict[str, bytes]:
@@ -257,8 +265,7 @@ def _choice(fields: dict[str, bytes], toolset: ToolSet, *, lenient_names: bool) 
 def _message(
     wire: _Wire, content: str | list[bytes] | None, at: int, *, lenient_names: bool
 ) -> Message:
-    kind = type(wire)
-    if kind is _Assistant:
+    if isinstance(wire, _Assistant):
         if wire.function_call is not None:
             raise RequestError(
                 f"Unsupported parameter: 'messages[{at}].function_call' is not supported. "
@@ -266,27 +273,15 @@ def _message(
                 param=f"messages[{at}].function_call",
                 code="unsupported_parameter",
             )
-        calls = ()
+        calls: tuple[ToolCall, ...] = ()
         if wire.tool_calls:
-            calls = tuple(
-                [_call(c, at, n, lenient_names) for n, c in enumerate(wire.tool_calls)]
-            )
+            calls = tuple([_call(c, at, n, lenient_names) for n, c in enumerate(wire.tool_calls)])
         return Message("assistant", content, calls, "", wire.reasoning_content, wire.name)
-    if kind is _Tool:
+    if isinstance(wire, _Tool):
         if not wire.tool_call_id:
             raise missing(f"messages[{at}].tool_call_id")
         return Message("tool", content, (), wire.tool_call_id)
-    return Message(_ROLES[kind], content, name=wire.name)
-
-
-def _parts(content: list[Raw], where: str, depth: int) -> list[bytes]:
-    parts = []
-    for at, part in enumerate(content):
-        raw = bytes(part)
-        decode(_decode_part, raw, f"{where}[{at}]")
-        check_nesting(raw, f"{where}[{at}]", depth)
-        parts.append(raw)
-    return parts
+    return Message(_ROLES[type(wire)], content, name=wire.name)
 
 
 def _call(call: _Call, at: int, number: int, lenient_names: bool) -> ToolCall:  # noqa: FBT001

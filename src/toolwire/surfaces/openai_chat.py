@@ -99,7 +99,15 @@ class OpenAiChat:
         self, sink: StreamSink | WholeSink, model: ServedModel, trace: TurnTrace | None
     ) -> None:
         new_call_id = partial(self.new_id, "call_")
-        turn = Turn(sink.plan, model, sink, self.pace, new_call_id, self.watchdog, trace=trace)
+        turn = Turn(
+            sink.plan,
+            model,
+            sink,
+            self.pace,
+            new_call_id,
+            watchdog=self.watchdog,
+            trace=trace,
+        )
         visit = sink.visit
         try:
             report = await turn.run()
