@@ -157,7 +157,7 @@ class Attempt:
         native = NativeTurn(tools, self._new_call_id)
         reading: Reading = native
         if way.format is not None and plan.offers_tools:
-            make_parser = partial(self._parser, way.format, index)
+            make_parser = partial(_parser, way.format, plan, self._trace, index)
             reading = WatchedTurn(
                 native, make_parser, self._new_call_id, promoting=way.kind == "watched"
             )
@@ -165,10 +165,11 @@ class Attempt:
         choice = self._choices[index] = _Choice(reading, plan.policy(), fit)
         return choice
 
-    def _parser(self, format_name: str, index: int) -> Parser:
-        spans = self._trace.format_trace(index) if self._trace is not None else None
-        tools = self._plan.outgoing.tools.tools.values()
-        return parser_for(format_name, tools, delivery=self._plan.delivery, trace=spans)
+
+def _parser(format_name: str, plan: Plan, trace: AttemptTrace | None, index: int) -> Parser:
+    spans = trace.format_trace(index) if trace is not None else None
+    tools = plan.outgoing.tools.tools.values()
+    return parser_for(format_name, tools, delivery=plan.delivery, trace=spans)
 
 
 def _unfit(finding: Finding) -> ArgumentsUnfit:
