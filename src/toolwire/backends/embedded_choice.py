@@ -47,16 +47,24 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 
 @dataclass(frozen=True, slots=True)
+class Body:
+    """A request for the engine. An answer that is `held` to a schema begins as an object does."""
+
+    content: bytes
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TextOrCall:
     """A request in three forms: for one token, for text, and held to the schema of calls."""
 
-    probe: bytes
-    text: bytes
-    call: bytes
+    probe: Body
+    text: Body
+    call: Body
     threshold: float
     """The log-probability of an opening from which on the model means a call."""
 
-    def settle(self, generate: Generate, given_up: Callable[[], bool]) -> bytes:
+    def settle(self, generate: Generate, given_up: Callable[[], bool]) -> Body:
         """The form in which to ask. Runs in the engine's thread."""
         likelihood = 0.0
 
@@ -67,7 +75,7 @@ class TextOrCall:
                     likelihood += sum(map(_opening, choice.logprobs.content))
             return given_up()
 
-        generate(self.probe, look)
+        generate(self.probe.content, look)
         return self.call if likelihood > math.exp(self.threshold) else self.text
 
 

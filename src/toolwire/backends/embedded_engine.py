@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from toolwire.backends.embedded_cores import default_threads
 from toolwire.backends.embedded_gguf import GgufFacts, NotGguf, read_facts
+from toolwire.backends.embedded_schema import UNBOUNDED, Bounds
 
 MOST_CONTEXT = 16_384
 """The context, in tokens, of a model that was trained for more and that nobody gave a --ctx."""
@@ -30,6 +31,8 @@ ends after so many. Larger is not faster on a CPU."""
 
 _PROMPT_CACHE_MIB = 512
 """Memory for the read prompts of other conversations, so that two can alternate."""
+
+_LLGUIDANCE = "%llguidance"
 
 AS_WRITTEN = math.log(0.5)
 """The `call_threshold` of a model that opens its calls itself."""
@@ -54,6 +57,7 @@ class EngineSettings:
     top_p: float | None = None
     call_threshold: float = AS_WRITTEN
     examples: int = 0
+    bounds: Bounds = UNBOUNDED
     verbose: bool = False
 
 
@@ -68,6 +72,8 @@ class Engine:
         self.has_tools = "tools" in facts.chat_template
         self.call_threshold = settings.call_threshold
         self.examples = settings.examples
+        self.bounds = settings.bounds
+        self.has_grammars = library.json_schema_to_grammar({}).startswith(_LLGUIDANCE)
         self._closing = False
         started = perf_counter()
         self._server: Any = self._load(library, settings)

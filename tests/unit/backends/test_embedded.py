@@ -10,7 +10,9 @@ import pytest
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.backends.embedded_engine import AS_WRITTEN
+from toolwire.backends.embedded_schema import Bounds
 from toolwire.errors import GatewayError, UpstreamError, UpstreamRefused
+from toolwire.gateway.ways import Way, lacking
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
 from toolwire.protocol.fragments import Fragment
 
@@ -34,7 +36,9 @@ class FakeEngine:
 
     name = "fake"
     has_tools = False
+    has_grammars = True
     call_threshold = -5.0
+    bounds = Bounds(string=100, array=10, tokens=500)
 
     def __init__(self, *chunks: dict[str, Any], end: Callable[[], None] = lambda: None) -> None:
         self.chunks = chunks
@@ -161,7 +165,7 @@ def test_only_what_the_engine_has_is_sent() -> None:
     assert ignored == ["n", "grammar"]
 
 
-SCHEMA = b'{"type":"array"}'
+SCHEMA = b'{"type":"object"}'
 RESULT = (*MESSAGES, Message("assistant", None, (ToolCall("c", "look", "{}"),)),
           Message("tool", "seen", call_id="c"))  # fmt: skip
 
@@ -192,9 +196,9 @@ def test_how_likely_a_call_is_decides_whether_the_answer_is_held_to_the_schema(
 ) -> None:
     outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA, optional=True)
     probe, answer = asked(outgoing, **likelihoods)
-    assert (probe["max_tokens"], "response_format" in probe) == (1, False)
-    assert ("response_format" in answer) is held
-    assert "max_tokens" not in answer
+    assert (probe["max_tokens"], "grammar" in probe) == (1, False)
+    assert ("grammar" in answer) is held
+    assert answer.get("max_tokens") == (500 if held else None)
 
 
 @pytest.mark.parametrize(
@@ -218,4 +222,78 @@ def test_a_form_that_the_client_wants_for_text_is_kept() -> None:
 
 def test_a_demanded_schema_is_not_up_to_the_model() -> None:
     (answer,) = asked(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA))
-    assert "response_format" in answer
+    assert "grammar" in answer
+
+
+def held(engine: FakeEngine, schema: bytes = SCHEMA, **params: bytes) -> list[Fragment]:
+    async def work() -> list[Fragment]:
+        fragments: list[Fragment] = []
+        outgoing = Outgoing(Request("m", MESSAGES, params=params), MESSAGES, NO_TOOLS, schema)
+        answer = await EmbeddedBackend("embedded", engine).open(outgoing)  # type: ignore[arg-type]
+        await answer.relay(fragments.extend)
+        return fragments
+
+    return asyncio.run(asyncio.wait_for(work(), 5))
+
+
+def test_the_grammar_is_the_schema_with_the_bounds_of_the_model() -> None:
+    engine = FakeEngine(said('{"'), USAGE)
+    held(engine, b'{"type":"object","properties":{"city":{"type":"string"}}}')
+    grammar = engine.body["grammar"]
+    assert grammar.startswith("%llguidance {}\nstart: %json {")
+    schema = json.loads(grammar.partition("%json ")[2])
+    assert schema["properties"]["city"]["maxLength"] == 100
+    assert "response_format" not in engine.body
+
+
+def test_an_engine_without_grammars_of_its_own_is_given_the_bounded_schema() -> None:
+    engine = FakeEngine(said('{"'), USAGE)
+    engine.has_grammars = False
+    held(engine, b'{"type":"object","properties":{"city":{"type":"string"}}}')
+    schema = engine.body["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["city"]["maxLength"] == 100
+    assert "grammar" not in engine.body
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+def test_the_clients_own_limit_stands(limit: str) -> None:
+    engine = FakeEngine(said('{"'), USAGE)
+    held(engine, **{limit: b"900"})
+    assert engine.body["max_tokens"] == 900
+
+
+def test_the_one_token_is_one_token_whatever_limits_the_client_sets() -> None:
+    params = {"max_tokens": b"7", "max_completion_tokens": b"8"}
+    request = Request("m", MESSAGES, params=params)
+    probe, _ = asked(Outgoing(request, MESSAGES, NO_TOOLS, SCHEMA, optional=True), The=0.9)
+    assert probe["max_tokens"] == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_held"),
+    [
+        (b'{"type":"json_object"}', True),
+        (b'{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object"}}}', True),
+        (b'{"type":"text"}', False),
+        (b"null", False),
+    ],
+)
+def test_a_form_that_the_client_wants_is_a_grammar_too(wanted: bytes, is_held: bool) -> None:
+    engine = FakeEngine(said("{}"), USAGE)
+    relay(engine, response_format=wanted)
+    assert ("grammar" in engine.body) is is_held
+
+
+def test_an_answer_that_the_engine_did_not_hold_to_the_schema_is_not_delivered() -> None:
+    engine = FakeEngine(said(" "), said("Of course"), USAGE)
+    with pytest.raises(UpstreamRefused, match="cannot be held to this JSON Schema") as caught:
+        held(engine)
+    assert caught.value.status == 400
+    assert lacking(caught.value, Way("prompted", "generic", constrained=True)) is None
+
+
+def test_a_schema_that_nothing_fits_never_reaches_the_engine() -> None:
+    engine = FakeEngine(USAGE)
+    with pytest.raises(UpstreamRefused, match="minLength 5 with maxLength 3"):
+        held(engine, b'{"properties":{"a":{"type":"string","minLength":5,"maxLength":3}}}')
+    assert engine.bodies == []
