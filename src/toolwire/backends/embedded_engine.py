@@ -18,9 +18,9 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from toolwire.backends.embedded_bounds import UNBOUNDED, Bounds
 from toolwire.backends.embedded_cores import default_threads
 from toolwire.backends.embedded_gguf import GgufFacts, NotGguf, read_facts
-from toolwire.backends.embedded_schema import UNBOUNDED, Bounds
 
 MOST_CONTEXT = 16_384
 """The context, in tokens, of a model that was trained for more and that nobody gave a --ctx."""

@@ -8,11 +8,11 @@ is for every backend.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from toolwire.backends.embedded_bounds import UNBOUNDED, Bounds
 from toolwire.protocol.schema_walk import walk
 
 MOST_ITEMS = 1000
@@ -30,21 +30,6 @@ _ON_ONE_LINE = {
 _JOINED = ("anyOf", "oneOf", "$ref")
 _FIXED = ("$ref", "enum", "const")
 _LOOKS_AROUND = re.compile(r"\(\?[=!<]|\\[bB1-9]")
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much a model may write where a schema sets no limit. 0: as much as it likes."""
-
-    string: int = 0
-    """Characters of a string."""
-    array: int = 0
-    """Items of an array."""
-    tokens: int = 0
-    """Tokens of an answer: what ends JSON that may be nested without end."""
-
-
-UNBOUNDED = Bounds()
 
 
 def narrowed(schema: bytes, bounds: Bounds = UNBOUNDED) -> dict[str, Any]:

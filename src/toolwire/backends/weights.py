@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from toolwire.backends.embedded_bounds import Bounds
 from toolwire.backends.weights_progress import watching
 
 _INSTEAD = (
@@ -44,6 +45,7 @@ class Weights:
     top_p: float
     call_threshold: float
     examples: int
+    bounds: Bounds
 
 
 DEFAULT_WEIGHTS = Weights(
@@ -59,6 +61,8 @@ DEFAULT_WEIGHTS = Weights(
     # Measured: see docs/adr/0006-embedded-engine.md.
     call_threshold=-6.25,
     examples=0,
+    # Room for a paragraph. Left alone it fills its context with one string, which takes minutes.
+    bounds=Bounds(string=500, array=10, tokens=1000),
 )
 
 Download: TypeAlias = Callable[[Weights, Path], Path]

@@ -9,8 +9,8 @@ import pytest
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
+from toolwire.backends.embedded_bounds import Bounds
 from toolwire.backends.embedded_engine import AS_WRITTEN
-from toolwire.backends.embedded_schema import Bounds
 from toolwire.errors import GatewayError, UpstreamError, UpstreamRefused
 from toolwire.gateway.ways import Way, lacking
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
