@@ -53,6 +53,8 @@ class ModelFacts:
     """Its chat template."""
     has_tools: bool = True
     """False if there is no use in offering tools to it."""
+    one_call: bool = False
+    """True if it should make one call at a time: what follows the first would be noise."""
     marks: tuple[str, ...] = ()
     """What tells turns apart in a prompt that the backend writes itself: no text of others may
     hold any of it."""

@@ -88,11 +88,12 @@ class Plan(msgspec.Struct, frozen=True):
         if way.kind != "prompted":
             return replace(outgoing, keep_special_tokens=special)
         form = wanted_form(self.request.params) if self.offers_tools else None
+        parallel = self.request.parallel and not way.one_call
         messages = prompted(
             outgoing.messages,
             outgoing.tools,
             self.request.choice,
-            parallel=self.request.parallel,
+            parallel=parallel,
             format_name=guarded(get(way.format), way.marks),
             examples=way.examples,
             form=form,
@@ -103,7 +104,7 @@ class Plan(msgspec.Struct, frozen=True):
             request = replace(request, params=without_form(request.params))
         if not way.constrained:
             return Outgoing(request, messages, NO_TOOLS, keep_special_tokens=special)
-        schema = calls_schema(self._callable(), parallel=self.request.parallel)
+        schema = calls_schema(self._callable(), parallel=parallel)
         if way.union and form is not None:
             return Outgoing(request, messages, NO_TOOLS, calls_or_form_schema(schema, form))
         optional = self.request.choice.mode != "required"

@@ -53,6 +53,8 @@ class Way:
     """How many calls of other tools the model is shown, where tools are written for it."""
     union: bool = False
     """Constrained to calls, or to the form that the client wants for text."""
+    one_call: bool = False
+    """The model is asked for one call at most, whatever the client allows."""
     marks: tuple[str, ...] = ()
     """What no text of others may hold: see `ModelFacts.marks`."""
 
@@ -134,7 +136,8 @@ class Ways:
         name = self.format_of(model, backend.facts).format
         if self.mode == "watched" or (self.mode == "auto" and self._has_tools(backend, model)):
             return Way("watched", name)
-        prompted = Way("prompted", name, examples=self.examples)
+        one_call = backend.facts.one_call
+        prompted = Way("prompted", name, examples=self.examples, one_call=one_call)
         if not backend.constrains or self._lacks(backend, model, "constraint"):
             return prompted
         held = replace(prompted, format=constraint.FORMAT, constrained=True)
