@@ -104,7 +104,8 @@ _REFUSED: dict[Lack, Callable[[str], bool]] = {
 @lru_cache(maxsize=1024)
 def _detect(facts: ModelFacts, model: str) -> Detection:
     """By the template, which cannot be wrong; then by what the model is called."""
-    found = detect_template(facts.template) or detect_model(facts.name) or detect_model(model)
+    called = facts.name or model
+    found = detect_template(facts.template, called) or detect_model(called) or detect_model(model)
     return found or Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
 
 
