@@ -11,9 +11,10 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from toolwire.backends.base import DEFAULT_PATIENCE, UNKNOWN_MODEL, Listener, Outgoing, Patience
+from toolwire.backends.base import DEFAULT_PATIENCE, Listener, ModelFacts, Outgoing, Patience
 from toolwire.backends.embedded_choice import Body, TextOrCall
-from toolwire.backends.embedded_engine import AS_WRITTEN, Engine
+from toolwire.backends.embedded_engine import Engine
+from toolwire.backends.embedded_habits import AS_WRITTEN
 from toolwire.backends.embedded_request import bodies_for, ignored
 from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.errors import NotFound, ToolsRefused, UpstreamError, UpstreamRefused
@@ -152,11 +153,11 @@ class EmbeddedBackend:
     """The embedded model. Closing its engine is up to whoever started it."""
 
     constrains = True
-    facts = UNKNOWN_MODEL
 
     def __init__(self, name: str, engine: Engine, patience: Patience = DEFAULT_PATIENCE) -> None:
         self.name = name
         self.engine = engine
+        self.facts = ModelFacts(one_call=engine.habits.one_call)
         self.patience = patience
 
     def chooses(self, request: Request) -> bool:
@@ -164,7 +165,9 @@ class EmbeddedBackend:
         if "response_format" in request.params:
             return False
         # A model that needs a threshold repeats the call it has made.
-        return self.engine.call_threshold == AS_WRITTEN or request.messages[-1].role != "tool"
+        return (
+            self.engine.habits.call_threshold == AS_WRITTEN or request.messages[-1].role != "tool"
+        )
 
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""

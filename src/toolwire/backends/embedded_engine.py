@@ -4,7 +4,6 @@ The only file that touches `xllamacpp`, which is an optional dependency and is i
 engine is started, never before. How it is driven, and why so, is in ADR 6.
 """
 
-import math
 import os
 import secrets
 import shutil
@@ -18,9 +17,9 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from toolwire.backends.embedded_bounds import UNBOUNDED, Bounds
 from toolwire.backends.embedded_cores import default_threads
 from toolwire.backends.embedded_gguf import GgufFacts, NotGguf, read_facts
+from toolwire.backends.embedded_habits import Habits
 
 MOST_CONTEXT = 16_384
 """The context, in tokens, of a model that was trained for more and that nobody gave a --ctx."""
@@ -33,9 +32,7 @@ _PROMPT_CACHE_MIB = 512
 """Memory for the read prompts of other conversations, so that two can alternate."""
 
 _LLGUIDANCE = "%llguidance"
-
-AS_WRITTEN = math.log(0.5)
-"""The `call_threshold` of a model that opens its calls itself."""
+_NO_HABITS = Habits()
 
 Take: TypeAlias = Callable[[bytes], bool]
 """Given each chunk of an answer, in the engine's thread; True ends the generation."""
@@ -53,11 +50,7 @@ class EngineSettings:
     name: str = ""
     context: int = 0
     threads: int = 0
-    temperature: float | None = None
-    top_p: float | None = None
-    call_threshold: float = AS_WRITTEN
-    examples: int = 0
-    bounds: Bounds = UNBOUNDED
+    habits: Habits = _NO_HABITS
     verbose: bool = False
 
 
@@ -70,9 +63,7 @@ class Engine:
         self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
         self.threads = settings.threads or default_threads()
         self.has_tools = "tools" in facts.chat_template
-        self.call_threshold = settings.call_threshold
-        self.examples = settings.examples
-        self.bounds = settings.bounds
+        self.habits = settings.habits
         self.has_grammars = library.json_schema_to_grammar({}).startswith(_LLGUIDANCE)
         self._closing = False
         started = perf_counter()
@@ -124,10 +115,10 @@ class Engine:
         params.n_threads_http = 1
         params.warmup = False
         params.verbosity = 4 if settings.verbose else 0
-        if settings.temperature is not None:
-            params.sampling.temp = settings.temperature
-        if settings.top_p is not None:
-            params.sampling.top_p = settings.top_p
+        if self.habits.temperature is not None:
+            params.sampling.temp = self.habits.temperature
+        if self.habits.top_p is not None:
+            params.sampling.top_p = self.habits.top_p
         return params
 
 

@@ -51,7 +51,7 @@ def bodies_for(outgoing: Outgoing, engine: Engine) -> Body | TextOrCall:
     free, request = replace(outgoing, schema=b""), outgoing.request
     params = {name: raw for name, raw in request.params.items() if name not in _LIMITS}
     probe = replace(free, request=replace(request, params={**params, **PROBE}))
-    text, threshold = _free(free, engine), engine.call_threshold
+    text, threshold = _free(free, engine), engine.habits.call_threshold
     return TextOrCall(_free(probe, engine), text, call=held, threshold=threshold)
 
 
@@ -82,10 +82,10 @@ def _free(outgoing: Outgoing, engine: Engine) -> Body:
 def _held(outgoing: Outgoing, schema: bytes, engine: Engine) -> Body:
     request = outgoing.request
     try:
-        narrow = narrowed(schema, engine.bounds)
+        narrow = narrowed(schema, engine.habits.bounds)
     except ValueError as error:
         raise UpstreamRefused(f"The embedded model cannot do this: {error}.", status=400) from None
-    params = _limited(request, engine.bounds.tokens)
+    params = _limited(request, engine.habits.bounds.tokens)
     if not engine.has_grammars:
         held = replace(outgoing, request=replace(request, params=params))
         held = replace(held, schema=msgspec.json.encode(narrow))

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from toolwire.backends.embedded_bounds import UNBOUNDED, Bounds
+from toolwire.backends.embedded_habits import UNBOUNDED, Bounds
 from toolwire.protocol.schema_walk import walk
 
 MOST_ITEMS = 1000

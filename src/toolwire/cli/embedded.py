@@ -63,11 +63,7 @@ def _settings(config: Config) -> EngineSettings:
         name=weights.name,
         context=wanted.ctx,
         threads=wanted.threads,
-        temperature=weights.temperature,
-        top_p=weights.top_p,
-        call_threshold=weights.call_threshold,
-        examples=weights.examples,
-        bounds=weights.bounds,
+        habits=weights.habits,
         verbose=verbose,
     )
 

@@ -255,7 +255,7 @@ class App:
         if route.examples is not None:
             return route.examples
         embedded = any(backend.url == EMBEDDED for backend in route.backends)
-        return self._engine.examples if embedded and self._engine is not None else 0
+        return self._engine.habits.examples if embedded and self._engine is not None else 0
 
     def _backend(self, config: BackendConfig, whole: Config) -> OpenAiHttpBackend | EmbeddedBackend:
         timeouts = config.timeouts or whole.timeouts

@@ -9,8 +9,7 @@ import pytest
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
-from toolwire.backends.embedded_bounds import Bounds
-from toolwire.backends.embedded_engine import AS_WRITTEN
+from toolwire.backends.embedded_habits import AS_WRITTEN, Bounds, Habits
 from toolwire.errors import GatewayError, UpstreamError, UpstreamRefused
 from toolwire.gateway.ways import Way, lacking
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
@@ -37,8 +36,7 @@ class FakeEngine:
     name = "fake"
     has_tools = False
     has_grammars = True
-    call_threshold = -5.0
-    bounds = Bounds(string=100, array=10, tokens=500)
+    habits = Habits(call_threshold=-5.0, bounds=Bounds(string=100, array=10, tokens=500))
 
     def __init__(self, *chunks: dict[str, Any], end: Callable[[], None] = lambda: None) -> None:
         self.chunks = chunks
@@ -209,7 +207,7 @@ def test_a_model_with_a_threshold_is_not_let_choose_after_a_result(
     threshold: float, messages: tuple[Message, ...], chooses: bool
 ) -> None:
     engine = FakeEngine()
-    engine.call_threshold = threshold
+    engine.habits = Habits(call_threshold=threshold)
     backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
     assert backend.chooses(Request("m", messages)) is chooses
 

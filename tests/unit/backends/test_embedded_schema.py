@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from toolwire.backends.embedded_bounds import Bounds
+from toolwire.backends.embedded_habits import Bounds
 from toolwire.backends.embedded_schema import MOST_ITEMS, grammar_of, narrowed
 
 BOUNDS = Bounds(string=5, array=2)
