@@ -45,7 +45,8 @@ def bodies_for(outgoing: Outgoing, engine: Engine) -> Body | TextOrCall:
     schema = outgoing.schema or _wanted_schema(outgoing.request)
     if not schema:
         return _free(outgoing, engine)
-    held = _held(outgoing, schema, engine)
+    messages = outgoing.messages_for_schema or outgoing.messages
+    held = _held(replace(outgoing, messages=messages), schema, engine)
     if not outgoing.optional:
         return held
     free, request = replace(outgoing, schema=b""), outgoing.request

@@ -295,3 +295,14 @@ def test_a_schema_that_nothing_fits_never_reaches_the_engine() -> None:
     with pytest.raises(UpstreamRefused, match="minLength 5 with maxLength 3"):
         held(engine, b'{"properties":{"a":{"type":"string","minLength":5,"maxLength":3}}}')
     assert engine.bodies == []
+
+
+def test_a_call_that_was_chosen_is_asked_for_with_the_conversation_for_it() -> None:
+    shown = (Message("user", "an example"), *MESSAGES)
+    request = Request("m", MESSAGES)
+    outgoing = Outgoing(
+        request, MESSAGES, NO_TOOLS, SCHEMA, optional=True, messages_for_schema=shown
+    )
+    for likelihood, messages in ((0.5, 2), (0.0001, 1)):
+        probe, answer = asked(outgoing, **{"{": likelihood})
+        assert (len(probe["messages"]), len(answer["messages"])) == (1, messages)

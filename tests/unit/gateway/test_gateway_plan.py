@@ -97,3 +97,12 @@ def test_a_way_of_one_call_asks_for_one_whatever_the_client_allows() -> None:
         sent = made.outgoing_for(way)
         assert ("at most one call" in str(sent.messages[0].content)) is one_call
         assert (b'"maxItems":1' in sent.schema) is one_call
+
+
+def test_examples_are_for_calling_and_not_for_choosing_whether_to() -> None:
+    way = Way("prompted", "generic", constrained=True, examples=2)
+    free = plan(body(tools=[tool()])).outgoing_for(way)
+    assert len(free.messages_for_schema) == len(free.messages) + 8
+    demanded = plan(body(tools=[tool()], tool_choice="required")).outgoing_for(way)
+    assert demanded.messages_for_schema == ()
+    assert len(demanded.messages) == len(free.messages_for_schema)
