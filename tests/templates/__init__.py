@@ -49,7 +49,7 @@ SHAPES = {
     ),
     "deepseek": Shape(
         re.compile(
-            r"(?P<role>\A|<｜User｜>|<｜Assistant｜>)(?P<text>.*?)"
+            r"(?P<role><｜User｜>|<｜Assistant｜>|\A)(?P<text>.*?)"
             r"(?:(?=<｜User｜>|<｜Assistant｜>)|<｜end▁of▁sentence｜>)",
             re.DOTALL,
         ),
@@ -63,7 +63,7 @@ SHAPES = {
         model="assistant",
     ),
     "vicuna": _shape(
-        r"(?P<role>\A|USER|ASSISTANT):? ?(?P<text>.*?)(?:\n(?=USER:|ASSISTANT:)|</s>\n?)",
+        r"(?P<role>USER|ASSISTANT|\A):? ?(?P<text>.*?)(?:\n(?=USER:|ASSISTANT:)|</s>\n?)",
         "</s>",
         USER="user",
         ASSISTANT="assistant",

@@ -2,12 +2,17 @@
 
 from typing import Any
 
-from toolwire.backends.base import ModelFacts, Outgoing
+from toolwire.backends.base import Answer, ModelFacts, Outgoing
 from toolwire.backends.chat_template import ChatTemplate
+from toolwire.backends.completions_answer import (
+    ReasoningAnswer,
+    opened_reasoning,
+    without_reasoning,
+)
 from toolwire.backends.completions_request import completions_dialect, encode_completion
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import HttpPool
-from toolwire.backends.openai_http import OpenAiHttpAnswer, OpenAiHttpBackend
+from toolwire.backends.openai_http import OpenAiHttpBackend
 from toolwire.backends.template_messages import folded, template_messages
 from toolwire.backends.template_process import TemplateFailed, TemplateProcess, TemplateRefused
 from toolwire.errors import ToolsRefused, UpstreamError, UpstreamRefused
@@ -32,7 +37,7 @@ class CompletionsBackend(OpenAiHttpBackend):
         )
         self._process = TemplateProcess(template.source)
 
-    async def open(self, outgoing: Outgoing) -> OpenAiHttpAnswer:
+    async def open(self, outgoing: Outgoing) -> Answer:
         """See `Backend.open`."""
         if outgoing.tools.tools:
             raise ToolsRefused(
@@ -40,10 +45,14 @@ class CompletionsBackend(OpenAiHttpBackend):
                 'Give the route of this model mode = "auto" or "prompted".'
             )
         prompt = await self.prompt(outgoing)
+        if outgoing.schema:
+            prompt = without_reasoning(prompt)
         body = encode_completion(
             outgoing, prompt, self._dialect, self._model, stop=self.template.eos
         )
-        return await self._send(body, stream=outgoing.request.stream)
+        answer = await self._send(body, stream=outgoing.request.stream)
+        opening = opened_reasoning(prompt)
+        return ReasoningAnswer(answer, opening) if opening else answer
 
     async def prompt(self, outgoing: Outgoing) -> str:
         """The conversation as the model's chat template writes it. Raises `UpstreamError`."""

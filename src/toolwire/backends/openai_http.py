@@ -9,6 +9,7 @@ import msgspec
 from toolwire.backends.base import (
     DEFAULT_PATIENCE,
     UNKNOWN_MODEL,
+    Answer,
     Listener,
     Outgoing,
     Patience,
@@ -158,7 +159,7 @@ class OpenAiHttpBackend:
         """See `Backend.ignored`."""
         return ignored_params(request, self._dialect)
 
-    async def open(self, outgoing: Outgoing) -> OpenAiHttpAnswer:
+    async def open(self, outgoing: Outgoing) -> Answer:
         """See `Backend.open`."""
         body = encode_body(outgoing, self._dialect, self._model)
         return await self._send(body, stream=outgoing.request.stream)
