@@ -157,7 +157,12 @@ class EmbeddedBackend:
     def __init__(self, name: str, engine: Engine, patience: Patience = DEFAULT_PATIENCE) -> None:
         self.name = name
         self.engine = engine
-        self.facts = ModelFacts(one_call=engine.habits.one_call)
+        self.facts = ModelFacts(
+            name=engine.facts.name,
+            template=engine.facts.chat_template,
+            has_tools=engine.has_tools,
+            one_call=engine.habits.one_call,
+        )
         self.patience = patience
 
     def chooses(self, request: Request) -> bool:

@@ -59,6 +59,7 @@ class Engine:
 
     def __init__(self, settings: EngineSettings) -> None:
         library, facts = load_library(), _facts(settings.path)
+        self.facts = facts
         self.name = settings.name or facts.name
         self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
         self.threads = settings.threads or default_threads()

@@ -9,6 +9,7 @@ import pytest
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
+from toolwire.backends.embedded_gguf import GgufFacts
 from toolwire.backends.embedded_habits import AS_WRITTEN, Bounds, Habits
 from toolwire.errors import GatewayError, UpstreamError, UpstreamRefused
 from toolwire.gateway.ways import Way, lacking
@@ -35,6 +36,7 @@ class FakeEngine:
 
     name = "fake"
     has_tools = False
+    facts = GgufFacts("fake", "llama", 512, "")
     has_grammars = True
     habits = Habits(call_threshold=-5.0, bounds=Bounds(string=100, array=10, tokens=500))
 
