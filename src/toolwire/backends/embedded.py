@@ -160,7 +160,9 @@ class EmbeddedBackend:
         self.facts = ModelFacts(
             name=engine.facts.name,
             template=engine.facts.chat_template,
-            has_tools=engine.has_tools,
+            # llama.cpp takes a demanded call for a wish, and fails where a model writes its calls
+            # otherwise than it expects: tools are written, and calls are read, by us.
+            has_tools=False,
             one_call=engine.habits.one_call,
         )
         self.patience = patience
