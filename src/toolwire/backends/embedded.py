@@ -168,13 +168,12 @@ class EmbeddedBackend:
         self.patience = patience
 
     def chooses(self, request: Request) -> bool:
-        """See `Backend.chooses`. Not if the text has a form of its own that it must fit."""
-        if "response_format" in request.params:
+        """See `Backend.chooses`. Not if the text has a form of its own that it must fit, and not
+        for a model that opens its calls itself, in its own format."""
+        if "response_format" in request.params or self.engine.habits.call_threshold == AS_WRITTEN:
             return False
         # A model that needs a threshold repeats the call it has made.
-        return (
-            self.engine.habits.call_threshold == AS_WRITTEN or request.messages[-1].role != "tool"
-        )
+        return request.messages[-1].role != "tool"
 
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""

@@ -203,7 +203,7 @@ def test_how_likely_a_call_is_decides_whether_the_answer_is_held_to_the_schema(
 
 @pytest.mark.parametrize(
     ("threshold", "messages", "chooses"),
-    [(-5.0, MESSAGES, True), (-5.0, RESULT, False), (AS_WRITTEN, RESULT, True)],
+    [(-5.0, MESSAGES, True), (-5.0, RESULT, False), (AS_WRITTEN, MESSAGES, False)],
 )
 def test_a_model_with_a_threshold_is_not_let_choose_after_a_result(
     threshold: float, messages: tuple[Message, ...], chooses: bool
