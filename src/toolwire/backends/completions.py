@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from toolwire.backends.base import Answer, ModelFacts, Outgoing
+from toolwire.backends.base import Answer, Outgoing
 from toolwire.backends.chat_template import ChatTemplate
 from toolwire.backends.completions_answer import (
     ReasoningAnswer,
@@ -32,9 +32,7 @@ class CompletionsBackend(OpenAiHttpBackend):
     ) -> None:
         super().__init__(name, pool, completions_dialect(dialect), **options)
         self.template = template
-        self.facts = ModelFacts(
-            name=template.model, template=template.source, has_tools=False, marks=template.marks
-        )
+        self.facts = template.facts
         self._process = TemplateProcess(template.source)
 
     async def open(self, outgoing: Outgoing) -> Answer:
