@@ -66,6 +66,11 @@ class TextOrCall:
 
     def settle(self, generate: Generate, given_up: Callable[[], bool]) -> Body:
         """The form in which to ask. Runs in the engine's thread."""
+        means_a_call = self.likelihood(generate, given_up) > math.exp(self.threshold)
+        return self.call if means_a_call else self.text
+
+    def likelihood(self, generate: Generate, given_up: Callable[[], bool]) -> float:
+        """How likely it is that the answer begins as a call does."""
         likelihood = 0.0
 
         def look(chunk: bytes) -> bool:
@@ -76,7 +81,7 @@ class TextOrCall:
             return given_up()
 
         generate(self.probe.content, look)
-        return self.call if likelihood > math.exp(self.threshold) else self.text
+        return likelihood
 
 
 def _opening(place: _Place) -> float:

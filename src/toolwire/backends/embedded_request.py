@@ -18,10 +18,14 @@ from toolwire.backends.openai_request import encode_body, ignored_params
 from toolwire.errors import UpstreamRefused
 from toolwire.protocol.chat import Request
 
-_DIALECT = DIALECTS["llamacpp"].with_params(add=("return_progress",), remove=("n",))
+_OFFERED = DIALECTS["llamacpp"].with_params(add=(), remove=("n",))
 """One turn at a time, so one choice at a time."""
 
+_DIALECT = _OFFERED.with_params(add=("return_progress", "id_slot"), remove=())
 _HELD = _DIALECT.with_params(add=("grammar",), remove=("response_format",))
+_FIRST_SLOT, _SECOND_SLOT = {"id_slot": b"0"}, {"id_slot": b"1"}
+"""For prompts without examples, and with them."""
+
 _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
@@ -36,12 +40,12 @@ class _ResponseFormat(msgspec.Struct, frozen=True):
 
 def ignored(request: Request) -> list[str]:
     """The parameters of a request that the engine is not sent."""
-    return ignored_params(request, _DIALECT)
+    return ignored_params(request, _OFFERED)
 
 
 def bodies_for(outgoing: Outgoing, engine: Engine) -> Body | TextOrCall:
     """What to ask the engine. Raises `UpstreamRefused` for what it cannot be held to."""
-    outgoing = _streamed(outgoing)
+    outgoing = _streamed(outgoing, engine)
     schema = outgoing.schema or _wanted_schema(outgoing.request)
     if not schema:
         return _free(outgoing, engine)
@@ -50,16 +54,21 @@ def bodies_for(outgoing: Outgoing, engine: Engine) -> Body | TextOrCall:
     if not outgoing.optional:
         return held
     free, request = replace(outgoing, schema=b""), outgoing.request
-    params = {name: raw for name, raw in request.params.items() if name not in _LIMITS}
+    if outgoing.messages_for_schema and engine.habits.examples:
+        free = replace(free, request=replace(request, params={**request.params, **_FIRST_SLOT}))
+    params = {name: raw for name, raw in free.request.params.items() if name not in _LIMITS}
     probe = replace(free, request=replace(request, params={**params, **PROBE}))
     text, threshold = _free(free, engine), engine.habits.call_threshold
     return TextOrCall(_free(probe, engine), text, call=held, threshold=threshold)
 
 
-def _streamed(outgoing: Outgoing) -> Outgoing:
+def _streamed(outgoing: Outgoing, engine: Engine) -> Outgoing:
     """Always a stream, whatever the client asked for: only between chunks can a turn be ended."""
     request = outgoing.request
-    params = {**request.params, "return_progress": b"true"}
+    params = {name: raw for name, raw in request.params.items() if name != "id_slot"}
+    params["return_progress"] = b"true"
+    if engine.habits.examples:
+        params |= _SECOND_SLOT
     if "seed" in params:
         # A prompt read in other pieces is rounded otherwise: a seed wants the same answer again.
         params.setdefault("cache_prompt", b"false")

@@ -55,11 +55,11 @@ DEFAULT_WEIGHTS = Weights(
     habits=Habits(
         temperature=0.2,
         top_p=0.9,
-        call_threshold=-6.25,
+        call_threshold=-7.0,
         one_call=True,
-        examples=0,
+        examples=3,
         # Room for a paragraph: left alone, it fills its context with one string, for minutes.
-        bounds=Bounds(string=500, array=10, tokens=1000),
+        bounds=Bounds(string=500, array=5, tokens=1000),
     ),
 )
 

@@ -308,3 +308,19 @@ def test_a_call_that_was_chosen_is_asked_for_with_the_conversation_for_it() -> N
     for likelihood, messages in ((0.5, 2), (0.0001, 1)):
         probe, answer = asked(outgoing, **{"{": likelihood})
         assert (len(probe["messages"]), len(answer["messages"])) == (1, messages)
+
+
+@pytest.mark.parametrize("examples", [0, 3])
+def test_prompts_with_and_without_examples_have_places_of_their_own(examples: int) -> None:
+    engine = FakeEngine(opening(The=0.9), USAGE)
+    engine.habits = Habits(call_threshold=-5.0, examples=examples)
+    backend: Any = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
+    request = Request("m", MESSAGES, params={"id_slot": b"7"})
+    chosen = Outgoing(
+        request, MESSAGES, NO_TOOLS, SCHEMA, optional=True, messages_for_schema=MESSAGES
+    )
+    asyncio.run(backend.open(chosen))
+    asyncio.run(backend.open(Outgoing(request, MESSAGES, NO_TOOLS)))
+    slots = [body.get("id_slot") for body in engine.bodies]
+    assert slots == ([0, 0, 1] if examples else [None, None, None])
+    assert backend.ignored(request) == ["id_slot"]
