@@ -8,7 +8,6 @@ from collections.abc import Collection
 from typing import assert_never
 
 from toolwire.errors import ToolChoiceUnmet
-from toolwire.gateway.names import resolve
 from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import (
     ArgsDelta,
@@ -22,6 +21,7 @@ from toolwire.protocol.events import (
     TurnEnd,
     Usage,
 )
+from toolwire.protocol.names import resolve
 
 
 class Policy:
