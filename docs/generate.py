@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from toolwire import errors as gateway_errors
+from toolwire.backends.chat_template import ChatTemplate
 from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.conformance import cases_of
 from toolwire.formats import Format, get
@@ -69,6 +70,11 @@ UPSTREAM = (
     ("`--upstream`, repeatable", "`TOOLWIRE_UPSTREAM`, separated by spaces", "base URL"),
     ("`--upstream-key-env NAME`", "`TOOLWIRE_UPSTREAM_KEY` (the key itself)", "its key"),
     ("`--upstream-dialect`", "`TOOLWIRE_UPSTREAM_DIALECT`", "its dialect; default `openai`"),
+    (
+        "`--chat-template FILE`",
+        "`TOOLWIRE_CHAT_TEMPLATE`",
+        "the model's chat template, for a server that has only `/completions`",
+    ),
     ("", "`TOOLWIRE_API_KEY`", "a client key, beside those of the file"),
 )
 
@@ -273,7 +279,13 @@ def setting_row(setting: Setting) -> tuple[str, ...]:
     return keys, setting.option.help, kind(setting), default(setting), ", ".join(outside)
 
 
-_KINDS: dict[Any, str] = {str: "string", bool: "`true`, `false`", Path: "path", tuple: "list"}
+_KINDS: dict[Any, str] = {
+    str: "string",
+    bool: "`true`, `false`",
+    Path: "path",
+    ChatTemplate: "path",
+    tuple: "list",
+}
 
 
 def kind(setting: Setting) -> str:

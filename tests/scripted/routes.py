@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.scripted.chunks import CREATED, completion, stream_chunks
+from tests.scripted.chunks import CREATED, Chunk, completion, stream_chunks
+from tests.scripted.prompts import read_chat, text_completion
 from tests.scripted.record import Recorded
 from tests.scripted.reply import Reply, error_reply, json_reply, stream_reply
 from tests.scripted.request import ChatRequest
@@ -38,12 +39,17 @@ def _answer_post(stage: Stage, request: Recorded, path: str) -> Reply:
 
 
 def _chat(stage: Stage, request: Recorded) -> Reply:
+    return _speak(stage, ChatRequest(request.json), lambda chunk: chunk)
+
+
+def _speak(stage: Stage, asked: ChatRequest, form: Callable[[Chunk], Chunk]) -> Reply:
+    """What the script says, in the form of this endpoint."""
     variant = stage.variant
-    chat = variant.ask(ChatRequest(request.json))
+    chat = variant.ask(asked)
     answer = variant.say(stage.script(chat), chat)
     if not variant.streams(asked=chat.stream):
-        return json_reply(variant.whole(completion(answer, chat)))
-    chunks = variant.chunks(stream_chunks(answer, chat))
+        return json_reply(variant.whole(form(completion(answer, chat))))
+    chunks = variant.chunks([form(chunk) for chunk in stream_chunks(answer, chat)])
     events = [b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks]
     return stream_reply(variant.events([*events, b"data: [DONE]\n\n"]))
 
@@ -73,6 +79,9 @@ def _embeddings(stage: Stage, request: Recorded) -> Reply:
 
 
 def _completions(stage: Stage, request: Recorded) -> Reply:
+    """A prompt that is a conversation is answered by the script; any other is said again."""
+    if chat := read_chat(request.json):
+        return _speak(stage, chat, text_completion)
     body = request.json
     choice = {"text": body.get("prompt", ""), "index": 0, "logprobs": None, "finish_reason": "stop"}
     record = {"id": "cmpl-scripted", "object": "text_completion", "created": CREATED}

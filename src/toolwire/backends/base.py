@@ -29,6 +29,8 @@ class Outgoing(msgspec.Struct, frozen=True):
     """JSON Schema that the answer must fit, for a backend that can constrain decoding."""
     optional: bool = False
     """The answer may also be plain text, if the model so chooses."""
+    messages_for_schema: Sequence[Message] = ()
+    """The conversation to go on with once it has chosen not to, if that is another one."""
     keep_special_tokens: bool = False
     """The markers we look for are special tokens: a server that can must not strip them."""
 
@@ -53,6 +55,8 @@ class ModelFacts:
     """Its chat template."""
     has_tools: bool = True
     """False if there is no use in offering tools to it."""
+    one_call: bool = False
+    """True if it should make one call at a time: what follows the first would be noise."""
     marks: tuple[str, ...] = ()
     """What tells turns apart in a prompt that the backend writes itself: no text of others may
     hold any of it."""

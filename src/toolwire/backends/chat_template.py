@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from toolwire.backends.base import ModelFacts
 from toolwire.backends.embedded_gguf import NotGguf, read_facts, read_tokens
 
 _LARGEST = 64 << 20
@@ -44,9 +45,9 @@ class ChatTemplate:
     marks: tuple[str, ...] = ()
 
     @property
-    def has_tools(self) -> bool:
-        """Whether it can show tools to the model."""
-        return "tools" in self.source
+    def facts(self) -> ModelFacts:
+        """What is known of a model that is spoken to with it."""
+        return ModelFacts(self.model, self.source, has_tools=False, marks=self.marks)
 
 
 def read_template(path: Path) -> ChatTemplate:

@@ -10,23 +10,23 @@ from concurrent.futures import CancelledError, Future
 from typing import Any, NoReturn
 
 import msgspec
-from msgspec.structs import replace
 
-from toolwire.backends.base import DEFAULT_PATIENCE, UNKNOWN_MODEL, Listener, Outgoing, Patience
-from toolwire.backends.dialects import DIALECTS
-from toolwire.backends.embedded_choice import PROBE, TextOrCall
-from toolwire.backends.embedded_engine import AS_WRITTEN, Engine
+from toolwire.backends.base import DEFAULT_PATIENCE, Listener, ModelFacts, Outgoing, Patience
+from toolwire.backends.embedded_choice import Body, TextOrCall
+from toolwire.backends.embedded_engine import Engine
+from toolwire.backends.embedded_habits import AS_WRITTEN
+from toolwire.backends.embedded_request import bodies_for, ignored
 from toolwire.backends.openai_answer import AnswerDecoder
-from toolwire.backends.openai_request import encode_body, ignored_params
 from toolwire.errors import NotFound, ToolsRefused, UpstreamError, UpstreamRefused
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
 
-_DIALECT = DIALECTS["llamacpp"].with_params(add=("return_progress",), remove=("n",))
-"""One turn at a time, so one choice at a time."""
-
 _MAX_CHUNK = 8 << 20
 _NOTHING = Fragment()
+_NOT_HELD = (
+    "The embedded model cannot be held to this JSON Schema: nothing fits it, or it is too complex. "
+    "Simplify the parameters of the tools."
+)
 
 
 class _Error(msgspec.Struct):
@@ -47,7 +47,7 @@ _decode_failure = msgspec.json.Decoder(_Failure).decode
 class EmbeddedAnswer:
     """One answer under way: put together in the engine's thread, read in the event loop."""
 
-    def __init__(self, engine: Engine, body: bytes | TextOrCall) -> None:
+    def __init__(self, engine: Engine, body: Body | TextOrCall) -> None:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._decoder = AnswerDecoder(streamed=True, max_line=_MAX_CHUNK)
@@ -55,6 +55,7 @@ class EmbeddedAnswer:
         self._error: UpstreamError | None = None
         self._complete = self._over = self._paused = self._closed = False
         self._body = body
+        self._held = False
         self._turn = engine.submit(self._make)
         self._turn.add_done_callback(lambda turn: self._post(self._end, turn))
 
@@ -99,8 +100,9 @@ class EmbeddedAnswer:
         body = self._body
         if isinstance(body, TextOrCall):
             body = body.settle(engine.generate, lambda: self._closed)
+        self._held = body.held
         if not self._closed:
-            engine.generate(body, self._take)
+            engine.generate(body.content, self._take)
 
     def _take(self, chunk: bytes) -> bool:
         return self._closed or not self._post(self._arrive, chunk)
@@ -121,11 +123,19 @@ class EmbeddedAnswer:
             self._error = _refusal(error)
             return
         for fragment in self._decoder.feed(b"data: " + chunk + b"\n\n"):
+            if self._held and not self._begins_as_held(fragment.text.strip()):
+                self._error = UpstreamRefused(_NOT_HELD, status=400)
+                return
             # How far the prompt has been read, and the bare role, are nothing that was said.
             if fragment != _NOTHING:
                 self._fragments.append(fragment)
             # The usage, which we always ask for, is the last that the engine says.
             self._complete |= fragment.usage is not None
+
+    def _begins_as_held(self, text: str) -> bool:
+        """The engine goes on without a grammar that it cannot use, and only what is said tells."""
+        self._held = not text
+        return not text or text.startswith("{")
 
     def _end(self, turn: "Future[None]") -> None:
         self._over = True
@@ -143,23 +153,31 @@ class EmbeddedBackend:
     """The embedded model. Closing its engine is up to whoever started it."""
 
     constrains = True
-    facts = UNKNOWN_MODEL
 
     def __init__(self, name: str, engine: Engine, patience: Patience = DEFAULT_PATIENCE) -> None:
         self.name = name
         self.engine = engine
+        self.facts = ModelFacts(
+            name=engine.facts.name,
+            template=engine.facts.chat_template,
+            # llama.cpp takes a demanded call for a wish, and fails where a model writes its calls
+            # otherwise than it expects: tools are written, and calls are read, by us.
+            has_tools=False,
+            one_call=engine.habits.one_call,
+        )
         self.patience = patience
 
     def chooses(self, request: Request) -> bool:
-        """See `Backend.chooses`. Not if the text has a form of its own that it must fit."""
-        if "response_format" in request.params:
+        """See `Backend.chooses`. Not if the text has a form of its own that it must fit, and not
+        for a model that opens its calls itself, in its own format."""
+        if "response_format" in request.params or self.engine.habits.call_threshold == AS_WRITTEN:
             return False
         # A model that needs a threshold repeats the call it has made.
-        return self.engine.call_threshold == AS_WRITTEN or request.messages[-1].role != "tool"
+        return request.messages[-1].role != "tool"
 
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""
-        return ignored_params(request, _DIALECT)
+        return ignored(request)
 
     async def open(self, outgoing: Outgoing) -> EmbeddedAnswer:
         """See `Backend.open`."""
@@ -169,29 +187,13 @@ class EmbeddedBackend:
                 "The chat template of the embedded model has no tools. "
                 'Give its route mode = "auto" or "prompted".'
             )
-        answer = EmbeddedAnswer(self.engine, self._body(_streamed(outgoing)))
+        answer = EmbeddedAnswer(self.engine, bodies_for(outgoing, self.engine))
         try:
             await answer.begun()
         except BaseException:
             answer.close()
             raise
         return answer
-
-    def _body(self, outgoing: Outgoing) -> bytes | TextOrCall:
-        if not (outgoing.schema and outgoing.optional):
-            return self._encode(outgoing)
-        request = outgoing.request
-        free = replace(outgoing, schema=b"")
-        probe = replace(request, params={**request.params, **PROBE})
-        return TextOrCall(
-            probe=self._encode(replace(free, request=probe)),
-            text=self._encode(free),
-            call=self._encode(outgoing),
-            threshold=self.engine.call_threshold,
-        )
-
-    def _encode(self, outgoing: Outgoing) -> bytes:
-        return encode_body(outgoing, _DIALECT, self.engine.name)
 
     async def forward(self, _method: str, target: str, _kind: str, _body: bytes) -> NoReturn:
         """Refuse what is not a chat completion."""
@@ -200,17 +202,6 @@ class EmbeddedBackend:
     async def models(self) -> list[str]:
         """The name of the model."""
         return [self.engine.name]
-
-
-def _streamed(outgoing: Outgoing) -> Outgoing:
-    """Always a stream, whatever the client asked for: only between chunks can a turn be ended."""
-    request = outgoing.request
-    params = {**request.params, "return_progress": b"true"}
-    if "seed" in params:
-        # A prompt read in other pieces is rounded otherwise: a seed wants the same answer again.
-        params.setdefault("cache_prompt", b"false")
-    request = replace(request, stream=True, include_usage=True, params=params)
-    return replace(outgoing, request=request)
 
 
 def _refusal(error: _Error) -> UpstreamError:

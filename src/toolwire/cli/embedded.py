@@ -1,10 +1,12 @@
 """Starts the embedded model for a command that may need it, and says so."""
 
 import os
+import re
 import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
@@ -61,14 +63,18 @@ def _settings(config: Config) -> EngineSettings:
         name=weights.name,
         context=wanted.ctx,
         threads=wanted.threads,
-        temperature=weights.temperature,
-        top_p=weights.top_p,
-        call_threshold=weights.call_threshold,
-        examples=weights.examples,
+        habits=weights.habits,
         verbose=verbose,
     )
 
 
 def _peak_megabytes() -> int:
+    """The most memory that this process has had.
+
+    Not `ru_maxrss` on Linux: that is never less than what the parent had when it started us.
+    """
+    if sys.platform == "linux":
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        return int(found[1]) >> 10 if found else 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak >> 20 if sys.platform == "darwin" else peak >> 10

@@ -1,15 +1,19 @@
 """`toolwire serve`: start the gateway."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from toolwire import __version__
+from toolwire.backends.base import ModelFacts
+from toolwire.backends.embedded_engine import Engine
 from toolwire.cli.configuration import load_configuration, with_configuration
 from toolwire.cli.embedded import embedded_engine
-from toolwire.server.config import Config, secrets_of
+from toolwire.gateway.ways import Ways
+from toolwire.server.config import Config, Route, secrets_of
 from toolwire.server.config_values import EMBEDDED
 
 
@@ -46,9 +50,8 @@ def command(path: Path | None, **flags: Any) -> None:
     logs = setup(config.log.level, config.log.format, secrets=secrets_of(config))
     try:
         with embedded_engine(config) as engine:
-            own = engine.name if engine else ""
             uvloop.run(
-                run(config, logs, lambda url: click.echo(_welcome(config, url, own)), engine)
+                run(config, logs, lambda url: click.echo(_welcome(config, url, engine)), engine)
             )
     except OSError as error:
         raise click.ClickException(
@@ -62,13 +65,14 @@ def command(path: Path | None, **flags: Any) -> None:
         sys.exit(130)
 
 
-def _welcome(config: Config, url: str, own: str) -> str:
-    """`own` is the name of the embedded model, if there is one."""
+def _welcome(config: Config, url: str, engine: Engine | None) -> str:
+    own = engine.name if engine else ""
     lines = [f"Toolwire {__version__} listens on {url}", ""]
     for model in config.models:
         name = "any model name" if model.name == "*" else model.name
         backends = [f"{own} in here" if b.url == EMBEDDED else b.url for b in model.backends]
         lines.append(f"  {name:<24} -> {', '.join(backends)}")
+        lines += dict.fromkeys(_formats(model, engine))
     named = next((model.name for model in config.models if model.name != "*"), own or "MODEL")
     key = "one of your client keys" if config.keys else "anything (no client keys are configured)"
     lines += [
@@ -80,3 +84,14 @@ def _welcome(config: Config, url: str, own: str) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _formats(route: Route, engine: Engine | None) -> Iterator[str]:
+    """The formats of models whose chat templates are known, and why it is those."""
+    for backend in route.backends:
+        facts = backend.chat_template.facts if backend.chat_template else None
+        if backend.url == EMBEDDED and engine is not None:
+            facts = ModelFacts(engine.facts.name, engine.facts.chat_template)
+        if facts is not None:
+            found = Ways(route.mode, route.format).format_of(route.name, facts)
+            yield f"  {'':<27} tool calls as '{found.format}': {found.reason}"

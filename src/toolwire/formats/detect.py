@@ -1,7 +1,8 @@
 """Which format does this model, this chat template, this answer use? Each with the reason.
 
-By model name: the patterns of the records; the longest match wins. By chat template: the literal
-texts a format cannot do without; the format with the most of them wins. By answer: the formats
+By model name: the patterns of the records; the longest match wins. By chat template: the tags a
+format cannot do without; the format with the most of them wins, and of several the one that the
+model's name says. By answer: the formats
 whose opener occurs in it are tried, and the one that finds calls and leaves least text wins.
 """
 
@@ -19,6 +20,9 @@ from toolwire.protocol.chat import Tool
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
 _SHARED = 6  # shorter pieces of a template prove nothing
+_TAG = re.compile(r"<[^<>{}\s]++>?+|\[[A-Z_]++\]|to=functions\.|```json")
+_PROOF = ("<", "[")
+"""What a tag begins with that templates hold for no other reason than to write calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +48,23 @@ def detect_model(model: str) -> Detection | None:
     return Detection(record.name, f"the model name contains {text!r}")
 
 
-def detect_template(template: str) -> Detection | None:
-    """The format that a chat template writes calls in."""
+def detect_template(template: str, model: str = "") -> Detection | None:
+    """The format that a chat template writes calls in. `model` is what the model is called."""
+    named = detect_model(model)
     found = [
-        (sum(map(len, literals)), literals, record.name)
+        (
+            (own, sum(map(len, tags)), named is not None and record.name == named.format),
+            tags,
+            record,
+        )
         for record in FORMATS.values()
-        if (literals := _literals(record)) and all(text in template for text in literals)
+        for own, tags in ((True, _tags(record)), (False, frozenset(record.template)))
+        if tags and all(tag in template for tag in tags)
     ]
     if not found:
         return None
-    _, literals, name = max(found, key=lambda item: item[0])
-    shown = ", ".join(sorted(literals))
-    return Detection(name, f"the template contains {shown}")
+    _, tags, record = max(found, key=lambda item: item[0])
+    return Detection(record.name, f"the template contains {', '.join(sorted(tags))}")
 
 
 def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:
@@ -104,9 +113,18 @@ def _likeness(record: Format, text: str) -> int:
 @lru_cache(maxsize=128)
 def _literals(record: Format) -> frozenset[str]:
     """The texts without which this format cannot write a call, from its own templates."""
-    writing = record.writing
-    whole = " ".join(
-        (writing.before, writing.call, writing.param, writing.after, writing.delimiter)
-    )
-    pieces = (piece.strip("[]{}\"',:") for piece in _LITERAL.split(whole))
+    pieces = (piece.strip("[]{}\"',:") for piece in _LITERAL.split(_written(record)))
     return frozenset(piece for piece in pieces if len(piece) >= _SHARED)
+
+
+@lru_cache(maxsize=128)
+def _tags(record: Format) -> frozenset[str]:
+    """The tags among them, one by one: a template may put together the text between two. Words
+    such as `tool_calls` are left out, which every template has as the names of its variables."""
+    tags = frozenset(_TAG.findall(_written(record)))
+    return tags if any(tag.startswith(_PROOF) for tag in tags) else frozenset()
+
+
+def _written(record: Format) -> str:
+    writing = record.writing
+    return " ".join((writing.before, writing.call, writing.param, writing.after, writing.delimiter))

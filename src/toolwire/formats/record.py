@@ -44,6 +44,8 @@ class Format:
     family: str
     aliases: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    template: tuple[str, ...] = ()
+    """By what the chat templates of its models are known, where its calls have no tags."""
     special_tokens: tuple[str, ...] = ()
     ids: IdPolicy = "random"
     starts_inside: bool = False

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from toolwire.formats.schema import NO_SCHEMA, Schema, Types
+from toolwire.protocol import names
 from toolwire.protocol.chat import Tool
 
 _PREFIXES = ("functions.", "function.", "tools.", "tool.")
@@ -28,8 +29,9 @@ class ToolSet:
         return name in self._tools
 
     def allows(self, name: str) -> bool:
-        """Whether `name` can be called, as far as is known."""
-        return not self._tools or name in self._tools
+        """Whether `name` can be called, as far as is known: also if only one tool can be meant by
+        it, which is for whoever takes the call to say."""
+        return not self._tools or names.resolve(name, self._tools) is not None
 
     def resolve(self, written: str) -> str:
         """The tool that a model means by `written`: as it is, without a prefix, or not doubled."""

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from toolwire.gateway.names import folded
 from toolwire.protocol.chat import Message, ToolCall
+from toolwire.protocol.names import folded
 
 MOST_EXAMPLES = 3
 

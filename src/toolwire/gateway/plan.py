@@ -3,6 +3,7 @@ byte goes out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -88,26 +89,32 @@ class Plan(msgspec.Struct, frozen=True):
         if way.kind != "prompted":
             return replace(outgoing, keep_special_tokens=special)
         form = wanted_form(self.request.params) if self.offers_tools else None
-        messages = prompted(
+        parallel = self.request.parallel and not way.one_call
+        write = partial(
+            prompted,
             outgoing.messages,
             outgoing.tools,
             self.request.choice,
-            parallel=self.request.parallel,
+            parallel=parallel,
             format_name=guarded(get(way.format), way.marks),
-            examples=way.examples,
             form=form,
         )
+        messages = write(examples=way.examples)
         request = self.request
         if form is not None:
             # A server that is told the form of the text would not let the model call anything.
             request = replace(request, params=without_form(request.params))
         if not way.constrained:
             return Outgoing(request, messages, NO_TOOLS, keep_special_tokens=special)
-        schema = calls_schema(self._callable(), parallel=self.request.parallel)
+        schema = calls_schema(self._callable(), parallel=parallel)
         if way.union and form is not None:
             return Outgoing(request, messages, NO_TOOLS, calls_or_form_schema(schema, form))
-        optional = self.request.choice.mode != "required"
-        return Outgoing(request, messages, NO_TOOLS, schema, optional=optional)
+        if self.request.choice.mode == "required":
+            return Outgoing(request, messages, NO_TOOLS, schema)
+        # Examples help a weak model to call, and tempt it to where it should not.
+        return Outgoing(
+            request, write(), NO_TOOLS, schema, optional=True, messages_for_schema=messages
+        )
 
     @property
     def is_long(self) -> bool:

@@ -7,7 +7,6 @@ out of the answer, so that a stream and a whole answer say the same (spec 1.8).
 from collections.abc import Collection
 
 from toolwire.errors import ToolChoiceUnmet
-from toolwire.gateway.names import resolve
 from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import (
     ArgsDelta,
@@ -18,6 +17,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
+from toolwire.protocol.names import resolve
 
 
 class Policy:

@@ -53,6 +53,8 @@ class Way:
     """How many calls of other tools the model is shown, where tools are written for it."""
     union: bool = False
     """Constrained to calls, or to the form that the client wants for text."""
+    one_call: bool = False
+    """The model is asked for one call at most, whatever the client allows."""
     marks: tuple[str, ...] = ()
     """What no text of others may hold: see `ModelFacts.marks`."""
 
@@ -102,7 +104,8 @@ _REFUSED: dict[Lack, Callable[[str], bool]] = {
 @lru_cache(maxsize=1024)
 def _detect(facts: ModelFacts, model: str) -> Detection:
     """By the template, which cannot be wrong; then by what the model is called."""
-    found = detect_template(facts.template) or detect_model(facts.name) or detect_model(model)
+    called = facts.name or model
+    found = detect_template(facts.template, called) or detect_model(called) or detect_model(model)
     return found or Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
 
 
@@ -134,7 +137,8 @@ class Ways:
         name = self.format_of(model, backend.facts).format
         if self.mode == "watched" or (self.mode == "auto" and self._has_tools(backend, model)):
             return Way("watched", name)
-        prompted = Way("prompted", name, examples=self.examples)
+        one_call = backend.facts.one_call
+        prompted = Way("prompted", name, examples=self.examples, one_call=one_call)
         if not backend.constrains or self._lacks(backend, model, "constraint"):
             return prompted
         held = replace(prompted, format=constraint.FORMAT, constrained=True)

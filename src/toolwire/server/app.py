@@ -8,11 +8,12 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from toolwire.backends.base import Patience
+from toolwire.backends.completions import CompletionsBackend
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.backends.embedded_engine import Engine
@@ -130,6 +131,9 @@ class App:
         """Drop idle connections to backends, and write the last traces."""
         for pool in self._pools:
             pool.close()
+        for backend in self._backends.values():
+            if isinstance(backend, CompletionsBackend):
+                backend.close()
         if self._traces is not None:
             self._traces.close()
 
@@ -244,14 +248,14 @@ class App:
         backends = [self._backend(backend, config) for backend in route.backends]
         pool = BackendPool(backends, self._clock)
         custom = any(backend.custom_tools for backend in route.backends)
-        ways = Ways(route.mode, route.format, self._examples(route))
+        ways = Ways(route.mode, route.format, self._examples(route), self._clock)
         return ServedModel(route.name, pool, custom_tools=custom, ways=ways)
 
     def _examples(self, route: Route) -> int:
         if route.examples is not None:
             return route.examples
         embedded = any(backend.url == EMBEDDED for backend in route.backends)
-        return self._engine.examples if embedded and self._engine is not None else 0
+        return self._engine.habits.examples if embedded and self._engine is not None else 0
 
     def _backend(self, config: BackendConfig, whole: Config) -> OpenAiHttpBackend | EmbeddedBackend:
         timeouts = config.timeouts or whole.timeouts
@@ -275,16 +279,16 @@ class App:
         headers = dict(config.headers)
         if config.key is not None:
             headers["authorization"] = f"Bearer {config.key.reveal()}"
-        return OpenAiHttpBackend(
-            config.name,
-            pool,
-            dialect,
-            model=config.model,
-            headers=headers,
-            max_line=whole.limits.sse_line_bytes,
-            patience=patience,
-            redact=self._logs.redact,
-        )
+        options: dict[str, Any] = {
+            "model": config.model,
+            "headers": headers,
+            "max_line": whole.limits.sse_line_bytes,
+            "patience": patience,
+            "redact": self._logs.redact,
+        }
+        if config.chat_template is None:
+            return OpenAiHttpBackend(config.name, pool, dialect, **options)
+        return CompletionsBackend(config.name, pool, dialect, config.chat_template, **options)
 
     async def _fetch_models(self) -> list[str]:
         model = self.routes.any

@@ -5,8 +5,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from toolwire.backends.base import Outgoing
+from toolwire.backends.completions import CompletionsBackend
+from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.backends.embedded_engine import Engine
+from toolwire.backends.openai_http import OpenAiHttpBackend
 from toolwire.errors import GatewayError
+from toolwire.protocol.chat import NO_TOOLS, Message, Request
 from toolwire.server.app import App
 from toolwire.server.logs import setup
 from toolwire.server.settings import Config
@@ -41,19 +46,29 @@ async def _check(config: Config, engine: Engine | None) -> list[Finding]:
         try:
             async with asyncio.timeout(config.timeouts.connect + 10):
                 names = await backend.models()
+                how = await _prompting(backend)
         except GatewayError as error:
             findings.append(Finding(backend.name, ok=False, text=error.message))
         except TimeoutError:
             findings.append(Finding(backend.name, ok=False, text="it does not answer."))
         else:
-            findings.append(_models(backend.name, names, wanted[backend.name]))
+            findings.append(_models(backend.name, names, wanted[backend.name], how))
     app.aclose()
     return findings
 
 
-def _models(backend: str, names: list[str], wanted: str | None) -> Finding:
+async def _prompting(backend: OpenAiHttpBackend | EmbeddedBackend) -> str:
+    """Whether the chat template of a backend can be rendered. Raises `GatewayError` if not."""
+    if not isinstance(backend, CompletionsBackend):
+        return ""
+    messages = (Message("system", "Be brief."), Message("user", "Hello"))
+    await backend.prompt(Outgoing(Request("", messages), messages, NO_TOOLS))
+    return "; the chat template makes prompts of messages"
+
+
+def _models(backend: str, names: list[str], wanted: str | None, how: str) -> Finding:
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     if wanted is not None and names and wanted not in names:
         text = f"it has no model '{wanted}', only: {shown}. Set 'model' for this backend."
         return Finding(backend, ok=False, text=text)
-    return Finding(backend, ok=True, text=f"reached; models: {shown or '(none listed)'}")
+    return Finding(backend, ok=True, text=f"reached; models: {shown or '(none listed)'}{how}")

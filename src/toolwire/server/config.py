@@ -120,12 +120,16 @@ def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) 
         made["trace"] = _beside(path, made["trace"], "dir")
         made["embedded"] = _beside(path, made["embedded"], "gguf")
     made["keys"] = read_keys(tree.get("keys", []))
-    made["models"] = RouteReader(env, made["timeouts"]).routes(tree.get("models", []))
+    made["models"] = _routes_of(path, env, made["timeouts"]).routes(tree.get("models", []))
     config = read(Config, tree, (), made)
     if "embedded" in tree and config.models and not config.serves_embedded:
         advice = 'give one of them backend = { url = "embedded:" }'
         raise Problem(("embedded",), f"none of the [[models]] uses [embedded]: {advice}")
     return config
+
+
+def _routes_of(path: Path | None, env: Mapping[str, str], timeouts: Timeouts) -> RouteReader:
+    return RouteReader(env, timeouts, path.parent if path is not None else Path())
 
 
 def _beside(path: Path, record: Any, *names: str) -> Any:

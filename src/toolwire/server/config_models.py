@@ -4,11 +4,14 @@ That is: a backend's key comes from the environment, its name from its URL, its 
 the common ones, and no two of a kind may have the same name.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolwire.backends.chat_template import ChatTemplate, NoTemplate, read_template
 from toolwire.server import auth, config_values
 from toolwire.server.config_fields import At, Problem, as_table, as_tables, dotted, read
 from toolwire.server.secret import Secret
@@ -31,6 +34,8 @@ class RouteReader:
 
     env: Mapping[str, str]
     timeouts: Timeouts
+    folder: Path = Path()
+    """What paths are relative to."""
 
     def routes(self, tables: object) -> tuple[Route, ...]:
         """The models that are served."""
@@ -67,7 +72,14 @@ class RouteReader:
             own = read(Timeouts, items["timeouts"], (*at, "timeouts"))
             given = {name: getattr(own, name) for name in items["timeouts"]}
             made["timeouts"] = replace(self.timeouts, **given)
-        return read(BackendConfig, items, at, made)
+        if "chat_template" in items:
+            place = (*at, "chat_template")
+            made["chat_template"] = template_from(items["chat_template"], self.folder, place)
+        backend = read(BackendConfig, items, at, made)
+        if backend.chat_template is not None and backend.url == config_values.EMBEDDED:
+            text = "the embedded model has its chat template in its file: leave it out"
+            raise Problem((*at, "chat_template"), f"{dotted((*at, 'chat_template'))}: {text}")
+        return backend
 
 
 def with_names(backends: Iterable[BackendConfig]) -> tuple[BackendConfig, ...]:
@@ -98,6 +110,17 @@ def key_from(variable: object, env: Mapping[str, str], at: At, source: str = "")
     if not auth.is_usable(key):
         raise Problem(at, f"{source}: the variable must hold a key of visible ASCII, no spaces")
     return Secret(key)
+
+
+def template_from(path: object, folder: Path, at: At, source: str = "") -> ChatTemplate:
+    """The chat template in the file at `path`."""
+    source = source or dotted(at)
+    if not isinstance(path, str | Path) or not os.fspath(path):
+        raise Problem(at, f"{source} must be a path in quotes")
+    try:
+        return read_template(folder / Path(path).expanduser())
+    except NoTemplate as error:
+        raise Problem(at, f"{source}: {error}") from None
 
 
 def _placed(tables: object, at: At) -> list[tuple[At, Any]]:

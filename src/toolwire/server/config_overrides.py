@@ -7,17 +7,19 @@ there is no model at all, it is the embedded one.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from toolwire.backends.chat_template import ChatTemplate
 from toolwire.server import auth
 from toolwire.server.config_fields import Problem, from_text, setting_of, settings_of, value
-from toolwire.server.config_models import key_from, with_names
+from toolwire.server.config_models import key_from, template_from, with_names
 from toolwire.server.config_values import EMBEDDED
 from toolwire.server.secret import Secret
 from toolwire.server.settings import BackendConfig, ClientKey, Config, Route
 
 SECTIONS = ("listen", "limits", "timeouts", "retries", "repair", "log", "trace", "embedded")
-UPSTREAM_FLAGS = ("upstream", "upstream_key_env", "upstream_dialect")
+UPSTREAM_FLAGS = ("upstream", "upstream_key_env", "upstream_dialect", "chat_template")
 
 
 def with_overrides(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
@@ -55,10 +57,12 @@ def _with_upstream(config: Config, env: Mapping[str, str], flags: Mapping[str, A
     if not urls:
         return config
     url = setting_of(BackendConfig, "url")
-    dialect, key = _upstream_dialect(env, flags), _upstream_key(env, flags)
-    backends = [
-        BackendConfig(url=value(url, text, (), source), dialect=dialect, key=key) for text in urls
-    ]
+    common: dict[str, Any] = {
+        "dialect": _upstream_dialect(env, flags),
+        "key": _upstream_key(env, flags),
+        "chat_template": _upstream_template(env, flags),
+    }
+    backends = [BackendConfig(url=value(url, text, (), source), **common) for text in urls]
     return _with_any(config, backends)
 
 
@@ -83,6 +87,13 @@ def _upstream_dialect(env: Mapping[str, str], flags: Mapping[str, Any]) -> str:
     if not name:
         name, source = env.get("TOOLWIRE_UPSTREAM_DIALECT"), "TOOLWIRE_UPSTREAM_DIALECT"
     return str(value(setting, name or setting.default, (), source))
+
+
+def _upstream_template(env: Mapping[str, str], flags: Mapping[str, Any]) -> ChatTemplate | None:
+    path, source = flags.get("chat_template"), "--chat-template"
+    if not path:
+        path, source = env.get("TOOLWIRE_CHAT_TEMPLATE"), "TOOLWIRE_CHAT_TEMPLATE"
+    return template_from(path, Path(), (), source) if path else None
 
 
 def _upstream_key(env: Mapping[str, str], flags: Mapping[str, Any]) -> Secret | None:

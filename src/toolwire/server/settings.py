@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
+from toolwire.backends.chat_template import ChatTemplate
 from toolwire.gateway.examples import MOST_EXAMPLES
 from toolwire.server import config_values as values
 from toolwire.server.secret import Secret
@@ -265,6 +266,14 @@ class BackendConfig:
         Literal["openai", "mistral", "kimi", "keep"] | None,
         Option("form of the call ids it demands; default: the dialect's"),
     ] = None
+    chat_template: Annotated[
+        ChatTemplate | None,
+        Option(
+            "for a server that has only `/completions`: a file with the model's chat template, "
+            "which makes prompts of messages: `.jinja`, `tokenizer_config.json`, "
+            "`chat_template.json` or `.gguf`"
+        ),
+    ] = field(default=None, repr=False)
     custom_tools: Annotated[bool, Option("takes tools of type `custom`")] = False
     headers: Annotated[
         Mapping[str, str],
@@ -293,7 +302,11 @@ class Route:
     ]
     format: Annotated[
         str | None,
-        Option("the model's tool-call format; default: by its name", parse=values.format_name),
+        Option(
+            "the model's tool-call format; default: by its chat template if that is known, else "
+            "by its name",
+            parse=values.format_name,
+        ),
     ] = None
     mode: Annotated[
         Literal["native", "prompted", "watched", "auto"],

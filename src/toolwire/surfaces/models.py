@@ -52,11 +52,17 @@ class Models:
         exchange.respond(200, [*visit.headers(), _JSON], body)
 
     def _model(self, name: str) -> dict[str, Any]:
-        ways = self.routes.find(name).ways
+        model = self.routes.find(name)
+        ways = model.ways
+        found = {b.name: ways.format_of(name, b.facts) for b in model.pool.backends}
         return {
             "id": name,
             "object": "model",
             "created": self.started,
             "owned_by": "toolwire",
-            "toolwire": {"mode": ways.mode, "ways": ways.known(name)},
+            "toolwire": {
+                "mode": ways.mode,
+                "formats": {backend: (f.format, f.reason) for backend, f in found.items()},
+                "ways": ways.known(name),
+            },
         }

@@ -10,6 +10,7 @@ from tests.e2e.embedded.spying import SpyEngine
 from tests.e2e.gateway.process import Gateway, running
 
 from toolwire.backends.embedded_engine import EngineSettings
+from toolwire.backends.embedded_habits import Habits
 from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
 
 
@@ -46,6 +47,8 @@ def client(served: Gateway) -> Iterator[openai.OpenAI]:
 @pytest.fixture(scope="session")
 def engine(weights: Path) -> Iterator[SpyEngine]:
     """An engine in this process."""
-    engine = SpyEngine(EngineSettings(weights, name="tiny", context=1024, temperature=0.2))
+    engine = SpyEngine(
+        EngineSettings(weights, name="tiny", context=1024, habits=Habits(temperature=0.2))
+    )
     yield engine
     engine.close()

@@ -33,8 +33,16 @@ class RefusesTools(_Refuses, name="refuses_tools"):
 class RefusesSchema(_Refuses, name="refuses_schema"):
     """Every request with `response_format` or its like is refused with 400."""
 
-    fields = ("response_format", "structured_outputs", "guided_json", "grammar")
+    fields = ("response_format", "structured_outputs", "json_schema", "guided_json", "grammar")
     message = "response_format: this server cannot constrain decoding."
+
+
+class OnlyCompletions(Variant, name="only_completions"):
+    """There is no chat: `/chat/completions` is not found."""
+
+    def reply(self, reply: Reply, exchange: Exchange) -> Reply:
+        path = exchange.request.path
+        return error_reply(404, "Not Found") if "/chat/" in path else reply
 
 
 class IgnoresTools(Variant, name="ignores_tools"):
@@ -60,6 +68,9 @@ class ObeysSchema(Variant, name="obeys_schema"):
 
 
 def _schema(body: dict[str, Any]) -> dict[str, Any] | None:
+    if "json_schema" in body:
+        bare: dict[str, Any] = body["json_schema"]
+        return bare
     if "structured_outputs" in body:
         found: dict[str, Any] | None = body["structured_outputs"].get("json")
         return found

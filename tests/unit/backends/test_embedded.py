@@ -9,8 +9,10 @@ import pytest
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
-from toolwire.backends.embedded_engine import AS_WRITTEN
+from toolwire.backends.embedded_gguf import GgufFacts
+from toolwire.backends.embedded_habits import AS_WRITTEN, Bounds, Habits
 from toolwire.errors import GatewayError, UpstreamError, UpstreamRefused
+from toolwire.gateway.ways import Way, lacking
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
 from toolwire.protocol.fragments import Fragment
 
@@ -34,7 +36,9 @@ class FakeEngine:
 
     name = "fake"
     has_tools = False
-    call_threshold = -5.0
+    facts = GgufFacts("fake", "llama", 512, "")
+    has_grammars = True
+    habits = Habits(call_threshold=-5.0, bounds=Bounds(string=100, array=10, tokens=500))
 
     def __init__(self, *chunks: dict[str, Any], end: Callable[[], None] = lambda: None) -> None:
         self.chunks = chunks
@@ -161,7 +165,7 @@ def test_only_what_the_engine_has_is_sent() -> None:
     assert ignored == ["n", "grammar"]
 
 
-SCHEMA = b'{"type":"array"}'
+SCHEMA = b'{"type":"object"}'
 RESULT = (*MESSAGES, Message("assistant", None, (ToolCall("c", "look", "{}"),)),
           Message("tool", "seen", call_id="c"))  # fmt: skip
 
@@ -192,20 +196,20 @@ def test_how_likely_a_call_is_decides_whether_the_answer_is_held_to_the_schema(
 ) -> None:
     outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA, optional=True)
     probe, answer = asked(outgoing, **likelihoods)
-    assert (probe["max_tokens"], "response_format" in probe) == (1, False)
-    assert ("response_format" in answer) is held
-    assert "max_tokens" not in answer
+    assert (probe["max_tokens"], "grammar" in probe) == (1, False)
+    assert ("grammar" in answer) is held
+    assert answer.get("max_tokens") == (500 if held else None)
 
 
 @pytest.mark.parametrize(
     ("threshold", "messages", "chooses"),
-    [(-5.0, MESSAGES, True), (-5.0, RESULT, False), (AS_WRITTEN, RESULT, True)],
+    [(-5.0, MESSAGES, True), (-5.0, RESULT, False), (AS_WRITTEN, MESSAGES, False)],
 )
 def test_a_model_with_a_threshold_is_not_let_choose_after_a_result(
     threshold: float, messages: tuple[Message, ...], chooses: bool
 ) -> None:
     engine = FakeEngine()
-    engine.call_threshold = threshold
+    engine.habits = Habits(call_threshold=threshold)
     backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
     assert backend.chooses(Request("m", messages)) is chooses
 
@@ -218,4 +222,105 @@ def test_a_form_that_the_client_wants_for_text_is_kept() -> None:
 
 def test_a_demanded_schema_is_not_up_to_the_model() -> None:
     (answer,) = asked(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA))
-    assert "response_format" in answer
+    assert "grammar" in answer
+
+
+def held(engine: FakeEngine, schema: bytes = SCHEMA, **params: bytes) -> list[Fragment]:
+    async def work() -> list[Fragment]:
+        fragments: list[Fragment] = []
+        outgoing = Outgoing(Request("m", MESSAGES, params=params), MESSAGES, NO_TOOLS, schema)
+        answer = await EmbeddedBackend("embedded", engine).open(outgoing)  # type: ignore[arg-type]
+        await answer.relay(fragments.extend)
+        return fragments
+
+    return asyncio.run(asyncio.wait_for(work(), 5))
+
+
+def test_the_grammar_is_the_schema_with_the_bounds_of_the_model() -> None:
+    engine = FakeEngine(said('{"'), USAGE)
+    held(engine, b'{"type":"object","properties":{"city":{"type":"string"}}}')
+    grammar = engine.body["grammar"]
+    assert grammar.startswith("%llguidance {}\nstart: %json {")
+    schema = json.loads(grammar.partition("%json ")[2])
+    assert schema["properties"]["city"]["maxLength"] == 100
+    assert "response_format" not in engine.body
+
+
+def test_an_engine_without_grammars_of_its_own_is_given_the_bounded_schema() -> None:
+    engine = FakeEngine(said('{"'), USAGE)
+    engine.has_grammars = False
+    held(engine, b'{"type":"object","properties":{"city":{"type":"string"}}}')
+    schema = engine.body["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["city"]["maxLength"] == 100
+    assert "grammar" not in engine.body
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+def test_the_clients_own_limit_stands(limit: str) -> None:
+    engine = FakeEngine(said('{"'), USAGE)
+    held(engine, **{limit: b"900"})
+    assert engine.body["max_tokens"] == 900
+
+
+def test_the_one_token_is_one_token_whatever_limits_the_client_sets() -> None:
+    params = {"max_tokens": b"7", "max_completion_tokens": b"8"}
+    request = Request("m", MESSAGES, params=params)
+    probe, _ = asked(Outgoing(request, MESSAGES, NO_TOOLS, SCHEMA, optional=True), The=0.9)
+    assert probe["max_tokens"] == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_held"),
+    [
+        (b'{"type":"json_object"}', True),
+        (b'{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object"}}}', True),
+        (b'{"type":"text"}', False),
+        (b"null", False),
+    ],
+)
+def test_a_form_that_the_client_wants_is_a_grammar_too(wanted: bytes, is_held: bool) -> None:
+    engine = FakeEngine(said("{}"), USAGE)
+    relay(engine, response_format=wanted)
+    assert ("grammar" in engine.body) is is_held
+
+
+def test_an_answer_that_the_engine_did_not_hold_to_the_schema_is_not_delivered() -> None:
+    engine = FakeEngine(said(" "), said("Of course"), USAGE)
+    with pytest.raises(UpstreamRefused, match="cannot be held to this JSON Schema") as caught:
+        held(engine)
+    assert caught.value.status == 400
+    assert lacking(caught.value, Way("prompted", "generic", constrained=True)) is None
+
+
+def test_a_schema_that_nothing_fits_never_reaches_the_engine() -> None:
+    engine = FakeEngine(USAGE)
+    with pytest.raises(UpstreamRefused, match="minLength 5 with maxLength 3"):
+        held(engine, b'{"properties":{"a":{"type":"string","minLength":5,"maxLength":3}}}')
+    assert engine.bodies == []
+
+
+def test_a_call_that_was_chosen_is_asked_for_with_the_conversation_for_it() -> None:
+    shown = (Message("user", "an example"), *MESSAGES)
+    request = Request("m", MESSAGES)
+    outgoing = Outgoing(
+        request, MESSAGES, NO_TOOLS, SCHEMA, optional=True, messages_for_schema=shown
+    )
+    for likelihood, messages in ((0.5, 2), (0.0001, 1)):
+        probe, answer = asked(outgoing, **{"{": likelihood})
+        assert (len(probe["messages"]), len(answer["messages"])) == (1, messages)
+
+
+@pytest.mark.parametrize("examples", [0, 3])
+def test_prompts_with_and_without_examples_have_places_of_their_own(examples: int) -> None:
+    engine = FakeEngine(opening(The=0.9), USAGE)
+    engine.habits = Habits(call_threshold=-5.0, examples=examples)
+    backend: Any = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
+    request = Request("m", MESSAGES, params={"id_slot": b"7"})
+    chosen = Outgoing(
+        request, MESSAGES, NO_TOOLS, SCHEMA, optional=True, messages_for_schema=MESSAGES
+    )
+    asyncio.run(backend.open(chosen))
+    asyncio.run(backend.open(Outgoing(request, MESSAGES, NO_TOOLS)))
+    slots = [body.get("id_slot") for body in engine.bodies]
+    assert slots == ([0, 0, 1] if examples else [None, None, None])
+    assert backend.ignored(request) == ["id_slot"]

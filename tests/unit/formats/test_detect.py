@@ -1,6 +1,7 @@
 """Which format: by model name, chat template and answer, each with the reason."""
 
 import pytest
+from tests.templates import path_of
 
 from toolwire.formats import RenderedCall as Call
 from toolwire.formats import (
@@ -59,12 +60,57 @@ def test_a_model_of_no_known_family_is_not_guessed() -> None:
             "qwen3_coder",
         ),
         ("[TOOL_CALLS]{{ name }}[ARGS]{{ args }}", "mistral"),
+        ("{{ '[TOOL_CALLS][' + (message.tool_calls | tojson) + ']' }}", "mistral_v3"),
         ("{{ content }}", None),
+        ("{% if message.tool_calls %}{{ message['arguments'] }}{% endif %}", None),
     ],
 )
-def test_a_template_is_known_by_what_it_writes(template: str, expected: str | None) -> None:
+def test_a_template_is_known_by_the_tags_that_it_writes(
+    template: str, expected: str | None
+) -> None:
     found = detect_template(template)
     assert (found.format if found else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("qwen25", "hermes"),
+        ("qwen3_coder", "qwen3_coder"),
+        ("llama3", "llama3_json"),
+        ("mistral", "mistral"),
+        ("deepseek", "deepseek_v31"),
+        ("gemma", None),
+        ("vicuna", None),
+    ],
+)
+def test_the_templates_of_the_common_families_are_known(name: str, expected: str | None) -> None:
+    found = detect_template(path_of(name).read_text())
+    assert (found.format if found else None) == expected
+
+
+def test_a_template_may_put_a_call_together_from_many_pieces() -> None:
+    template = (
+        "{{ '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' + tool.type + '<｜tool▁sep｜>' + name"
+        " + '\\n' + '```json' + '\\n' + args + '```' + '<｜tool▁call▁end｜>' }}<｜tool▁calls▁end｜>"
+    )
+    found = detect_template(template)
+    assert found is not None
+    assert found.format == "deepseek_v3"
+
+
+def test_of_formats_that_a_template_cannot_tell_apart_the_models_name_chooses() -> None:
+    template = (
+        "<tool_call>{{ n }}<arg_key>{{ k }}</arg_key><arg_value>{{ v }}</arg_value></tool_call>"
+    )
+    for model in ("GLM-4.6", "GLM-4.7"):
+        found, named = detect_template(template, model), detect_model(model)
+        assert found is not None
+        assert named is not None
+        assert found.format == named.format
+    other = detect_template(template, "Mistral-7B-Instruct-v0.3")
+    assert other is not None
+    assert other.format == "glm45"
 
 
 @pytest.mark.parametrize(

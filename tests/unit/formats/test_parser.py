@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from toolwire.formats import Trace, extract, get, names, parser_for
+from toolwire.formats import RenderedCall, Trace, extract, get, names, parser_for, render_calls
 from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import (
     ArgsDelta,
@@ -121,3 +121,18 @@ def test_hostile_arguments_are_never_evaluated() -> None:
                 extract(name, marker + text, [WRITE])
     armed = False
     assert [event for event in seen if event != "compile"] == []
+
+
+@pytest.mark.parametrize("name", ["llama3_json", "pythonic", "json"])
+@pytest.mark.parametrize(
+    ("written", "taken"),
+    [("Get-Weather", True), ("functions.get_weather", True), ("weather", False)],
+)
+def test_a_call_without_markers_may_differ_in_spelling_if_only_one_tool_can_be_meant(
+    name: str, written: str, taken: bool
+) -> None:
+    tools = [Tool("get_weather", None, {"properties": {"city": {"type": "string"}}}), Tool("now")]
+    text = render_calls(name, [RenderedCall(written, {"city": "Bern"})])
+    found = extract(name, text, tools)
+    assert bool(found.calls) is taken
+    assert taken or found.content == text

@@ -6,6 +6,7 @@ from toolwire.errors import ModelNotFound, RequestError
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import Message, ToolCall
 
 
@@ -87,3 +88,21 @@ class TestEstimate:
     @pytest.mark.parametrize(("characters", "tokens"), [(0, 0), (1, 1), (4, 1), (5, 2), (400, 100)])
     def test_what_was_said_is_never_rounded_to_nothing(self, characters: int, tokens: int) -> None:
         assert estimate([], 0, characters).completion_tokens == tokens
+
+
+def test_a_way_of_one_call_asks_for_one_whatever_the_client_allows() -> None:
+    made = plan(body(tools=[tool()], parallel_tool_calls=True))
+    for one_call in (True, False):
+        way = Way("prompted", "generic", constrained=True, one_call=one_call)
+        sent = made.outgoing_for(way)
+        assert ("at most one call" in str(sent.messages[0].content)) is one_call
+        assert (b'"maxItems":1' in sent.schema) is one_call
+
+
+def test_examples_are_for_calling_and_not_for_choosing_whether_to() -> None:
+    way = Way("prompted", "generic", constrained=True, examples=2)
+    free = plan(body(tools=[tool()])).outgoing_for(way)
+    assert len(free.messages_for_schema) == len(free.messages) + 8
+    demanded = plan(body(tools=[tool()], tool_choice="required")).outgoing_for(way)
+    assert demanded.messages_for_schema == ()
+    assert len(demanded.messages) == len(free.messages_for_schema)

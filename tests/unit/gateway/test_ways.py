@@ -254,3 +254,10 @@ def test_examples_are_shown_where_tools_are_written_into_the_prompt() -> None:
     assert shown.choose(HERE, "m", demanded=False).examples == 2
     assert shown.choose(CONSTRAINING, "m", demanded=True).examples == 2
     assert Ways("auto", "hermes", 2).choose(HERE, "m", demanded=False).examples == 0
+
+
+def test_a_model_that_makes_one_call_at_a_time_is_asked_for_one() -> None:
+    backend: Any = FakeBackend(facts=ModelFacts(one_call=True), constrains=True)
+    assert ways("prompted").choose(backend, "m", demanded=False).one_call
+    assert ways("prompted").choose(backend, "m", demanded=True).one_call
+    assert not ways("prompted").choose(HERE, "m", demanded=True).one_call

@@ -13,6 +13,7 @@ FORMAT = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
 CONSTRAINTS: list[dict[str, Any]] = [
     {"response_format": FORMAT},
     {"structured_outputs": {"json": SCHEMA}},
+    {"json_schema": SCHEMA},
 ]
 
 
@@ -23,7 +24,7 @@ def text(variant: str, script: Any = "echo", **body: Any) -> str:
 
 def test_every_variant_of_tool_support_is_described_here() -> None:
     described = {"refuses_tools", "refuses_schema", "ignores_tools", "obeys_schema"}
-    assert names_in(tool_support) == described
+    assert names_in(tool_support) == described | {"only_completions"}
 
 
 @pytest.mark.parametrize(

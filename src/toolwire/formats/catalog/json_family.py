@@ -93,6 +93,7 @@ LLAMA3_JSON = _json(
     results=Results('{"output": {json}}', role="ipython", merged=False),
     aliases=("llama4_json", "llama3", "llama"),
     models=(r"llama-?3\.[123]", r"meta-llama-3\.[123]"),
+    template=("<|start_header_id|>", '"parameters": '),
     special_tokens=("<|python_tag|>", "<|eom_id|>"),
 )
 GRANITE = _array(

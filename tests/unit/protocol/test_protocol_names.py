@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolwire.gateway.names import resolve
+from toolwire.protocol.names import resolve
 
 TOOLS = ("read_file", "write-file", "Read", "list.dir", "functions.eval")
 

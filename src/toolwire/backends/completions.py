@@ -1,0 +1,96 @@
+"""A server that takes only prompts (`/completions`): the model's chat template makes them, here."""
+
+from typing import Any
+
+from toolwire.backends.base import Answer, Outgoing
+from toolwire.backends.chat_template import ChatTemplate
+from toolwire.backends.completions_answer import (
+    ReasoningAnswer,
+    opened_reasoning,
+    without_reasoning,
+)
+from toolwire.backends.completions_request import completions_dialect, encode_completion
+from toolwire.backends.dialects import Dialect
+from toolwire.backends.http import HttpPool
+from toolwire.backends.openai_http import OpenAiHttpBackend
+from toolwire.backends.template_messages import folded, template_messages
+from toolwire.backends.template_process import TemplateFailed, TemplateProcess, TemplateRefused
+from toolwire.errors import ToolsRefused, UpstreamError, UpstreamRefused
+
+
+class CompletionsBackend(OpenAiHttpBackend):
+    """Speaks to one base URL with prompts. Close it: it has a process for its template."""
+
+    endpoint = "/completions"
+    advice = (
+        "Check its base URL, which mostly ends in /v1; if it has /chat/completions, leave "
+        "'chat_template' (--chat-template) out."
+    )
+
+    def __init__(
+        self, name: str, pool: HttpPool, dialect: Dialect, template: ChatTemplate, **options: Any
+    ) -> None:
+        super().__init__(name, pool, completions_dialect(dialect), **options)
+        self.template = template
+        self.facts = template.facts
+        self._process = TemplateProcess(template.source)
+
+    async def open(self, outgoing: Outgoing) -> Answer:
+        """See `Backend.open`."""
+        if outgoing.tools.tools:
+            raise ToolsRefused(
+                "A prompt has no tools of its own. "
+                'Give the route of this model mode = "auto" or "prompted".'
+            )
+        prompt = await self.prompt(outgoing)
+        if outgoing.schema:
+            prompt = without_reasoning(prompt)
+        body = encode_completion(
+            outgoing, prompt, self._dialect, self._model, stop=self.template.eos
+        )
+        answer = await self._send(body, stream=outgoing.request.stream)
+        opening = opened_reasoning(prompt)
+        return ReasoningAnswer(answer, opening) if opening else answer
+
+    async def prompt(self, outgoing: Outgoing) -> str:
+        """The conversation as the model's chat template writes it. Raises `UpstreamError`."""
+        messages = template_messages(outgoing.messages)
+        try:
+            try:
+                prompt = await self._render(messages)
+            except TemplateRefused:
+                # Not every template has a system role, or takes roles in any order.
+                prompt = await self._render(folded(messages))
+        except TemplateRefused as error:
+            words = self._redact(str(error), 500)
+            text = f"The model's chat template refuses this conversation: {words}"
+            raise UpstreamRefused(text, status=400, param="messages") from None
+        except TemplateFailed as error:
+            words = self._redact(str(error), 500)
+            raise _lasting(
+                f"The chat template of the backend '{self.name}' cannot be used: {words}. "
+                "Check 'chat_template' (--chat-template), or give it the model's own."
+            ) from None
+        bos = self.template.bos if self.template.adds_bos else ""
+        return prompt.removeprefix(bos)
+
+    async def _render(self, messages: list[dict[str, Any]]) -> str:
+        return await self._process.render(
+            {
+                "messages": messages,
+                "add_generation_prompt": True,
+                "bos_token": self.template.bos,
+                "eos_token": self.template.eos,
+            }
+        )
+
+    def close(self) -> None:
+        """End the process of the template."""
+        self._process.close()
+
+
+def _lasting(message: str) -> UpstreamError:
+    """A failure that stays until the configuration is changed: asking again cannot help."""
+    error = UpstreamError(message)
+    error.retryable = False
+    return error

@@ -1,0 +1,50 @@
+"""An answer that goes on where its prompt ended: in the middle of the model's reasoning.
+
+Some templates open the reasoning in the prompt, so the text begins inside it and only closes it.
+The opening is put back, and the text is what a reader of `<think>` expects.
+"""
+
+import re
+
+from toolwire.backends.base import Answer, Listener
+from toolwire.protocol.fragments import Fragment
+
+_OPEN = re.compile(r"<think>\s*\Z")
+_CLOSE = "</think>\n\n"
+
+
+def opened_reasoning(prompt: str) -> str:
+    """The opening of reasoning that a prompt ends with, "" if it does not."""
+    found = _OPEN.search(prompt, max(0, len(prompt) - 64))
+    return found.group() if found else ""
+
+
+def without_reasoning(prompt: str) -> str:
+    """The prompt, with reasoning closed: what is held to a schema cannot close it by itself."""
+    return prompt + _CLOSE if opened_reasoning(prompt) else prompt
+
+
+class ReasoningAnswer:
+    """Another answer, with `opening` before the first text of each choice."""
+
+    def __init__(self, answer: Answer, opening: str) -> None:
+        self._answer = answer
+        self._opening = opening
+        self._opened: set[int] = set()
+        self.pause = answer.pause
+        self.resume = answer.resume
+        self.close = answer.close
+
+    async def relay(self, listener: Listener) -> bool:
+        """See `Answer.relay`."""
+
+        def pass_on(fragments: list[Fragment]) -> None:
+            listener([piece for fragment in fragments for piece in self._with_opening(fragment)])
+
+        return await self._answer.relay(pass_on)
+
+    def _with_opening(self, fragment: Fragment) -> list[Fragment]:
+        if not fragment.text or fragment.choice in self._opened:
+            return [fragment]
+        self._opened.add(fragment.choice)
+        return [Fragment(fragment.choice, self._opening), fragment]

@@ -1,0 +1,100 @@
+"""Our nouns -> the body of an OpenAI-compatible `/completions`: a prompt instead of messages.
+
+What a chat has and a completion has not (log-probabilities in chat's form, reasoning effort, ...)
+is not sent. What text may look like is, to servers that take it here, in the form they take.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from toolwire.backends.base import Outgoing
+from toolwire.backends.dialects import Dialect
+
+_encode = msgspec.json.Encoder().encode
+_MOST_STOPS = 4
+_OF_CHAT = (
+    "audio", "include_reasoning", "logprobs", "messages", "metadata", "modalities", "moderation",
+    "parallel_tool_calls", "prediction", "prompt_cache_options", "prompt_mode", "provider",
+    "reasoning", "reasoning_effort", "response_format", "safe_prompt", "safety_identifier",
+    "separate_reasoning", "service_tier", "session_id", "store", "stream_reasoning", "thinking",
+    "thinking_token_budget", "tool_choice", "tools", "top_logprobs", "verbosity",
+    "web_search_options",
+)  # fmt: skip
+_LIMIT = "max_tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """What a kind of server takes here.
+
+    `unlimited`: the token limit that is none. Without one, most stop after 16 tokens. `form`: the
+    client's `response_format` in this server's own words; None if it takes no such thing.
+    """
+
+    unlimited: bytes = b"4096"
+    form: Callable[[Mapping[str, Any]], bytes] | None = None
+    constraint: bytes = b""
+
+
+def _as_sent(wanted: Mapping[str, Any]) -> bytes:
+    return b'"response_format":' + _encode(wanted)
+
+
+def _as_schema(wanted: Mapping[str, Any]) -> bytes:
+    schema = (wanted.get("json_schema") or {}).get("schema")
+    return b'"json_schema":' + _encode(schema if isinstance(schema, dict) else {"type": "object"})
+
+
+_SERVERS = {
+    "vllm": _Server(b"null", _as_sent, b'"structured_outputs":{"json":%b}'),
+    "llamacpp": _Server(b"-1", _as_schema, b'"json_schema":%b'),
+    "sglang": _Server(form=_as_sent, constraint=b'"json_schema":%b'),
+}
+_ANY = _Server()
+
+
+def completions_dialect(dialect: Dialect) -> Dialect:
+    """The dialect as the server speaks it where it takes prompts."""
+    server = _SERVERS.get(dialect.name, _ANY)
+    params = dialect.params.difference(_OF_CHAT) | {"max_completion_tokens", _LIMIT}
+    if server.form is not None:
+        params |= {"response_format"}
+    constraint = dialect.constraint if server.constraint else "none"
+    renames = {"max_completion_tokens": _LIMIT}
+    return replace(dialect, params=params, renames=renames, constraint=constraint)
+
+
+def encode_completion(
+    outgoing: Outgoing, prompt: str, dialect: Dialect, model: str | None, *, stop: str = ""
+) -> bytes:
+    """The body to send. `stop` is what ends a turn, in the words of the template."""
+    request = outgoing.request
+    server = _SERVERS.get(dialect.name, _ANY)
+    params = dict(request.params)
+    wanted = msgspec.json.decode(params.pop("response_format", b"null"))
+    named = {dialect.forwarded_as(name): raw for name, raw in params.items()}
+    named.pop(None, None)
+    named.setdefault(_LIMIT, server.unlimited)
+    named["stop"] = _encode(_stops(named.get("stop", b"null"), stop))
+    fields = [b'{"model":' + _encode(model or request.model), b'"prompt":' + _encode(prompt)]
+    fields += [_encode(name) + b":" + raw for name, raw in named.items()]
+    if outgoing.schema and server.constraint:
+        fields.append(server.constraint % outgoing.schema)
+    elif isinstance(wanted, dict) and wanted.get("type") != "text" and server.form is not None:
+        fields.append(server.form(wanted))
+    if outgoing.keep_special_tokens and dialect.strips_special_tokens:
+        fields.append(b'"skip_special_tokens":false')
+    fields.append(b'"stream":true' if request.stream else b'"stream":false')
+    if request.stream and request.include_usage and "stream_options" in dialect.params:
+        fields.append(b'"stream_options":{"include_usage":true}')
+    return b",".join(fields) + b"}"
+
+
+def _stops(given: bytes, stop: str) -> list[str]:
+    """The client's stops, and the end of a turn if there is room: not every server knows it."""
+    wanted = msgspec.json.decode(given) or []
+    stops = [wanted] if isinstance(wanted, str) else list(wanted)
+    return [*stops, stop] if stop and stop not in stops and len(stops) < _MOST_STOPS else stops
