@@ -9,11 +9,13 @@ import os
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
 import httptools
+import msgspec
 
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 
@@ -50,12 +52,11 @@ class Origin:
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
-@dataclass(slots=True)
-class Head:
+class Head(msgspec.Struct):
     """The status and headers of an answer."""
 
     status: int = 0
-    headers: dict[bytes, bytes] = field(default_factory=dict)
+    headers: dict[bytes, bytes] = {}
 
 
 class Connection(asyncio.Protocol):
@@ -158,6 +159,7 @@ class Connection(asyncio.Protocol):
         self._deliver()
         while not (self._complete or self._enough):
             await self._wait()
+        self._listener = None  # and with it all that belongs to the turn
         if self._error is not None:
             raise self._error
 
@@ -301,7 +303,7 @@ class HttpPool:
             connection.drain(_DRAIN_SECONDS, lambda: self.release(connection))
             return
         if connection.reusable and len(self._idle) < _MAX_IDLE:
-            self._idle.append((asyncio.get_running_loop().time(), connection))
+            self._idle.append((monotonic(), connection))
         else:
             connection.abort()
 
@@ -311,7 +313,7 @@ class HttpPool:
             self._idle.pop()[1].abort()
 
     def _take_idle(self) -> Connection | None:
-        now = asyncio.get_running_loop().time()
+        now = monotonic()
         while self._idle and now - self._idle[0][0] > _IDLE_SECONDS:
             self._idle.popleft()[1].abort()
         while self._idle:

@@ -26,6 +26,8 @@ class BackendPool:
 
     def pick(self, tried: Sequence[Member] = ()) -> Member:
         """The best backend for the next attempt; one that was not tried before, if there is one."""
+        if len(self._members) == 1:
+            return self._members[0]
         now = self._clock()
         return min(
             self._members,

@@ -101,6 +101,11 @@ _REFUSED: dict[Lack, Callable[[str], bool]] = {
 }
 
 
+@lru_cache(maxsize=256)
+def _watched(format_name: str) -> Way:
+    return Way("watched", format_name)
+
+
 @lru_cache(maxsize=1024)
 def _detect(facts: ModelFacts, model: str) -> Detection:
     """By the template, which cannot be wrong; then by what the model is called."""
@@ -136,7 +141,7 @@ class Ways:
             return NATIVE
         name = self.format_of(model, backend.facts).format
         if self.mode == "watched" or (self.mode == "auto" and self._has_tools(backend, model)):
-            return Way("watched", name)
+            return _watched(name)
         one_call = backend.facts.one_call
         prompted = Way("prompted", name, examples=self.examples, one_call=one_call)
         if not backend.constrains or self._lacks(backend, model, "constraint"):

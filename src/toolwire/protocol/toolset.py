@@ -151,7 +151,8 @@ class ToolReader:
 
     def read(self, raw: bytes, *, lenient_names: bool = False) -> ToolSet:
         """The tools in this JSON array, checked; raises `RequestError` naming the place."""
-        key = (len(raw), raw[:64], raw[len(raw) // 2 :][:64], raw[-64:], lenient_names)
+        middle = len(raw) // 2
+        key = (len(raw), raw[:64], raw[middle : middle + 64], raw[-64:], lenient_names)
         known = self._sets.get(key)
         if known is not None and known[0] == raw:
             return known[1]

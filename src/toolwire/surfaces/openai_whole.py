@@ -11,18 +11,27 @@ from toolwire.protocol.chat import ToolCall
 from toolwire.protocol.events import Usage
 from toolwire.surfaces.openai_chunks import AnswerHead, encode_usage
 
+_encode = msgspec.json.Encoder().encode
+
+
+class _Completion(msgspec.Struct, tag_field="object", tag="chat.completion"):
+    id: str
+    created: int
+    model: str
+    choices: list[dict[str, Any]]
+    usage: Raw
+
 
 def encode_completion(head: AnswerHead, choices: Mapping[int, Whole], usage: Usage) -> bytes:
     """The body of an answer that was not streamed."""
-    return msgspec.json.encode(
-        {
-            "id": head.response_id,
-            "object": "chat.completion",
-            "created": head.created,
-            "model": head.model,
-            "choices": [_choice(index, whole, head) for index, whole in sorted(choices.items())],
-            "usage": Raw(encode_usage(usage)),
-        }
+    return _encode(
+        _Completion(
+            head.response_id,
+            head.created,
+            head.model,
+            [_choice(index, whole, head) for index, whole in sorted(choices.items())],
+            Raw(encode_usage(usage)),
+        )
     )
 
 
