@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from keyword import iskeyword
 from typing import Any, TypeAlias
 
 from toolwire.formats import values
@@ -164,7 +165,14 @@ def _attribute(writing: Writing, text: str) -> str:
 
 
 def _keywords(arguments: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={_literal(value)}" for key, value in arguments.items())
+    return ", ".join(_keyword(key, value) for key, value in arguments.items())
+
+
+def _keyword(key: str, value: Any) -> str:
+    """One argument. What cannot be a keyword of Python is given as Python gives it."""
+    if key.isidentifier() and not iskeyword(key):
+        return f"{key}={_literal(value)}"
+    return f"**{{{_literal(key)}: {_literal(value)}}}"
 
 
 def _literal(value: Any) -> str:
@@ -176,7 +184,7 @@ def _literal(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return _PYTHON_WORDS[value]
     # A string as JSON writes it is also a string of Python, and of our reader.
-    return json.dumps(value) if isinstance(value, str) else repr(value)
+    return json.dumps(value) if isinstance(value, str) else values.to_json(value)
 
 
 def _lax(value: Any, delimiter: str, guard: _Guard) -> str:

@@ -7,7 +7,7 @@ can only be a string is never converted, and what fits no allowed type stays the
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolwire.formats import json_text, scalars
@@ -79,4 +79,17 @@ _ATTEMPTS: tuple[tuple[Types, Callable[[str], str | None]], ...] = (
 
 def to_json(value: Any) -> str:
     """A decoded value as JSON, every character as it is."""
-    return json.dumps(value, ensure_ascii=False)
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return _with_huge_numbers(value)
+
+
+def _with_huge_numbers(value: Any) -> str:
+    """The same for numbers such as `1e999`, which are infinite to Python and not to JSON."""
+    if isinstance(value, Mapping):
+        items = (f"{to_json(key)}: {to_json(item)}" for key, item in value.items())
+        return "{" + ", ".join(items) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(to_json, value)) + "]"
+    return "-1e999" if value < 0 else "1e999"

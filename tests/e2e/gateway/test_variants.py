@@ -72,6 +72,7 @@ UNFIT: dict[str, Change] = {
 REFUSED: dict[str, tuple[int, str | None]] = {
     "err400": (400, "invalid_value"),
     "err404": (404, "model_not_found"),
+    "only_completions": (404, "upstream_error"),
     "err_plain": (400, "upstream_error"),
     "err_string": (400, "upstream_error"),
     "err_detail": (422, "upstream_error"),

@@ -123,7 +123,7 @@ def test_hostile_arguments_are_never_evaluated() -> None:
     assert [event for event in seen if event != "compile"] == []
 
 
-@pytest.mark.parametrize("name", ["llama3_json", "pythonic", "json"])
+@pytest.mark.parametrize("name", ["llama3_json", "json"])
 @pytest.mark.parametrize(
     ("written", "taken"),
     [("Get-Weather", True), ("functions.get_weather", True), ("weather", False)],

@@ -1,5 +1,7 @@
 """The write side: calls, results and tools as prompt text."""
 
+import json
+
 import pytest
 
 from toolwire.formats import (
@@ -76,3 +78,41 @@ def test_tools_are_described_without_their_markers() -> None:
 def test_the_example_in_the_instructions_is_a_call_of_the_format(name: str) -> None:
     example = render_calls(name, [RenderedCall("get_weather", {"city": "VALUE"}, "0")])
     assert extract(name, example, [WEATHER]).calls[0].name == "get_weather"
+
+
+ODD_KEYS = {"a-b": 1, "class": "x", "good": True, "": None, 'q"uote': [1, {"c d": 2}]}
+
+
+@pytest.mark.parametrize("name", ["pythonic", "llama4_pythonic", "olmo3", "lfm2"])
+def test_arguments_that_are_no_keywords_are_written_as_python_and_read_again(name: str) -> None:
+    text = render_calls(name, [RenderedCall("f", ODD_KEYS)])
+    written = text[text.index("f(") : text.rindex(")") + 1]
+    assert eval(written, {"f": dict}) == ODD_KEYS
+    (call,) = extract(name, text).calls
+    assert call.decoded() == ODD_KEYS
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[f(**{'a': 1, \"b-c\": 2,}, d=3)]", "[f(** { 'a' : 1 , 'b-c': 2 }, d=3,)]"],
+)
+def test_unpacked_arguments_are_read_however_they_are_spaced(text: str) -> None:
+    (call,) = extract("pythonic", text).calls
+    assert call.decoded() == {"a": 1, "b-c": 2, "d": 3}
+    (bare,) = extract("pythonic", "[f(**{})]").calls
+    assert bare.decoded() == {}
+
+
+@pytest.mark.parametrize("text", ["[f(**kwargs)]", "[f(**{1: 2})]", "[f(*[1])]", "[f(**{'a' 1})]"])
+def test_what_cannot_be_unpacked_is_no_call(text: str) -> None:
+    assert extract("pythonic", text).calls == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_numbers_too_large_for_python_stay_numbers(name: str) -> None:
+    tool = Tool("f", None, {"properties": {"n": {"type": "number"}, "m": {"type": "array"}}})
+    huge = json.loads('{"n": 1e999, "m": [-1e999]}')
+    text = render_calls(name, [RenderedCall("f", huge, provider_id(name, "f", 0))])
+    assert "inf" not in text.lower()
+    calls = extract(name, text, [tool]).calls
+    assert [call.decoded() for call in calls] == [huge]

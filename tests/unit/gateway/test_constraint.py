@@ -8,7 +8,12 @@ import jsonschema_rs
 import pytest
 
 from toolwire.formats import extract
-from toolwire.gateway.constraint import FORMAT, calls_schema
+from toolwire.gateway.constraint import (
+    FORMAT,
+    calls_or_form_schema,
+    calls_schema,
+    wanted_form,
+)
 from toolwire.protocol.chat import Tool
 
 NODE = {
@@ -105,3 +110,40 @@ def test_what_fits_is_read_by_the_format() -> None:
     text = json.dumps({"tool_calls": [call("now"), call("get_weather", city="Paris")]})
     read = [(found.name, found.decoded()) for found in extract(FORMAT, text, TOOLS).calls]
     assert read == [("now", {}), ("get_weather", {"city": "Paris"})]
+
+
+def test_calls_or_the_form_of_the_client_and_nothing_else_fit_the_union() -> None:
+    form = {
+        "type": "object",
+        "properties": {"node": {"$ref": "#/$defs/node"}},
+        "required": ["node"],
+        "additionalProperties": False,
+        "$defs": {"node": {"type": "integer"}},
+    }
+    schema = calls_or_form_schema(calls_schema(TOOLS, parallel=True), form)
+    fitting = jsonschema_rs.validator_for(json.loads(schema)).is_valid
+    assert fitting({"tool_calls": [call("get_weather", city="Bern")]})
+    assert fitting({"node": 7})
+    assert not fitting({"tool_calls": [call("get_weather", city=7)]})
+    assert not fitting({"node": "7"})
+    assert not fitting({})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "form"),
+    [
+        ({"type": "json_schema", "json_schema": {"name": "n", "schema": WEATHER}}, WEATHER),
+        ({"type": "json_object"}, {"type": "object"}),
+        ({"type": "text"}, None),
+        (None, None),
+    ],
+)
+def test_the_form_that_a_client_wants_is_a_schema(wanted: Any, form: Any) -> None:
+    assert wanted_form({"response_format": json.dumps(wanted).encode()}) == form
+    assert wanted_form({}) is None
+
+
+def test_text_in_the_clients_form_is_no_call() -> None:
+    for text in ('{"node": 7}', '{"name": "x"}', '{"tool_calls": 0}'):
+        found = extract(FORMAT, text, TOOLS)
+        assert (found.calls, found.content) == ([], text)

@@ -1,13 +1,13 @@
 """Family C: calls written as Python expressions, `[f(a=1), g()]`.
 
-A call is taken for one only from `NAME(` followed by `)` or `KEY=` on, so that lists and links in
-prose stay prose. Values are literals; nothing is evaluated.
+A call is taken for one only from `NAME(` followed by `)`, `KEY=` or `**{KEY:` on, so that lists and
+links in prose stay prose. Values are literals; nothing is evaluated.
 """
 
 import re
 from dataclasses import dataclass
 
-from toolwire.formats import values
+from toolwire.formats import scalars, values
 from toolwire.formats.python_text import copy_literal
 from toolwire.formats.reader import Need, skip_space
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
@@ -64,48 +64,93 @@ class PyCalls:
         if strict and not turn.tools.allows(name):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         reader.pos += 1
-        char = yield from skip_space(reader, _SPACE)
-        key = "" if char == ")" else (yield from _read_key(turn))
+        keys = _Keys(turn)
+        key = yield from keys.first()
         if key is None:
             return turn.refuse("not NAME(KEY=")
         start_call(turn, name)
         turn.sink.args("{")
-        complete = yield from _copy_arguments(turn, key)
+        complete = yield from _copy_arguments(turn, keys, key)
         return (yield from finish_call(turn, ok=complete, why="the arguments are not literals"))
 
 
-def _copy_arguments(turn: Turn, key: str) -> Need[bool]:
-    """`KEY=value, ...)` from behind the first `KEY=`; "" means that there are none."""
-    reader, put = turn.reader, turn.sink.args
+def _copy_arguments(turn: Turn, keys: "_Keys", key: str) -> Need[bool]:
+    """The arguments, from behind the first key; "" means that there are none."""
+    put = turn.sink.args
     separator = ""
     while key:
-        put(f"{separator}{values.quote(key)}: ")
-        if not (yield from copy_literal(reader, put)):
+        put(f"{separator}{key}: ")
+        if not (yield from copy_literal(turn.reader, put)):
             return False
         separator = ", "
-        char = yield from skip_space(reader, _SPACE)
-        if char == ",":
-            reader.pos += 1
-            char = yield from skip_space(reader, _SPACE)
-        elif char != ")":
-            return False
-        if char == ")":
-            break
-        following = yield from _read_key(turn)
+        following = yield from keys.following()
         if following is None:
             return False
         key = following
-    reader.pos += 1
+    turn.reader.pos += 1
     put("}")
     return True
 
 
-def _read_key(turn: Turn) -> Need[str | None]:
-    key = yield from _word(turn, _KEY)
-    if not key or (yield from skip_space(turn.reader, _SPACE)) != "=":
-        return None
-    turn.reader.pos += 1
-    return key
+class _Keys:
+    """Reads the keys of arguments as JSON: `KEY=`, or `"KEY":` within `**{...}`.
+
+    "" stands for the bracket at the end, None for anything else.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._reader = turn.reader
+        self._braced = False
+
+    def first(self) -> Need[str | None]:
+        """The key that must be there, if anything is."""
+        return (yield from self._key((yield from self._next())))
+
+    def following(self) -> Need[str | None]:
+        """The key behind a value."""
+        char = yield from self._next()
+        if self._braced and char == "}":
+            self._braced = False
+            char = yield from self._next(taken=1)
+        if char == ",":
+            return (yield from self._key((yield from self._next(taken=1))))
+        return "" if char == ")" and not self._braced else None
+
+    def _next(self, taken: int = 0) -> Need[str]:
+        self._reader.pos += taken
+        return (yield from skip_space(self._reader, _SPACE))
+
+    def _key(self, char: str) -> Need[str | None]:
+        if self._braced and char == "}":  # a comma behind the last one, or none at all
+            return (yield from self.following())
+        if self._braced:
+            return (yield from self._quoted())
+        if char == ")":
+            return ""
+        if char == "*":
+            return (yield from self._opened())
+        key = yield from _word(self._turn, _KEY)
+        if not key or (yield from self._next()) != "=":
+            return None
+        self._reader.pos += 1
+        return values.quote(key)
+
+    def _opened(self) -> Need[str | None]:
+        for char in "**{":
+            if (yield from self._next()) != char:
+                return None
+            self._reader.pos += 1
+        self._braced = True
+        return (yield from self._key((yield from self._next())))
+
+    def _quoted(self) -> Need[str | None]:
+        pieces: list[str] = []
+        copied = yield from scalars.copy_python_string(self._reader, pieces.append)
+        if not copied or (yield from self._next()) != ":":
+            return None
+        self._reader.pos += 1
+        return "".join(pieces)
 
 
 def _word(turn: Turn, pattern: re.Pattern[str]) -> Need[str]:

@@ -1,0 +1,36 @@
+"""What is said in a prompt that is written out cannot start a turn, whoever says it."""
+
+import msgspec
+
+from toolwire.gateway.shield import shielded
+from toolwire.protocol.chat import Message, ToolCall
+
+MARKS = ("<end>",)
+SAFE = "a \\u003cend> b"
+
+
+def test_nothing_is_touched_where_there_are_no_marks() -> None:
+    messages = [Message("user", "<end>")]
+    assert shielded(messages, ()) is messages
+
+
+def test_every_role_is_shielded() -> None:
+    roles = ("system", "developer", "user", "assistant", "tool")
+    said = shielded([Message(role, "a <end> b", reasoning="<end>") for role in roles], MARKS)
+    assert [message.content for message in said] == [SAFE] * len(roles)
+    assert {message.reasoning for message in said} == {"\\u003cend>"}
+
+
+def test_texts_among_parts_are_shielded_and_other_parts_stay() -> None:
+    image = b'{"type":"image_url","image_url":{"url":"<end>"}}'
+    text = b'{"type":"text","text":"a <end> b"}'
+    (message,) = shielded([Message("user", [text, image])], MARKS)
+    assert isinstance(message.content, list)
+    assert msgspec.json.decode(message.content[0]) == {"type": "text", "text": SAFE}
+    assert message.content[1] == image
+
+
+def test_calls_and_empty_contents_are_left_to_whoever_writes_them() -> None:
+    calls = (ToolCall("c", "f", '{"a": "<end>"}'),)
+    (message,) = shielded([Message("assistant", None, calls)], MARKS)
+    assert message == Message("assistant", None, calls)
