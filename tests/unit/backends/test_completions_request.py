@@ -19,7 +19,7 @@ FORM = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
 
 
 def body(
-    dialect: str, *, schema: Any = None, special: bool = False, stop: str = "", **params: Any
+    dialect: str, *, schema: Any = None, special: bool = False, end: str = "", **params: Any
 ) -> dict[str, Any]:
     stream = params.pop("stream", False)
     raw = {name: json.dumps(value).encode() for name, value in params.items()}
@@ -27,7 +27,7 @@ def body(
     encoded = json.dumps(schema).encode() if schema else b""
     outgoing = Outgoing(request, MESSAGES, NO_TOOLS, encoded, keep_special_tokens=special)
     spoken = completions_dialect(DIALECTS[dialect])
-    sent: dict[str, Any] = json.loads(encode_completion(outgoing, "P", spoken, None, stop=stop))
+    sent: dict[str, Any] = json.loads(encode_completion(outgoing, "P", spoken, None, stop=end))
     return sent
 
 
@@ -64,7 +64,7 @@ def test_a_limit_of_tokens_has_one_name_and_is_always_there(dialect: str) -> Non
 )
 def test_the_end_of_a_turn_is_a_stop_beside_the_clients(given: Any, sent: list[str]) -> None:
     params = {"stop": given} if given else {}
-    assert body("generic", stop="<end>", **params)["stop"] == sent
+    assert body("generic", end="<end>", **params)["stop"] == sent
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_special_tokens_are_kept_where_they_mark_a_call() -> None:
 
 
 def test_what_belongs_to_a_chat_is_left_out_and_named() -> None:
-    raw = {name: b"1" for name in ("logprobs", "top_logprobs", "reasoning_effort", "seed", "top_k")}
+    raw = dict.fromkeys(("logprobs", "top_logprobs", "reasoning_effort", "seed", "top_k"), b"1")
     spoken = completions_dialect(DIALECTS["vllm"].with_params(("mine",), ()))
     request = Request("m", MESSAGES, params={**raw, "mine": b"2"})
     assert ignored_params(request, spoken) == ["logprobs", "top_logprobs", "reasoning_effort"]
