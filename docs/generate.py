@@ -120,8 +120,8 @@ def configuration() -> str:
         "of the file stay. Where there is no model at all, every name is served by the embedded "
         "one.",
         table(("flag", "environment variable", "what it is"), UPSTREAM),
-        "A server that has only `/completions` needs the model's chat template, which makes prompts "
-        "of messages. It is found in what comes with the model: `chat_template.jinja`, "
+        "A server that has only `/completions` needs the model's chat template, which makes "
+        "prompts of messages. It is found in what comes with the model: `chat_template.jinja`, "
         "`tokenizer_config.json`, `chat_template.json` or the `.gguf` file:",
         f"```toml\n{PROMPTS}```",
         "Without client keys Toolwire listens on loopback only. To listen on another address, add "
