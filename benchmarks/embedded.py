@@ -85,7 +85,7 @@ def served(examples: str) -> Iterator[str]:
 def ask(url: str, prompt: dict[str, Any], **params: Any) -> list[tuple[str, Any]]:
     """The calls that the model makes: names and arguments."""
     messages = [{"role": "user", "content": prompt["say"]}]
-    body = {"model": "m", "messages": messages, "tools": tools_of(prompt), "max_tokens": 200}
+    body = {"model": "m", "messages": messages, "tools": tools_of(prompt), "max_tokens": 128}
     request = urllib.request.Request(
         f"{url}/v1/chat/completions",
         json.dumps({**body, **params}).encode(),
@@ -134,18 +134,23 @@ def _same(want: Any, got: Any) -> bool:
 def evaluate(url: str, sampling: dict[str, Any], part: str) -> tuple[Tally, float]:
     """Every prompt of one part, and the seconds that a turn took."""
     tally, started, turns = Tally(), time.monotonic(), 0
-    for prompt in (prompt for prompt in PROMPTS["prompts"] if prompt["part"] == part):
-        wanted = [(call["name"], call["arguments"]) for call in prompt["calls"]]
-        made = ask(url, prompt, **sampling)
-        turns += 1
-        if not wanted:
+    prompts = [prompt for prompt in PROMPTS["prompts"] if prompt["part"] == part]
+    for prompt in prompts:
+        made, turns = ask(url, prompt, **sampling), turns + 1
+        if prompt["calls"]:
+            tally.note("called", right=bool(made))
+            judge(tally, "", wanted_of(prompt), made)
+        else:
             tally.note("text kept", right=not made)
-            continue
-        tally.note("called", right=bool(made))
-        judge(tally, "", wanted, made)
-        judge(tally, "demanded ", wanted, ask(url, prompt, tool_choice="required", **sampling))
-        turns += 1
+    for prompt in filter(wanted_of, prompts):
+        made, turns = ask(url, prompt, tool_choice="required", **sampling), turns + 1
+        judge(tally, "demanded ", wanted_of(prompt), made)
     return tally, (time.monotonic() - started) / turns
+
+
+def wanted_of(prompt: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The calls that a prompt asks for: none, one or two."""
+    return [(call["name"], call["arguments"]) for call in prompt["calls"]]
 
 
 def row(examples: str, sampling: str, part: str, tally: Tally, seconds: float) -> list[str]:

@@ -65,6 +65,15 @@ name = "*"
 backend = { url = "http://localhost:11434/v1", dialect = "ollama" }
 """
 
+PROMPTS = """\
+[[models]]
+name = "raw"
+[[models.backends]]
+url = "http://localhost:8080/v1"
+dialect = "llamacpp"
+chat_template = "models/qwen2.5-7b.gguf"   # relative to this file
+"""
+
 UPSTREAM = (
     ("`--gguf FILE`", "`TOOLWIRE_GGUF`", "model file to run inside Toolwire; see `[embedded]`"),
     ("`--upstream`, repeatable", "`TOOLWIRE_UPSTREAM`, separated by spaces", "base URL"),
@@ -111,6 +120,10 @@ def configuration() -> str:
         "of the file stay. Where there is no model at all, every name is served by the embedded "
         "one.",
         table(("flag", "environment variable", "what it is"), UPSTREAM),
+        "A server that has only `/completions` needs the model's chat template, which makes "
+        "prompts of messages. It is found in what comes with the model: `chat_template.jinja`, "
+        "`tokenizer_config.json`, `chat_template.json` or the `.gguf` file:",
+        f"```toml\n{PROMPTS}```",
         "Without client keys Toolwire listens on loopback only. To listen on another address, add "
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or say `public = true` (`--public`).",
         "## Top-level keys",

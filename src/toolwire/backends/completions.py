@@ -78,6 +78,9 @@ class CompletionsBackend(OpenAiHttpBackend):
         return await self._process.render(
             {
                 "messages": messages,
+                # Templates ask whether these are none, and something undefined is not.
+                "tools": None,
+                "documents": None,
                 "add_generation_prompt": True,
                 "bos_token": self.template.bos,
                 "eos_token": self.template.eos,

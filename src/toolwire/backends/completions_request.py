@@ -24,6 +24,9 @@ _OF_CHAT = (
     "web_search_options",
 )  # fmt: skip
 _LIMIT = "max_tokens"
+_RESPONSE_FORMAT = (
+    b'"response_format":{"type":"json_schema","json_schema":{"name":"tool_calls","schema":%b}}'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class _Server:
 
     `unlimited`: the token limit that is none. Without one, most stop after 16 tokens. `form`: the
     client's `response_format` in this server's own words; None if it takes no such thing.
+    `constraint`: how it is held to a JSON Schema; b"" if it cannot be.
     """
 
     unlimited: bytes = b"4096"
@@ -51,7 +55,7 @@ def _as_schema(wanted: Mapping[str, Any]) -> bytes:
 _SERVERS = {
     "vllm": _Server(b"null", _as_sent, b'"structured_outputs":{"json":%b}'),
     "llamacpp": _Server(b"-1", _as_schema, b'"json_schema":%b'),
-    "sglang": _Server(form=_as_sent, constraint=b'"json_schema":%b'),
+    "sglang": _Server(form=_as_sent, constraint=_RESPONSE_FORMAT),
 }
 _ANY = _Server()
 

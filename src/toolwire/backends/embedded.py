@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from toolwire.backends.base import DEFAULT_PATIENCE, Listener, ModelFacts, Outgoing, Patience
+from toolwire.backends.embedded_check import GrammarCheck
 from toolwire.backends.embedded_choice import Body, TextOrCall
 from toolwire.backends.embedded_engine import Engine
 from toolwire.backends.embedded_habits import AS_WRITTEN
@@ -23,10 +24,6 @@ from toolwire.protocol.fragments import Fragment
 
 _MAX_CHUNK = 8 << 20
 _NOTHING = Fragment()
-_NOT_HELD = (
-    "The embedded model cannot be held to this JSON Schema: nothing fits it, or it is too complex. "
-    "Simplify the parameters of the tools."
-)
 
 
 class _Error(msgspec.Struct):
@@ -47,15 +44,14 @@ _decode_failure = msgspec.json.Decoder(_Failure).decode
 class EmbeddedAnswer:
     """One answer under way: put together in the engine's thread, read in the event loop."""
 
-    def __init__(self, engine: Engine, body: Body | TextOrCall) -> None:
+    def __init__(self, engine: Engine, body: Body | TextOrCall, check: GrammarCheck) -> None:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._decoder = AnswerDecoder(streamed=True, max_line=_MAX_CHUNK)
         self._fragments: list[Fragment] = []
         self._error: UpstreamError | None = None
         self._complete = self._over = self._paused = self._closed = False
-        self._body = body
-        self._held = False
+        self._body, self._check = body, check
         self._turn = engine.submit(self._make)
         self._turn.add_done_callback(lambda turn: self._post(self._end, turn))
 
@@ -100,8 +96,8 @@ class EmbeddedAnswer:
         body = self._body
         if isinstance(body, TextOrCall):
             body = body.settle(engine.generate, lambda: self._closed)
-        self._held = body.held
         if not self._closed:
+            self._check.require(body, engine.generate)
             engine.generate(body.content, self._take)
 
     def _take(self, chunk: bytes) -> bool:
@@ -123,19 +119,11 @@ class EmbeddedAnswer:
             self._error = _refusal(error)
             return
         for fragment in self._decoder.feed(b"data: " + chunk + b"\n\n"):
-            if self._held and not self._begins_as_held(fragment.text.strip()):
-                self._error = UpstreamRefused(_NOT_HELD, status=400)
-                return
             # How far the prompt has been read, and the bare role, are nothing that was said.
             if fragment != _NOTHING:
                 self._fragments.append(fragment)
             # The usage, which we always ask for, is the last that the engine says.
             self._complete |= fragment.usage is not None
-
-    def _begins_as_held(self, text: str) -> bool:
-        """The engine goes on without a grammar that it cannot use, and only what is said tells."""
-        self._held = not text
-        return not text or text.startswith("{")
 
     def _end(self, turn: "Future[None]") -> None:
         self._over = True
@@ -166,6 +154,7 @@ class EmbeddedBackend:
             one_call=engine.habits.one_call,
         )
         self.patience = patience
+        self._check = GrammarCheck()
 
     def chooses(self, request: Request) -> bool:
         """See `Backend.chooses`. Not if the text has a form of its own that it must fit, and not
@@ -187,7 +176,7 @@ class EmbeddedBackend:
                 "The chat template of the embedded model has no tools. "
                 'Give its route mode = "auto" or "prompted".'
             )
-        answer = EmbeddedAnswer(self.engine, bodies_for(outgoing, self.engine))
+        answer = EmbeddedAnswer(self.engine, bodies_for(outgoing, self.engine), self._check)
         try:
             await answer.begun()
         except BaseException:

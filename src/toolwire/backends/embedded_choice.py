@@ -48,10 +48,12 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request for the engine. An answer that is `held` to a schema begins as an object does."""
+    """A request for the engine."""
 
     content: bytes
-    held: bool = False
+    grammar: str = ""
+    temptation: bytes = b""
+    """The same for one token that the grammar does not let through: see `embedded_check`."""
 
 
 @dataclass(frozen=True, slots=True)

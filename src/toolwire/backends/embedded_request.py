@@ -4,13 +4,12 @@ The bodies are those of a llama.cpp server, written by the code that writes them
 a schema is put otherwise, as a grammar of its own: see `embedded_schema`.
 """
 
-from typing import Any
-
 import msgspec
 from msgspec.structs import replace
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.dialects import DIALECTS
+from toolwire.backends.embedded_check import TEMPTATION
 from toolwire.backends.embedded_choice import PROBE, Body, TextOrCall
 from toolwire.backends.embedded_engine import Engine
 from toolwire.backends.embedded_schema import grammar_of, narrowed
@@ -55,9 +54,9 @@ def bodies_for(outgoing: Outgoing, engine: Engine) -> Body | TextOrCall:
         return held
     free, request = replace(outgoing, schema=b""), outgoing.request
     if outgoing.messages_for_schema and engine.habits.examples:
-        free = replace(free, request=replace(request, params={**request.params, **_FIRST_SLOT}))
+        free = _with(free, {**request.params, **_FIRST_SLOT})
     params = {name: raw for name, raw in free.request.params.items() if name not in _LIMITS}
-    probe = replace(free, request=replace(request, params={**params, **PROBE}))
+    probe = _with(free, {**params, **PROBE})
     text, threshold = _free(free, engine), engine.habits.call_threshold
     return TextOrCall(_free(probe, engine), text, call=held, threshold=threshold)
 
@@ -96,17 +95,24 @@ def _held(outgoing: Outgoing, schema: bytes, engine: Engine) -> Body:
     except ValueError as error:
         raise UpstreamRefused(f"The embedded model cannot do this: {error}.", status=400) from None
     params = _limited(request, engine.habits.bounds.tokens)
+    if outgoing.schema:
+        params.pop("stop", None)  # for text: it would cut a call in two
     if not engine.has_grammars:
-        held = replace(outgoing, request=replace(request, params=params))
-        held = replace(held, schema=msgspec.json.encode(narrow))
-        return Body(encode_body(held, _DIALECT, engine.name), narrow.get("type") == "object")
-    params["grammar"] = msgspec.json.encode(grammar_of(narrow))
-    held = replace(outgoing, request=replace(request, params=params), schema=b"")
-    return Body(encode_body(held, _HELD, engine.name), narrow.get("type") == "object")
+        schema = msgspec.json.encode(narrow)
+        return _free(_with(outgoing, params, schema), engine)
+    grammar = grammar_of(narrow)
+    params["grammar"] = msgspec.json.encode(grammar)
+    content = encode_body(_with(outgoing, params), _HELD, engine.name)
+    tempted = {name: raw for name, raw in params.items() if name not in _LIMITS} | TEMPTATION
+    return Body(content, grammar, encode_body(_with(outgoing, tempted), _HELD, engine.name))
 
 
-def _limited(request: Request, tokens: int) -> dict[str, Any]:
-    params: dict[str, Any] = dict(request.params)
+def _with(outgoing: Outgoing, params: dict[str, bytes], schema: bytes = b"") -> Outgoing:
+    return replace(outgoing, request=replace(outgoing.request, params=params), schema=schema)
+
+
+def _limited(request: Request, tokens: int) -> dict[str, bytes]:
+    params = dict(request.params)
     if tokens and not any(limit in params for limit in _LIMITS):
         params["max_tokens"] = str(tokens).encode()
     return params

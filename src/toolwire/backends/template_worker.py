@@ -11,6 +11,7 @@ stdout. Imports nothing of Toolwire, and Toolwire imports nothing of this.
 import json
 import resource
 import sys
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, NoReturn
 
@@ -90,10 +91,18 @@ def _failed(error: Exception) -> dict[str, Any]:
     return {"error": text[:1000], "refused": refused}
 
 
+def _limit(what: int, most: int) -> None:
+    """Allow ourselves less. A system that does not know this limit leaves it at the deadline."""
+    _, hard = resource.getrlimit(what)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(what, (most, most))
+
+
 def main() -> None:
     """Answer line by line until nobody asks any more."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(resource.RLIMIT_AS, _MEMORY)
+    _limit(resource.RLIMIT_CORE, 0)
     template: Template | None = None
     for line in sys.stdin.buffer:
         try:

@@ -3,6 +3,7 @@ import json
 import math
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -195,7 +196,7 @@ def test_how_likely_a_call_is_decides_whether_the_answer_is_held_to_the_schema(
     likelihoods: dict[str, float], held: bool
 ) -> None:
     outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA, optional=True)
-    probe, answer = asked(outgoing, **likelihoods)
+    probe, *_, answer = asked(outgoing, **likelihoods)
     assert (probe["max_tokens"], "grammar" in probe) == (1, False)
     assert ("grammar" in answer) is held
     assert answer.get("max_tokens") == (500 if held else None)
@@ -221,7 +222,7 @@ def test_a_form_that_the_client_wants_for_text_is_kept() -> None:
 
 
 def test_a_demanded_schema_is_not_up_to_the_model() -> None:
-    (answer,) = asked(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA))
+    _, answer = asked(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA))
     assert "grammar" in answer
 
 
@@ -284,12 +285,49 @@ def test_a_form_that_the_client_wants_is_a_grammar_too(wanted: bytes, is_held: b
     assert ("grammar" in engine.body) is is_held
 
 
-def test_an_answer_that_the_engine_did_not_hold_to_the_schema_is_not_delivered() -> None:
-    engine = FakeEngine(said(" "), said("Of course"), USAGE)
-    with pytest.raises(UpstreamRefused, match="cannot be held to this JSON Schema") as caught:
+class TemptedEngine(FakeEngine):
+    """Says `A` if it is tempted to, as an engine does that keeps to no grammar."""
+
+    keeps = False
+
+    def generate(self, body: bytes, take: Callable[[bytes], bool]) -> None:
+        tempted = "logit_bias" in json.loads(body)
+        self.chunks = (said("A" if tempted and not self.keeps else '{"'), USAGE)
+        super().generate(body, take)
+
+
+def test_a_schema_that_the_engine_does_not_keep_to_is_refused() -> None:
+    engine = TemptedEngine()
+    with pytest.raises(UpstreamRefused, match="nothing fits the JSON Schema") as caught:
         held(engine)
     assert caught.value.status == 400
+    assert [body["max_tokens"] for body in engine.bodies] == [1]
+    # It is no reason to think that the backend can hold to nothing.
     assert lacking(caught.value, Way("prompted", "generic", constrained=True)) is None
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_grammar_is_tried_once(keeps: bool) -> None:
+    engine = TemptedEngine()
+    engine.keeps = keeps
+    backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
+
+    async def ask(schema: bytes) -> None:
+        with suppress(UpstreamRefused):
+            await backend.open(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, schema))
+
+    for schema in (SCHEMA, SCHEMA, b'{"type":"object","minProperties":1}'):
+        asyncio.run(ask(schema))
+    tempted = ["logit_bias" in body for body in engine.bodies]
+    assert tempted == ([True, False, False, True, False] if keeps else [True, True])
+
+
+def test_a_stop_sequence_is_for_text_and_does_not_cut_a_call() -> None:
+    engine = FakeEngine(said("{"), USAGE)
+    held(engine, stop=b'["}"]')
+    assert "stop" not in engine.body
+    relay(engine, stop=b'["}"]')
+    assert engine.body["stop"] == ["}"]
 
 
 def test_a_schema_that_nothing_fits_never_reaches_the_engine() -> None:
@@ -306,7 +344,7 @@ def test_a_call_that_was_chosen_is_asked_for_with_the_conversation_for_it() -> N
         request, MESSAGES, NO_TOOLS, SCHEMA, optional=True, messages_for_schema=shown
     )
     for likelihood, messages in ((0.5, 2), (0.0001, 1)):
-        probe, answer = asked(outgoing, **{"{": likelihood})
+        probe, *_, answer = asked(outgoing, **{"{": likelihood})
         assert (len(probe["messages"]), len(answer["messages"])) == (1, messages)
 
 

@@ -1,0 +1,134 @@
+"""A turn as the body of a plain completion, in the dialect of each kind of server."""
+
+import json
+from typing import Any
+
+import pytest
+
+from toolwire.backends.base import Outgoing
+from toolwire.backends.completions_request import completions_dialect, encode_completion
+from toolwire.backends.dialects import DIALECTS
+from toolwire.backends.openai_request import ignored_params
+from toolwire.backends.template_messages import folded, template_messages
+from toolwire.errors import UpstreamRefused
+from toolwire.protocol.chat import NO_TOOLS, Message, Request
+
+MESSAGES = (Message("user", "hi"),)
+SCHEMA = {"type": "object", "properties": {"a": {"const": 1}}}
+FORM = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
+
+
+def body(
+    dialect: str, *, schema: Any = None, special: bool = False, end: str = "", **params: Any
+) -> dict[str, Any]:
+    stream = params.pop("stream", False)
+    raw = {name: json.dumps(value).encode() for name, value in params.items()}
+    request = Request("m", MESSAGES, params=raw, stream=stream, include_usage=stream)
+    encoded = json.dumps(schema).encode() if schema else b""
+    outgoing = Outgoing(request, MESSAGES, NO_TOOLS, encoded, keep_special_tokens=special)
+    spoken = completions_dialect(DIALECTS[dialect])
+    sent: dict[str, Any] = json.loads(encode_completion(outgoing, "P", spoken, None, stop=end))
+    return sent
+
+
+def test_a_prompt_takes_the_place_of_messages() -> None:
+    assert body("vllm", temperature=0.5) == {
+        "model": "m",
+        "prompt": "P",
+        "temperature": 0.5,
+        "max_tokens": None,
+        "stop": [],
+        "stream": False,
+    }
+    streamed = body("vllm", stream=True)
+    assert (streamed["stream"], streamed["stream_options"]) == (True, {"include_usage": True})
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_limit_of_tokens_has_one_name_and_is_always_there(dialect: str) -> None:
+    for name in ("max_tokens", "max_completion_tokens"):
+        sent = body(dialect, **{name: 7})
+        assert sent["max_tokens"] == 7
+        assert "max_completion_tokens" not in sent
+    assert body(dialect)["max_tokens"] in (None, -1, 4096)
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (None, ["<end>"]),
+        ("\n", ["\n", "<end>"]),
+        (["<end>"], ["<end>"]),
+        (list("abcd"), list("abcd")),
+    ],
+)
+def test_the_end_of_a_turn_is_a_stop_beside_the_clients(given: Any, sent: list[str]) -> None:
+    params = {"stop": given} if given else {}
+    assert body("generic", end="<end>", **params)["stop"] == sent
+
+
+@pytest.mark.parametrize(
+    ("dialect", "held", "formed"),
+    [
+        ("vllm", {"structured_outputs": {"json": SCHEMA}}, {"response_format": FORM}),
+        ("llamacpp", {"json_schema": SCHEMA}, {"json_schema": SCHEMA}),
+        ("openai", {}, {}),
+    ],
+)
+def test_calls_and_forms_are_constrained_as_the_server_can(
+    dialect: str, held: dict[str, Any], formed: dict[str, Any]
+) -> None:
+    fields = ("structured_outputs", "json_schema", "response_format")
+    for sent, wanted in (
+        (body(dialect, schema=SCHEMA), held),
+        (body(dialect, response_format=FORM), formed),
+        (body(dialect, response_format={"type": "text"}), {}),
+    ):
+        assert {name: sent[name] for name in fields if name in sent} == wanted
+    constrains = completions_dialect(DIALECTS[dialect]).constraint != "none"
+    assert constrains is bool(held)
+
+
+def test_a_server_that_wants_the_form_of_chat_gets_it() -> None:
+    held = body("sglang", schema=SCHEMA)["response_format"]
+    assert held["json_schema"]["schema"] == SCHEMA
+
+
+def test_special_tokens_are_kept_where_they_mark_a_call() -> None:
+    assert body("vllm", special=True)["skip_special_tokens"] is False
+    assert "skip_special_tokens" not in body("vllm")
+    assert "skip_special_tokens" not in body("llamacpp", special=True)
+
+
+def test_what_belongs_to_a_chat_is_left_out_and_named() -> None:
+    raw = dict.fromkeys(("logprobs", "top_logprobs", "reasoning_effort", "seed", "top_k"), b"1")
+    spoken = completions_dialect(DIALECTS["vllm"].with_params(("mine",), ()))
+    request = Request("m", MESSAGES, params={**raw, "mine": b"2"})
+    assert ignored_params(request, spoken) == ["logprobs", "top_logprobs", "reasoning_effort"]
+
+
+def test_messages_are_given_to_templates_as_plain_text() -> None:
+    part = b'{"type":"text","text":"a"}'
+    said = (
+        Message("developer", "S", name="x"),
+        Message("user", [part, part]),
+        Message("assistant", None, reasoning="R"),
+    )
+    assert template_messages(said) == [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "a\na"},
+        {"role": "assistant", "content": "", "reasoning_content": "R"},
+    ]
+    with pytest.raises(UpstreamRefused, match="input_audio") as caught:
+        template_messages([Message("user", [part, b'{"type":"input_audio"}'])])
+    assert caught.value.param == "messages[0].content[1]"
+
+
+def test_a_template_that_is_particular_gets_two_roles_in_turns() -> None:
+    said = ["system", "user", "user", "assistant", "system", "user"]
+    messages = [{"role": role, "content": str(at)} for at, role in enumerate(said)]
+    assert [(m["role"], m["content"]) for m in folded(messages)] == [
+        ("user", "0\n\n1\n\n2"),
+        ("assistant", "3"),
+        ("user", "4\n\n5"),
+    ]
