@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwire.backends.base import ModelFacts
-from toolwire.backends.embedded_gguf import NotGguf, read_facts, read_tokens
+from toolwire.backends.embedded_gguf import GgufTokens, NotGguf, read_facts, read_tokens
 
 _LARGEST = 64 << 20
 _LONGEST_MARK = 100
@@ -71,8 +71,13 @@ def _from_gguf(path: Path) -> ChatTemplate:
         tokens.bos,
         tokens.eos,
         tokens.adds_bos,
-        _marks(facts.chat_template, (tokens.bos, tokens.eos, *tokens.control)),
+        marks_of(facts.chat_template, tokens),
     )
+
+
+def marks_of(source: str, tokens: GgufTokens) -> tuple[str, ...]:
+    """The marks of the template and the tokenizer in a GGUF file."""
+    return _marks(source, (tokens.bos, tokens.eos, *tokens.control))
 
 
 def _from_json(path: Path) -> ChatTemplate:

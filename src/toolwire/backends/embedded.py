@@ -151,6 +151,7 @@ class EmbeddedBackend:
             # llama.cpp takes a demanded call for a wish, and fails where a model writes its calls
             # otherwise than it expects: tools are written, and calls are read, by us.
             has_tools=False,
+            marks=engine.marks,
             one_call=engine.habits.one_call,
         )
         self.patience = patience

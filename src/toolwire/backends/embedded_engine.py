@@ -17,8 +17,15 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from toolwire.backends.chat_template import marks_of
 from toolwire.backends.embedded_cores import default_threads
-from toolwire.backends.embedded_gguf import GgufFacts, NotGguf, read_facts
+from toolwire.backends.embedded_gguf import (
+    GgufFacts,
+    GgufTokens,
+    NotGguf,
+    read_facts,
+    read_tokens,
+)
 from toolwire.backends.embedded_habits import Habits
 
 MOST_CONTEXT = 16_384
@@ -58,8 +65,9 @@ class Engine:
     """A loaded model. Turns wait for each other, first come, first served."""
 
     def __init__(self, settings: EngineSettings) -> None:
-        library, facts = load_library(), _facts(settings.path)
+        library, (facts, tokens) = load_library(), _facts(settings.path)
         self.facts = facts
+        self.marks = marks_of(facts.chat_template, tokens)
         self.name = settings.name or facts.name
         self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
         self.threads = settings.threads or default_threads()
@@ -139,9 +147,9 @@ def load_library() -> ModuleType:
     return module
 
 
-def _facts(path: Path) -> GgufFacts:
+def _facts(path: Path) -> tuple[GgufFacts, GgufTokens]:
     try:
-        return read_facts(path)
+        return read_facts(path), read_tokens(path)
     except NotGguf as error:
         raise EngineError(f"{path} is not a GGUF file that can be read: {error}.") from None
     except OSError as error:

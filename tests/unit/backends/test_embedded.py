@@ -38,6 +38,7 @@ class FakeEngine:
     name = "fake"
     has_tools = False
     facts = GgufFacts("fake", "llama", 512, "")
+    marks = ("<end>",)
     has_grammars = True
     habits = Habits(call_threshold=-5.0, bounds=Bounds(string=100, array=10, tokens=500))
 
@@ -362,3 +363,11 @@ def test_prompts_with_and_without_examples_have_places_of_their_own(examples: in
     slots = [body.get("id_slot") for body in engine.bodies]
     assert slots == ([0, 0, 1] if examples else [None, None, None])
     assert backend.ignored(request) == ["id_slot"]
+
+
+def test_what_the_file_says_of_the_model_is_known_of_the_backend() -> None:
+    engine = FakeEngine()
+    engine.facts = GgufFacts("Some-Model", "llama", 512, "{{ tools }}")
+    facts = EmbeddedBackend("embedded", engine).facts  # type: ignore[arg-type]
+    assert (facts.name, facts.template, facts.marks) == ("Some-Model", "{{ tools }}", ("<end>",))
+    assert not facts.has_tools
