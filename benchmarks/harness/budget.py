@@ -85,6 +85,10 @@ def _cpu_per_chunk(taken: Round, subject: str) -> float:
     return taken.sample("paced", subject).cpu.run_ns / 1e3 / (STREAMS * CHUNKS)
 
 
+def _cpu_per_written_chunk(taken: Round, subject: str) -> float:
+    return taken.sample("written", subject).cpu.run_ns / 1e3 / (STREAMS * CHUNKS)
+
+
 def _first_chunk(taken: Round, subject: str) -> float:
     return taken.sample("first", subject).first_event_us
 
@@ -104,6 +108,12 @@ ROWS = (
     ),
     Row("CPU per request", "us", _cpu_per_request),
     Row("CPU per paced chunk, native stream", "us", _cpu_per_chunk, Limit("ratio", 3, 2)),
+    Row(
+        "CPU per paced chunk, read from text",
+        "us",
+        _cpu_per_written_chunk,
+        Limit("ratio", 3.5, 2.5),
+    ),
     Row("time to first chunk, 20 streams", "us", _first_chunk, Limit("ratio", 2, 1.5)),
     Row(
         "CPU of 20 tools over none, same size",

@@ -8,7 +8,8 @@
  *
  * The request itself says how it wants to be answered, in any of its messages, because a
  * message is the one thing that every gateway passes on unchanged:
- *     ~mock chunks=200 every_us=10000 reply=call       (or reply=text; the only '~' there is)
+ *     ~mock chunks=200 every_us=10000 reply=call       (the only '~' there is)
+ * Other replies are `text`, words only, and `hermes`, the call written as text in that format.
  * Each chunk is one write of its own; `every_us` apart, without drifting.
  * Requests must carry Content-Length. */
 #include "wire.h"
@@ -24,6 +25,11 @@ struct frame {
     size_t size;
 };
 
+struct reply {
+    const char *kind;
+    struct frame whole, first, middle, last;
+};
+
 struct conn {
     size_t in_size;
     int chunks;       /* chunks of the running stream; 0 = none is running */
@@ -31,16 +37,12 @@ struct conn {
     size_t written;   /* how much of it went out already */
     int64_t due;      /* when it is to be sent */
     int64_t every;
-    bool text;        /* answer in words instead of a call */
+    const struct reply *reply;
     char in[IN_SIZE];
 };
 
-struct reply {
-    struct frame whole, first, middle, last;
-};
-
 static struct conn *conns[MAX_FDS];
-static struct reply call_reply, text_reply;
+static struct reply replies[3];
 static struct frame models;
 
 #define ENVELOPE(object) \
@@ -53,6 +55,9 @@ static struct frame models;
     ENVELOPE("chat.completion") "\"message\":" message \
     ",\"logprobs\":null,\"finish_reason\":\"" finish "\"}]," \
     "\"usage\":{\"prompt_tokens\":5000,\"completion_tokens\":40,\"total_tokens\":5040}}"
+#define HERMES \
+    "{\\\"name\\\": \\\"write_file\\\", \\\"arguments\\\": {\\\"path\\\": \\\"src/app.py\\\"," \
+    " \\\"content\\\": \\\""
 #define FUNCTION(fields) "{\"tool_calls\":[{\"index\":0," fields "}]}"
 
 static void make_whole(struct frame *frame, const char *json) {
@@ -67,8 +72,9 @@ static void make_chunk(struct frame *frame, const char *before, const char *even
                                    before, strlen(event), event, after);
 }
 
-static void make_reply(struct reply *reply, const char *whole, const char *first,
-                       const char *middle, const char *last) {
+static void make_reply(struct reply *reply, const char *kind, const char *whole,
+                       const char *first, const char *middle, const char *last) {
+    reply->kind = kind;
     make_whole(&reply->whole, whole);
     make_chunk(&reply->first, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
                "Transfer-Encoding: chunked\r\n\r\n", first, "");
@@ -79,7 +85,7 @@ static void make_reply(struct reply *reply, const char *whole, const char *first
 static void make_replies(void) {
     make_whole(&models, "{\"object\":\"list\",\"data\":[{\"id\":\"mock-model\",\"object\":"
                "\"model\",\"created\":1700000000,\"owned_by\":\"mock\"}]}");
-    make_reply(&call_reply,
+    make_reply(&replies[0], "call",
         WHOLE("{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":"
               "\"call_mock00000001\",\"type\":\"function\",\"function\":{\"name\":"
               "\"write_file\",\"arguments\":\"{\\\"path\\\":\\\"src/app.py\\\",\\\"content"
@@ -91,12 +97,25 @@ static void make_replies(void) {
         CHUNK(FUNCTION("\"function\":{\"arguments\":\" word\"}"), "null"),
         CHUNK(FUNCTION("\"function\":{\"arguments\":\"\\\"}\"}"), "null")
         CHUNK("{}", "\"tool_calls\"") "data: [DONE]\n\n");
-    make_reply(&text_reply,
+    make_reply(&replies[1], "text",
         WHOLE("{\"role\":\"assistant\",\"content\":\"Nothing is left to be done here.\"}",
               "stop"),
         CHUNK("{\"role\":\"assistant\",\"content\":\"\"}", "null"),
         CHUNK("{\"content\":\" word\"}", "null"),
         CHUNK("{}", "\"stop\"") "data: [DONE]\n\n");
+    make_reply(&replies[2], "hermes",
+        WHOLE("{\"role\":\"assistant\",\"content\":\"<tool_call>\\n" HERMES "print('hello')"
+              "\\\"}}\\n</tool_call>\"}", "stop"),
+        CHUNK("{\"role\":\"assistant\",\"content\":\"<tool_call>\\n" HERMES "\"}", "null"),
+        CHUNK("{\"content\":\" word\"}", "null"),
+        CHUNK("{\"content\":\"\\\"}}\\n</tool_call>\"}", "null")
+        CHUNK("{}", "\"stop\"") "data: [DONE]\n\n");
+}
+
+static const struct reply *find_reply(const char *kind) {
+    for (size_t i = 0; i < sizeof replies / sizeof *replies; i++)
+        if (strcmp(replies[i].kind, kind) == 0) return &replies[i];
+    return &replies[0];
 }
 
 static void drop(int fd) {
@@ -123,7 +142,7 @@ static void accept_all(int epoll, int listener) {
 
 /* Sends every chunk that is due. False = the peer is gone. */
 static bool send_due(int fd, struct conn *conn, int64_t now) {
-    const struct reply *reply = conn->text ? &text_reply : &call_reply;
+    const struct reply *reply = conn->reply;
     while (conn->chunk < conn->chunks && conn->due <= now) {
         const struct frame *frame = conn->chunk == 0                 ? &reply->first
                                     : conn->chunk < conn->chunks - 1 ? &reply->middle
@@ -158,10 +177,10 @@ static bool answer(int fd, struct conn *conn, const char *body, size_t size) {
     int chunks = 200, every_us = 0;
     char kind[8] = "call";
     const char *wish = memchr(body, '~', size);
-    if (wish) sscanf(wish, "~mock chunks=%d every_us=%d reply=%4s", &chunks, &every_us, kind);
-    conn->text = strcmp(kind, "text") == 0;
+    if (wish) sscanf(wish, "~mock chunks=%d every_us=%d reply=%7s", &chunks, &every_us, kind);
+    conn->reply = find_reply(kind);
     if (!wants_stream(body, size)) {
-        const struct frame *frame = conn->text ? &text_reply.whole : &call_reply.whole;
+        const struct frame *frame = &conn->reply->whole;
         return write(fd, frame->data, frame->size) == (ssize_t)frame->size;
     }
     conn->chunks = chunks < 2 ? 2 : chunks; /* a first and a last one at least */

@@ -75,7 +75,7 @@ def _messages(wish: str) -> list[dict[str, Any]]:
     ]
 
 
-def wish(*, chunks: int = 200, every_us: int = 0, reply: str = "call") -> str:
+def wish(chunks: int = 200, every_us: int = 0, *, reply: str = "call") -> str:
     """Say in a message how the mock is to answer (see mock.c)."""
     return f"~mock chunks={chunks} every_us={every_us} reply={reply}"
 

@@ -44,6 +44,10 @@ PACED = Scenario(
     together=True,
     only_through=True,
 )
+# The same call, written as text in a format that the gateway has to read.
+WRITTEN = replace(
+    PACED, name="written", body=body(wish(CHUNKS, EVERY_US, reply="hermes"), stream=True)
+)
 # Short streams, so that many of them begin while the others are running.
 FIRST = Scenario(
     "first",
@@ -60,6 +64,7 @@ def timed(seconds: float) -> tuple[Scenario, ...]:
     return (
         *(replace(scenario, seconds=seconds * share) for scenario, share in lengths.items()),
         PACED,
+        WRITTEN,
     )
 
 

@@ -14,8 +14,9 @@ from toolwire.surfaces.openai_chunks import AnswerHead, encode_usage
 _encode = msgspec.json.Encoder().encode
 
 
-class _Completion(msgspec.Struct, tag_field="object", tag="chat.completion"):
+class _Completion(msgspec.Struct):
     id: str
+    object: str
     created: int
     model: str
     choices: list[dict[str, Any]]
@@ -27,6 +28,7 @@ def encode_completion(head: AnswerHead, choices: Mapping[int, Whole], usage: Usa
     return _encode(
         _Completion(
             head.response_id,
+            "chat.completion",
             head.created,
             head.model,
             [_choice(index, whole, head) for index, whole in sorted(choices.items())],
