@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help serve test check clients bench docs lock clean
+.PHONY: help serve test check hard clients bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ check: $(READY) ## Lint, format, types, layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+hard: $(READY) ## Run the tests of limits and leaks in full size (about 10 minutes)
+	@TOOLWIRE_SIZE=full $(BIN)/python -m pytest tests/e2e/gateway $(ARGS)
 
 clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
 	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)

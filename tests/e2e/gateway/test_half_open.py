@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from tests.e2e.gateway.process import Gateway
+from tests.e2e.gateway.sizes import size
 from tests.e2e.gateway.wire import (
     ask,
     chat_body,
@@ -21,6 +22,7 @@ from tests.scripted import ScriptedServer
 from toolwire.server.config import Timeouts
 
 LIMIT = 1.0
+HEADS, BODIES, READERS = size(100, 500), size(50, 200), size(20, 200)
 SWEEP = 1.0
 SLACK = 4.0
 CONFIG = f"""
@@ -58,9 +60,9 @@ def test_half_open_connections_are_closed_while_good_requests_are_served(
     began = time.monotonic()
     reading = request_bytes(chat_body(stream=True))
     with (
-        opened(gateway, 20, reading, window=2048),
-        opened(gateway, 100, HEAD) as heads,
-        opened(gateway, 50, BODY) as bodies,
+        opened(gateway, READERS, reading, window=2048),
+        opened(gateway, HEADS, HEAD) as heads,
+        opened(gateway, BODIES, BODY) as bodies,
     ):
         served = [ask(gateway.port, path="/v1/models").status for _ in range(10)]
         assert gateway.memory - memory < 50 * 1024
@@ -68,8 +70,8 @@ def test_half_open_connections_are_closed_while_good_requests_are_served(
         assert time.monotonic() - began < LIMIT + SWEEP + SLACK
         backend.wait_for(lambda: gateway.files <= files + 2, 10)
     assert served == [200] * 10
-    assert answers == [[408]] * 150
-    assert len(backend.requests) == 30
+    assert answers == [[408]] * (HEADS + BODIES)
+    assert len(backend.requests) == READERS + 10
 
 
 @pytest.mark.parametrize("start", [HEAD, BODY], ids=["head", "body"])
