@@ -19,7 +19,8 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 def tools(number):
-    properties = {{f"p{{number}}_{{at}}": {{"type": "string", "maxLength": at + 1}} for at in range(8)}}
+    names = [f"p{{number}}_{{at}}" for at in range(8)]
+    properties = {{name: {{"type": "string", "maxLength": 9}} for name in names}}
     function = {{"name": "f", "parameters": {{"type": "object", "properties": properties}}}}
     return json.dumps([{{"type": "function", "function": function}}]).encode()
 
