@@ -91,7 +91,7 @@ def _free(outgoing: Outgoing, engine: Engine) -> Body:
 def _held(outgoing: Outgoing, schema: bytes, engine: Engine) -> Body:
     request = outgoing.request
     try:
-        narrow = narrowed(schema, engine.habits.bounds)
+        narrow = narrowed(schema, engine.habits.bounds, separate=bool(outgoing.schema))
     except ValueError as error:
         raise UpstreamRefused(f"The embedded model cannot do this: {error}.", status=400) from None
     params = _limited(request, engine.habits.bounds.tokens)
