@@ -1,6 +1,8 @@
 """Usage is counted to the token (SC-006): against llama.cpp's tokenizer, in another server."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -9,6 +11,7 @@ from tests.contract.wire import read
 from tests.e2e.embedded.llama_server import LlamaServer
 from tests.e2e.embedded.tools import PARIS, STRING, TIME, WEATHER, result, said, tool
 
+from toolwire.backends.chat_template import read_template
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai_request import encode_messages
 from toolwire.backends.weights import DEFAULT_WEIGHTS
@@ -49,12 +52,11 @@ REQUESTS: dict[str, tuple[list[Any], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def prompt_of(messages: list[Any], options: dict[str, Any]) -> Any:
-    """The conversation as the model is shown it."""
-    if "tools" not in options:
-        return messages
+def prompt_of(messages: list[Any], options: dict[str, Any], marks: tuple[str, ...]) -> Any:
+    """The conversation as the model is shown it, with the marks of turns broken up in it."""
     raw = json.dumps({"model": "m", "messages": messages, **options}).encode()
-    return json.loads(encode_messages(read(raw).outgoing_for(HELD).messages, DIALECTS["llamacpp"]))
+    shown = read(raw).outgoing_for(replace(HELD, marks=marks)).messages
+    return json.loads(encode_messages(shown, DIALECTS["llamacpp"]))
 
 
 def written(message: Any) -> str:
@@ -68,13 +70,14 @@ def written(message: Any) -> str:
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_usage_is_what_a_tokenizer_counts(
-    client: openai.OpenAI, llama_server: LlamaServer, name: str
+    client: openai.OpenAI, llama_server: LlamaServer, weights: Path, name: str
 ) -> None:
     messages, options = REQUESTS[name]
     options = {"temperature": 0, "max_tokens": 100 if "tools" in options else 24, **options}
     answer = client.chat.completions.create(model="m", messages=messages, **options)
     assert answer.usage is not None
-    expected = llama_server.prompt_tokens_of(prompt_of(messages, options))
+    marks = read_template(weights).marks
+    expected = llama_server.prompt_tokens_of(prompt_of(messages, options, marks))
     assert answer.usage.prompt_tokens == expected
     # The model may cut a word into other tokens than its tokenizer would; and it ends with one.
     said = llama_server.tokens_of(written(answer.choices[0].message))
