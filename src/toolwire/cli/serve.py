@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from toolwire import __version__
-from toolwire.backends.base import ModelFacts
+from toolwire.backends.embedded import facts_of
 from toolwire.backends.embedded_engine import Engine
 from toolwire.cli.configuration import load_configuration, with_configuration
 from toolwire.cli.embedded import embedded_engine
@@ -100,7 +100,7 @@ def _formats(route: Route, engine: Engine | None) -> Iterator[str]:
     for backend in route.backends:
         facts = backend.chat_template.facts if backend.chat_template else None
         if backend.url == EMBEDDED and engine is not None:
-            facts = ModelFacts(engine.facts.name, engine.facts.chat_template)
+            facts = facts_of(engine)
         if facts is not None:
             found = Ways(route.mode, route.format).format_of(route.name, facts)
             yield f"  {'':<27} tool calls as '{found.format}': {found.reason}"
