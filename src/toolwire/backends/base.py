@@ -55,6 +55,8 @@ class ModelFacts:
     """Its chat template."""
     has_tools: bool = True
     """False if there is no use in offering tools to it."""
+    format: str = ""
+    """The format that it was found to do best in, whatever its template says."""
     one_call: bool = False
     """True if it should make one call at a time: what follows the first would be noise."""
     marks: tuple[str, ...] = ()

@@ -145,15 +145,7 @@ class EmbeddedBackend:
     def __init__(self, name: str, engine: Engine, patience: Patience = DEFAULT_PATIENCE) -> None:
         self.name = name
         self.engine = engine
-        self.facts = ModelFacts(
-            name=engine.facts.name,
-            template=engine.facts.chat_template,
-            # llama.cpp takes a demanded call for a wish, and fails where a model writes its calls
-            # otherwise than it expects: tools are written, and calls are read, by us.
-            has_tools=False,
-            marks=engine.marks,
-            one_call=engine.habits.one_call,
-        )
+        self.facts = facts_of(engine)
         self.patience = patience
         self._check = GrammarCheck()
 
@@ -192,6 +184,20 @@ class EmbeddedBackend:
     async def models(self) -> list[str]:
         """The name of the model."""
         return [self.engine.name]
+
+
+def facts_of(engine: Engine) -> ModelFacts:
+    """What is known of the engine's model."""
+    return ModelFacts(
+        name=engine.facts.name,
+        template=engine.facts.chat_template,
+        # llama.cpp takes a demanded call for a wish, and fails where a model writes its calls
+        # otherwise than it expects: tools are written, and calls are read, by us.
+        has_tools=False,
+        format=engine.habits.format,
+        one_call=engine.habits.one_call,
+        marks=engine.marks,
+    )
 
 
 def _refusal(error: _Error) -> UpstreamError:

@@ -31,6 +31,8 @@ class Habits:
     top_p: float | None = None
     call_threshold: float = AS_WRITTEN
     """The log-probability of an opening from which on it means a call: see `embedded_choice`."""
+    format: str = ""
+    """The format in which it is asked; default: by its template."""
     one_call: bool = False
     """Whether what it writes behind its first call is noise."""
     examples: int = 0

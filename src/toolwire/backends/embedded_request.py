@@ -28,13 +28,16 @@ _FIRST_SLOT, _SECOND_SLOT = {"id_slot": b"0"}, {"id_slot": b"1"}
 _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
-class _Form(msgspec.Struct, frozen=True):
-    schema: msgspec.Raw = msgspec.Raw(b'{"type":"object"}')
+_ANY_OBJECT = msgspec.Raw(b'{"type":"object"}')
 
 
-class _ResponseFormat(msgspec.Struct, frozen=True):
-    type: str
-    json_schema: _Form = _Form()
+class _Form(msgspec.Struct):
+    schema: msgspec.Raw = _ANY_OBJECT
+
+
+class _ResponseFormat(msgspec.Struct):
+    type: str | None = None
+    json_schema: _Form | None = None
 
 
 def ignored(request: Request) -> list[str]:
@@ -78,10 +81,14 @@ def _streamed(outgoing: Outgoing, engine: Engine) -> Outgoing:
 def _wanted_schema(request: Request) -> bytes:
     """The schema of the client's `response_format`, if it wants JSON."""
     raw = request.params.get("response_format", b"null")
-    wanted = msgspec.json.decode(raw, type=_ResponseFormat | None)
+    try:
+        wanted = msgspec.json.decode(raw, type=_ResponseFormat | None)
+    except msgspec.ValidationError as error:
+        text = f"The embedded model cannot read 'response_format': {error}."
+        raise UpstreamRefused(text, status=400, param="response_format") from None
     if wanted is None or wanted.type not in ("json_schema", "json_object"):
         return b""
-    return bytes(wanted.json_schema.schema)
+    return bytes(wanted.json_schema.schema if wanted.json_schema else _ANY_OBJECT)
 
 
 def _free(outgoing: Outgoing, engine: Engine) -> Body:
@@ -91,7 +98,7 @@ def _free(outgoing: Outgoing, engine: Engine) -> Body:
 def _held(outgoing: Outgoing, schema: bytes, engine: Engine) -> Body:
     request = outgoing.request
     try:
-        narrow = narrowed(schema, engine.habits.bounds)
+        narrow = narrowed(schema, engine.habits.bounds, separate=bool(outgoing.schema))
     except ValueError as error:
         raise UpstreamRefused(f"The embedded model cannot do this: {error}.", status=400) from None
     params = _limited(request, engine.habits.bounds.tokens)

@@ -8,7 +8,7 @@ is for every backend.
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -27,22 +27,30 @@ _ON_ONE_LINE = {
 }
 """JSON as models are shown it. Free white space costs a small model two thirds of its tokens."""
 
+_SAYS_WHAT = frozenset(
+    ("properties", "patternProperties", "additionalProperties", "required", "allOf", "anyOf",
+     "oneOf", "$ref", "enum", "const")
+)  # fmt: skip
+_SCALARS = ("string", "number", "boolean", "null")
 _JOINED = ("anyOf", "oneOf", "$ref")
 _FIXED = ("$ref", "enum", "const")
 _LOOKS_AROUND = re.compile(r"\(\?[=!<]|\\[bB1-9]")
 
 
-def narrowed(schema: bytes, bounds: Bounds = UNBOUNDED) -> dict[str, Any]:
-    """The schema to hold the model to. Raises `ValueError` if nothing can be held to it."""
+def narrowed(
+    schema: bytes, bounds: Bounds = UNBOUNDED, *, separate: bool = False
+) -> dict[str, Any]:
+    """The schema to hold the model to. Raises `ValueError` if nothing can be held to it.
+
+    `separate`: its `$defs` are complete schemas, none of which refers to another.
+    """
     root = msgspec.json.decode(schema)
     if not isinstance(root, dict):
         raise ValueError("a JSON Schema must be an object")
-    schemas: list[Any] = [sub for sub, _, _ in walk(root)]
-    closes = not any(map(_is_composed, schemas))
-    for sub in schemas:
-        if closes and sub.get("properties") and "patternProperties" not in sub:
-            sub.setdefault("additionalProperties", False)
-        _narrow(sub, bounds)
+    for part in root.get("$defs", {}).values() if separate else [root]:
+        _close(part)
+    for sub, _, _ in walk(root):
+        _narrow(cast("dict[str, Any]", sub), bounds)
     return root
 
 
@@ -57,7 +65,21 @@ def _is_composed(schema: Mapping[str, Any]) -> bool:
     return "allOf" in schema or ("properties" in schema and any(key in schema for key in _JOINED))
 
 
+def _close(schema: Any) -> None:
+    """Allow no properties but those declared."""
+    schemas = [cast("dict[str, Any]", sub) for sub, _, _ in walk(schema)]
+    if any(map(_is_composed, schemas)):
+        return
+    for sub in schemas:
+        if sub.get("properties") and "patternProperties" not in sub:
+            sub.setdefault("additionalProperties", False)
+
+
 def _narrow(schema: dict[str, Any], bounds: Bounds) -> None:
+    if bounds.array and schema.get("type") == "object" and not _SAYS_WHAT.intersection(schema):
+        # Any object at all: one without objects in it, or it would have no end.
+        schema["additionalProperties"] = {"type": _SCALARS, "maxLength": bounds.string}
+        _limit(schema, "Properties", bounds.array)
     if _LOOKS_AROUND.search(str(schema.get("pattern", ""))):
         del schema["pattern"]
     if not any(key in schema for key in _FIXED):

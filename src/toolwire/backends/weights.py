@@ -56,6 +56,7 @@ DEFAULT_WEIGHTS = Weights(
         temperature=0.2,
         top_p=0.9,
         call_threshold=-7.0,
+        format="generic",
         one_call=True,
         examples=3,
         # Room for a paragraph: left alone, it fills its context with one string, for minutes.

@@ -1,5 +1,6 @@
 """`toolwire serve`: start the gateway."""
 
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,12 +9,12 @@ from typing import Any
 import click
 
 from toolwire import __version__
-from toolwire.backends.base import ModelFacts
+from toolwire.backends.embedded import facts_of
 from toolwire.backends.embedded_engine import Engine
 from toolwire.cli.configuration import load_configuration, with_configuration
 from toolwire.cli.embedded import embedded_engine
 from toolwire.gateway.ways import Ways
-from toolwire.server.config import Config, Route, secrets_of
+from toolwire.server.config import Config, Listen, Route, secrets_of
 from toolwire.server.config_values import EMBEDDED
 
 
@@ -49,6 +50,7 @@ def command(path: Path | None, **flags: Any) -> None:
 
     logs = setup(config.log.level, config.log.format, secrets=secrets_of(config))
     try:
+        _try_port(config.listen)
         with embedded_engine(config) as engine:
             uvloop.run(
                 run(config, logs, lambda url: click.echo(_welcome(config, url, engine)), engine)
@@ -63,6 +65,13 @@ def command(path: Path | None, **flags: Any) -> None:
         if "Event loop stopped" not in str(error):
             raise
         sys.exit(130)
+
+
+def _try_port(listen: Listen) -> None:
+    """Raise `OSError` at once, and not after a model was loaded, if we cannot listen."""
+    if listen.port:
+        family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+        socket.create_server((listen.host, listen.port), family=family).close()
 
 
 def _welcome(config: Config, url: str, engine: Engine | None) -> str:
@@ -91,7 +100,7 @@ def _formats(route: Route, engine: Engine | None) -> Iterator[str]:
     for backend in route.backends:
         facts = backend.chat_template.facts if backend.chat_template else None
         if backend.url == EMBEDDED and engine is not None:
-            facts = ModelFacts(engine.facts.name, engine.facts.chat_template)
+            facts = facts_of(engine)
         if facts is not None:
             found = Ways(route.mode, route.format).format_of(route.name, facts)
             yield f"  {'':<27} tool calls as '{found.format}': {found.reason}"

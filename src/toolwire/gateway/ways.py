@@ -158,6 +158,8 @@ class Ways:
         """The format that is expected of a model, and why."""
         if self.format is not None:
             return Detection(self.format, "it is configured")
+        if facts.format:
+            return Detection(facts.format, "the model was found to do best in it")
         return _detect(facts, model)
 
     def known(self, model: str) -> dict[str, str]:

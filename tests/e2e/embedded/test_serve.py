@@ -25,10 +25,11 @@ def story(client: openai.OpenAI) -> ChatCompletion:
 
 def test_it_says_which_model_it_uses_and_what_that_costs(served: Gateway) -> None:
     assert "embedded model SmolLM2-135M-Instruct" in served.log
-    found = re.search(r"in ([\d.]+) s: context 1024 tokens, \d+ threads?, (\d+) MB", served.log)
+    found = re.search(r"in ([\d.]+) s: context 4096 tokens, \d+ threads?, (\d+) MB", served.log)
     assert found is not None
     assert float(found[1]) < 20
-    assert 100 < int(found[2]) < 1000
+    # The weights 94 MB, the context 94 MB, the rest the engine's library, Python and buffers.
+    assert 200 < int(found[2]) < 320
 
 
 def test_it_lists_its_model(client: openai.OpenAI) -> None:
@@ -80,25 +81,33 @@ def test_max_tokens_is_kept_to_the_token(client: openai.OpenAI) -> None:
     assert answer.usage.completion_tokens == 5
 
 
-def test_three_at_once_all_get_their_answer(client: openai.OpenAI) -> None:
+def test_several_at_once_get_their_answers_in_the_order_of_asking(client: openai.OpenAI) -> None:
+    finished: list[int] = []
+
     def ask(number: int) -> str:
+        time.sleep(number * 0.2)
         messages: Any = [{"role": "user", "content": f"Tell me about the number {number}."}]
-        answer = client.chat.completions.create(model="m", messages=messages, max_tokens=10)
+        # The first ones have the most to say: nobody gets past them.
+        answer = client.chat.completions.create(
+            model="m", messages=messages, max_tokens=40 - 12 * number
+        )
+        finished.append(number)
         return answer.choices[0].message.content or ""
 
-    with ThreadPoolExecutor(3) as threads:
-        answers = list(threads.map(ask, (1, 2, 3)))
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(ask, range(4)))
     assert all(answers)
-    assert len(set(answers)) == 3
+    assert len(set(answers)) == 4
+    assert finished == [0, 1, 2, 3]
 
 
 def test_more_than_the_context_is_refused_as_openai_refuses_it(client: openai.OpenAI) -> None:
-    messages: Any = [{"role": "user", "content": "The dog ran to the sea. " * 200}]
+    messages: Any = [{"role": "user", "content": "The dog ran to the sea. " * 700}]
     with pytest.raises(openai.BadRequestError) as caught:
         client.chat.completions.create(model="m", messages=messages)
     assert caught.value.code == "context_length_exceeded"
     assert caught.value.param == "messages"
-    assert "1024 tokens" in str(caught.value)
+    assert "4096 tokens" in str(caught.value)
     assert "--ctx" in str(caught.value)
 
 

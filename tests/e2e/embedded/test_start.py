@@ -13,8 +13,9 @@ WITHOUT_ENGINE = "import sys; sys.modules['xllamacpp'] = None; import toolwire.c
 
 def serve(folder: Path, *flags: str, before: str = "import toolwire.cli; ") -> str:
     """What `toolwire serve` says when it does not start."""
+    port = () if "--port" in flags else ("--port", "0")
     done = subprocess.run(
-        [sys.executable, "-c", before + "toolwire.cli.main()", "serve", "--port", "0", *flags],
+        [sys.executable, "-c", before + "toolwire.cli.main()", "serve", *port, *flags],
         cwd=folder,
         env={**os.environ, "TOOLWIRE_CACHE": str(folder), "PIP_NO_INDEX": "1"},
         capture_output=True,
@@ -53,11 +54,18 @@ def test_a_file_that_is_no_model_is_refused(content: bytes, reason: str, tmp_pat
     assert reason in serve(tmp_path, "--gguf", "bad.gguf")
 
 
-def test_any_model_file_is_served_under_its_own_name(weights: Path) -> None:
-    with running("--gguf", str(weights), "--ctx", "300", "--threads", "1") as gateway:
-        assert "Smollm2-135M-8k-Lc100K-Mix1-Ep2" in gateway.out
-        assert "context 300 tokens, 1 thread," in gateway.log
-        assert _loads_the_engine(gateway)
+def test_a_port_that_is_taken_is_said_before_the_model_is_loaded(
+    served: Gateway, tmp_path: Path
+) -> None:
+    said = serve(tmp_path, "--port", str(served.port))
+    assert f"port {served.port}: address already in use" in said.lower()
+    assert "embedded model" not in said
+
+
+def test_any_model_file_is_served_under_its_own_name(served_file: Gateway) -> None:
+    assert "Smollm2-135M-8k-Lc100K-Mix1-Ep2" in served_file.out
+    assert "context 1024 tokens, 1 thread," in served_file.log
+    assert _loads_the_engine(served_file)
 
 
 def test_a_gateway_to_another_server_does_not_load_the_engine() -> None:

@@ -276,7 +276,10 @@ def test_the_one_token_is_one_token_whatever_limits_the_client_sets() -> None:
     [
         (b'{"type":"json_object"}', True),
         (b'{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object"}}}', True),
+        (b'{"type":"json_schema","json_schema":null}', True),
+        (b'{"type":"json_schema","json_schema":{"name":"x"}}', True),
         (b'{"type":"text"}', False),
+        (b"{}", False),
         (b"null", False),
     ],
 )
@@ -284,6 +287,13 @@ def test_a_form_that_the_client_wants_is_a_grammar_too(wanted: bytes, is_held: b
     engine = FakeEngine(said("{}"), USAGE)
     relay(engine, response_format=wanted)
     assert ("grammar" in engine.body) is is_held
+
+
+def test_a_form_that_is_none_is_an_error_of_the_request() -> None:
+    engine = FakeEngine(USAGE)
+    with pytest.raises(UpstreamRefused) as caught:
+        relay(engine, response_format=b'"json"')
+    assert (caught.value.status, caught.value.param) == (400, "response_format")
 
 
 class TemptedEngine(FakeEngine):

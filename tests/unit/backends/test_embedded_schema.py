@@ -112,3 +112,21 @@ def test_a_grammar_is_one_line_of_json_behind_its_head() -> None:
     assert lines[0] == "%llguidance {}"
     assert json.loads(lines[1].removeprefix("start: %json "))["const"] == 'a "quoted"\nword'
     assert len(lines) == 2
+
+
+def test_of_separate_schemas_each_is_closed_for_itself() -> None:
+    composed = {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}
+    schema = {"$defs": {"one": {"properties": {"a": {}}}, "two": composed}}
+    found = narrowed(json.dumps(schema).encode(), separate=True)["$defs"]
+    assert found["one"]["additionalProperties"] is False
+    assert found["two"] == composed
+    assert "additionalProperties" not in narrow(schema)["$defs"]["one"]
+
+
+def test_an_object_of_any_kind_has_an_end_too() -> None:
+    assert fits({"type": "object"}, {"a": 1, "b": "text"})
+    assert not fits({"type": "object"}, {"a": {"b": {}}})
+    assert not fits({"type": "object"}, {"a": 1, "b": 2, "c": 3})
+    assert fits({"type": "object", "minProperties": 3}, {"a": 1, "b": 2, "c": 3})
+    assert narrow({"type": "object"}, Bounds()) == {"type": "object"}
+    assert fits({"type": "object", "required": ["a"]}, {"a": {"b": {}}})

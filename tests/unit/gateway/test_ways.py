@@ -261,3 +261,9 @@ def test_a_model_that_makes_one_call_at_a_time_is_asked_for_one() -> None:
     assert ways("prompted").choose(backend, "m", demanded=False).one_call
     assert ways("prompted").choose(backend, "m", demanded=True).one_call
     assert not ways("prompted").choose(HERE, "m", demanded=True).one_call
+
+
+def test_a_format_that_was_measured_comes_before_one_that_is_guessed() -> None:
+    assert format_of("Qwen3-Coder-30B", format="generic") == "generic"
+    backend: Any = FakeBackend(facts=ModelFacts(format="generic"))
+    assert ways("prompted", "mistral").choose(backend, "m", demanded=False).format == "mistral"
