@@ -146,7 +146,7 @@ class Connection(asyncio.Protocol):
         if self.used:
             self._fresh()
         self.used = True
-        self._transport.write(head + body)
+        self._transport.writelines((head, body))
         while not self._started:
             await self._wait()
         if self._error is not None:

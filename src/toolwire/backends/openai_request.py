@@ -81,13 +81,10 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> byte
         fields.append(_CONSTRAINTS[dialect.constraint] % outgoing.schema)
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
         fields.append(b'"skip_special_tokens":false')
-    if request.stream:
-        fields.append(b'"stream":true')
-        if request.include_usage and "stream_options" in dialect.params:
-            fields.append(b'"stream_options":{"include_usage":true}')
-    else:
-        fields.append(b'"stream":false')
-    return b",".join(fields) + b"}"
+    if request.stream and request.include_usage and "stream_options" in dialect.params:
+        fields.append(b'"stream_options":{"include_usage":true}')
+    fields.append(b'"stream":true}' if request.stream else b'"stream":false}')
+    return b",".join(fields)
 
 
 def ignored_params(request: Request, dialect: Dialect) -> list[str]:
@@ -145,16 +142,17 @@ def _tool_fields(outgoing: Outgoing, dialect: Dialect) -> list[bytes]:
     choice, tools = outgoing.request.choice, outgoing.tools
     if choice.mode == "none" and "none" not in dialect.tool_choices:
         return []
-    value: object = choice.mode if choice.mode in dialect.tool_choices else "auto"
+    value = b'"tool_choice":"%b"'
+    value %= choice.mode.encode() if choice.mode in dialect.tool_choices else b"auto"
     if choice.named and choice.allowed:
         tool = tools.tools[next(iter(choice.allowed))]
         if "named" in dialect.tool_choices:
-            value = {"type": tool.kind, tool.kind: {"name": tool.name}}
+            value = b'"tool_choice":' + _encode({"type": tool.kind, tool.kind: {"name": tool.name}})
         else:
             tools = ToolSet({tool.name: tool})
-    fields = [b'"tools":' + _tools(tools)]
+    fields = [_tools(tools)]
     if "tool_choice" in dialect.params:
-        fields.append(b'"tool_choice":' + _encode(value))
+        fields.append(value)
     if not outgoing.request.parallel and "parallel_tool_calls" in dialect.params:
         fields.append(b'"parallel_tool_calls":false')
     return fields
@@ -164,7 +162,7 @@ def _tools(toolset: ToolSet) -> bytes:
     """The tools as they were checked; encoded once for each set that is in the cache."""
     memo = toolset.memo
     if "openai" not in memo:
-        memo["openai"] = _encode([_tool(tool) for tool in toolset.tools.values()])
+        memo["openai"] = b'"tools":' + _encode([_tool(tool) for tool in toolset.tools.values()])
     return memo["openai"]
 
 

@@ -1,6 +1,6 @@
 """A model that makes the same wrong call again and again, and what it is told then."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from toolwire.gateway.arguments import check_call
 from toolwire.gateway.findings import Finding
@@ -15,34 +15,18 @@ def find_loop(messages: Sequence[Message], tools: ToolSet, most: int) -> Finding
     """
     if not tools.tools or most <= 0:
         return None
-    turns = _last_turns(messages, most)
-    repeated = next(turns, set())
-    count = 1
-    for turn in turns:
-        repeated &= turn
-        count += 1
-        if not repeated:
-            return None
-    if count < most:
+    turns = [message.calls for message in messages if message.role == "assistant"][-most:]
+    if len(turns) < most or not all(turns):
         return None
+    repeated = set.intersection(*map(_keys, turns))
     for name, arguments in sorted(repeated):
         if finding := check_call(0, name, arguments or "{}", tools):
             return finding
     return None
 
 
-def _last_turns(messages: Sequence[Message], most: int) -> Iterator[set[tuple[str, str]]]:
-    """The calls of the last turns, the latest first."""
-    for message in reversed(messages):
-        if message.role == "assistant":
-            yield {_key(call) for call in message.calls if call.kind == "function"}
-            most -= 1
-            if not most:
-                return
-
-
-def _key(call: ToolCall) -> tuple[str, str]:
-    return call.name, call.arguments.strip()
+def _keys(calls: Sequence[ToolCall]) -> set[tuple[str, str]]:
+    return {(call.name, call.arguments.strip()) for call in calls if call.kind == "function"}
 
 
 def break_loop(finding: Finding, tools: ToolSet, count: int) -> Message:

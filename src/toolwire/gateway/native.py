@@ -187,6 +187,8 @@ class NativeTurn:
 
     def _joined_name(self, name: str, more: str) -> str:
         """Names come whole, repeated, in halves or as a growing prefix; the tools decide."""
+        if not name:
+            return more
         joined = name + more
         if name in self._tools and name == more:
             return more

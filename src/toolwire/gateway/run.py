@@ -111,7 +111,7 @@ class Turn:
         self._spare: _Spare | None = None
         self._begun: tuple[Backend, Answer, Way] | None = None
         self._loop = asyncio.get_running_loop()
-        self._task = asyncio.current_task()
+        self._task = asyncio.current_task(self._loop)
         self._attempt: Attempt | None = None
         self._heard = self._spoke = self._started = self._loop.time()
         self._news = False

@@ -96,6 +96,7 @@ _decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
 
 _MOST_FIELDS = 1000
 """Unknown parameters are accepted, but not by the hundred thousand: each costs time."""
+_FLAGS = {b"true": True, b"false": False, b"null": None}
 _NEEDED = frozenset({"model", "messages"})
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
@@ -176,7 +177,8 @@ class RequestReader:
 def _split(body: bytes) -> dict[str, bytes]:
     """The top-level values, each as its own JSON. `null` is "not given" where that is allowed."""
     try:
-        body.decode()  # msgspec does not look into what it leaves raw
+        if not body.isascii():
+            body.decode()  # msgspec does not look into what it leaves raw
         values = _decode_body.decode(body)
     except msgspec.ValidationError as error:
         raise explain(error, body, "body") from None
@@ -233,7 +235,8 @@ def _model(fields: dict[str, bytes]) -> str:
 
 
 def _flag(fields: dict[str, bytes], name: str) -> bool | None:
-    return decode(_decode_bool, fields[name], name) if name in fields else None
+    raw = fields.get(name, b"null")
+    return _FLAGS[raw] if raw in _FLAGS else decode(_decode_bool, raw, name)
 
 
 def _stream(fields: dict[str, bytes]) -> tuple[bool, bool]:

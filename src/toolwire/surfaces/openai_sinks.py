@@ -65,12 +65,10 @@ class _Sink:
         headers = [*self.headers(self.plan.repairs), *error_headers(error)]
         self.exchange.respond(error.status, headers, error_body(error))
 
-    def usage(self, report: Report, characters: int) -> tuple[Usage, bool]:
-        """The backend's figures, or an estimate, and whether it is one."""
-        if report.usage is not None:
-            return report.usage, False
+    def estimated(self, characters: int) -> Usage:
+        """About what the turn has consumed, if the backend does not say."""
         tools = sum(map(len, self.plan.outgoing.tools.memo.values()))
-        return estimate(self.plan.outgoing.messages, tools, characters), True
+        return estimate(self.plan.outgoing.messages, tools, characters)
 
 
 class StreamSink(_Sink):
@@ -108,7 +106,7 @@ class StreamSink(_Sink):
 
     def done(self, report: Report) -> Usage:
         """The turn is made: the last chunks in one write."""
-        usage, estimated = self.usage(report, self._encoder.characters)
+        usage = report.usage or self.estimated(self._encoder.characters)
         notes: dict[str, object] = {}
         repairs = sorted(report.repairs.difference(self.plan.repairs))
         if repairs:
@@ -116,7 +114,7 @@ class StreamSink(_Sink):
         if report.findings:
             notes["findings"] = report.findings
         asked = self.plan.request.include_usage
-        if asked and estimated:
+        if asked and report.usage is None:
             notes["usage"] = "estimated"
         self._chunks.append(self._encoder.end(self._reasons, usage if asked else None, notes))
         self.flush()
@@ -164,11 +162,10 @@ class WholeSink(_Sink):
     def done(self, report: Report) -> Usage:
         """The turn is made: send it."""
         wholes = {index: collector.whole() for index, collector in self._choices.items()}
-        characters = sum(whole.characters for whole in wholes.values())
-        usage, estimated = self.usage(report, characters)
+        usage = report.usage or self.estimated(sum(w.characters for w in wholes.values()))
         headers = self.headers(sorted(report.repairs), report.findings)
         headers.append(("content-type", "application/json"))
-        if estimated:
+        if report.usage is None:
             headers.append(("toolwire-usage", "estimated"))
         self.exchange.respond(200, headers, encode_completion(self.head, wholes, usage))
         return usage
