@@ -122,7 +122,7 @@ class Turn:
 
     async def run(self) -> Report:
         """Make the turn. Raises `GatewayError` if it cannot be made."""
-        self._watchdog.add(self)
+        self._watchdog.add(self, self._loop)
         try:
             await self._attempts()
         except asyncio.CancelledError:

@@ -1,10 +1,22 @@
 """One timer for all turns: many times a second, it looks whether any of them is late."""
 
-import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 STEP = 0.1
 """Seconds between two looks, and so how late a time limit may be."""
+
+
+class Loop(Protocol):
+    """What is needed of an event loop."""
+
+    def time(self) -> float:
+        """Its clock, in seconds."""
+        ...
+
+    def call_later(self, delay: float, callback: Callable[[], None], /) -> object:
+        """Call back after so many seconds."""
+        ...
 
 
 class Watched(Protocol):
@@ -20,24 +32,25 @@ class Watchdog:
 
     def __init__(self) -> None:
         self._watched: set[Watched] = set()
-        self._awake = False
+        self._loop: Loop | None = None
+        """The loop that will call us back, if there is something to look at."""
 
-    def add(self, watched: Watched) -> None:
+    def add(self, watched: Watched, loop: Loop) -> None:
         """Look at this from now on."""
         self._watched.add(watched)
-        if not self._awake:
-            self._awake = True
-            asyncio.get_running_loop().call_later(STEP, self._look)
+        if self._loop is None:
+            self._loop = loop
+            loop.call_later(STEP, self._look)
 
     def remove(self, watched: Watched) -> None:
         """Look at it no more."""
         self._watched.discard(watched)
 
     def _look(self) -> None:
-        if not self._watched:
-            self._awake = False
+        loop = self._loop
+        if loop is None or not self._watched:
+            self._loop = None
             return
-        loop = asyncio.get_running_loop()
         loop.call_later(STEP, self._look)
         now = loop.time()
         for watched in list(self._watched):
