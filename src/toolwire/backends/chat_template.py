@@ -20,10 +20,14 @@ _LONGEST_MARK = 100
 _TOKENIZER = "tokenizer_config.json"
 _BESIDE = ("chat_template.jinja", "chat_template.json")
 _DEFAULT = "default"
+_ROLE = (
+    "ai|answer|assistant|bot|human|input|instruction|model|observation|output|question|response"
+    "|system|user"
+)
 # `<tag>`, `[TAG]`, and the headings of plain-text templates: `### Response:`, `USER:`.
 _MARK = re.compile(
     r"<[^<>\s{}'\"\\%]{1,64}+>|\[/?+[A-Z][A-Z_]{2,32}+\]"
-    r"|\#{2,4}+ [A-Z][A-Za-z ]{0,32}+:?+|\b[A-Z][A-Za-z]{2,16}+:(?=[ \\'\"\n]|$)"
+    rf"|(?:\#{{1,4}}+ )?+(?<![A-Za-z])(?i:{_ROLE})s?+:"
 )
 
 

@@ -115,9 +115,10 @@ class Engine:
         params = library.CommonParams()
         params.model.path = os.fspath(settings.path)
         params.n_ctx = self.context
-        # Slots of the same memory, for prompts with and without examples: each stays read.
-        params.n_parallel = 2 if self.habits.examples else 1
-        params.kv_unified, params.cache_idle_slots = True, False
+        params.n_parallel = 1
+        if self.habits.examples:
+            # Two in the same memory, for prompts with and without examples: each stays read.
+            params.n_parallel, params.kv_unified, params.cache_idle_slots = 2, True, False
         params.n_batch = params.n_ubatch = _BATCH
         params.cache_ram_mib = _PROMPT_CACHE_MIB
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self.threads

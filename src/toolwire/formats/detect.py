@@ -20,7 +20,7 @@ from toolwire.protocol.chat import Tool
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
 _SHARED = 6  # shorter pieces of a template prove nothing
-_TAG = re.compile(r"<[^<>{}\s]++>?+|\[[A-Z_]++\]|to=functions\.|```json")
+_TAG = re.compile(r"<[^<>{}\s]++>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json")
 _PROOF = ("<", "[")
 """What a tag begins with that templates hold for no other reason than to write calls."""
 

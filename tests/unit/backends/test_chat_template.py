@@ -52,7 +52,8 @@ def test_a_configuration_without_a_template_has_it_beside_it(tmp_path: Path, nam
 
 
 def test_a_template_alone_is_enough(tmp_path: Path) -> None:
-    found = read_template(written(tmp_path / "a.jinja", "### Instruction:\n{{ m }}\nUSER: [INST]"))
+    source = "Date: today\n### Instruction:\n{{ m }}\nUSER: [INST] Note: superuser: {{ x['user'] }}"
+    found = read_template(written(tmp_path / "a.jinja", source))
     assert (found.bos, found.eos) == ("", "")
     assert found.marks == ("### Instruction:", "USER:", "[INST]")
 
