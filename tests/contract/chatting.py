@@ -52,7 +52,8 @@ class Client:
         assert not self.ended
         self.written += data
 
-    def end(self) -> None:
+    def end(self, last: bytes = b"") -> None:
+        self.write(last)
         self.ended = True
 
     def abort(self) -> None:

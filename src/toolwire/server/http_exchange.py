@@ -16,7 +16,7 @@ class Exchange:
     """One request and the answer to it, as the surfaces see it."""
 
     __slots__ = (
-        "_chunked", "_connection", "_on_pause", "_on_resume",
+        "_chunked", "_connection", "_on_pause", "_on_resume", "_waiting",
         "ended", "request", "sent", "started", "status",
     )  # fmt: skip
 
@@ -28,6 +28,7 @@ class Exchange:
         self.ended = False
         self._connection = connection
         self._chunked = False
+        self._waiting = b""
         self._on_pause: Callable[[], None] | None = None
         self._on_resume: Callable[[], None] | None = None
 
@@ -37,45 +38,54 @@ class Exchange:
         return self._connection.transport is None
 
     def start(self, status: int, headers: list[tuple[str, str]]) -> None:
-        """Begin an answer of unknown length."""
+        """Begin an answer of unknown length. Its head goes out with the first piece of it."""
         self._chunked = self.request.chunked_ok
         if self._chunked:
             headers.append(("transfer-encoding", "chunked"))
         else:
             self.request.keep_alive = False
-        self._head(status, headers)
+        self._waiting = self._head(status, headers)
 
     def write(self, data: bytes) -> None:
-        """Send the next piece of a begun answer."""
-        if data:
-            self.sent += len(data)
-            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+        """Send the next piece of a begun answer; if it is empty, no more than the head."""
+        self._send(self._framed(data))
 
-    def end(self) -> None:
-        """The begun answer is complete."""
+    def end(self, last: bytes = b"") -> None:
+        """The begun answer is complete, with this last piece."""
         self._over()
-        if self._chunked:
-            self._connection.write(b"0\r\n\r\n")
+        data = self._framed(last)
+        self._send(data + b"0\r\n\r\n" if self._chunked else data)
+
+    def _framed(self, data: bytes) -> bytes:
+        self.sent += len(data)
+        return b"%x\r\n%b\r\n" % (len(data), data) if data and self._chunked else data
+
+    def _send(self, data: bytes) -> None:
+        if self._waiting:
+            data, self._waiting = self._waiting + data, b""
+        if data:
+            self._connection.write(data)
 
     def abort(self) -> None:
         """The begun answer cannot be completed: close, so that no one takes it for complete."""
         self._over()
+        self._send(b"")
         self.request.keep_alive = False
 
     def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         """Send a whole answer."""
         self._over()
-        self._head(status, [*headers, ("content-length", str(len(body)))], body)
+        head = self._head(status, [*headers, ("content-length", str(len(body)))])
+        self.sent += len(body)
+        self._connection.write(head if self.request.method == "HEAD" else head + body)
 
-    def _head(self, status: int, headers: list[tuple[str, str]], body: bytes = b"") -> None:
+    def _head(self, status: int, headers: list[tuple[str, str]]) -> bytes:
         self.started = True
         self.status = status
-        self.sent += len(body)
         if not self.request.keep_alive:
             headers.append(("connection", "close"))
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-        head = _STATUS_LINES[status] + lines.encode("latin-1", "replace") + b"\r\n"
-        self._connection.write(head if self.request.method == "HEAD" else head + body)
+        return _STATUS_LINES[status] + lines.encode("latin-1", "replace") + b"\r\n"
 
     def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
         """What to do when the client does not keep up, and when it has caught up."""

@@ -62,15 +62,15 @@ class Exchange(Protocol):
         ...
 
     def start(self, status: int, headers: Headers) -> None:
-        """Begin an answer of unknown length."""
+        """Begin an answer of unknown length. Its head goes out with the first piece of it."""
         ...
 
     def write(self, data: bytes) -> None:
-        """Send the next piece of a begun answer."""
+        """Send the next piece of a begun answer; if it is empty, no more than the head."""
         ...
 
-    def end(self) -> None:
-        """The begun answer is complete."""
+    def end(self, last: bytes = b"") -> None:
+        """The begun answer is complete, with this last piece."""
         ...
 
     def abort(self) -> None:

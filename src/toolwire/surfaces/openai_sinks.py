@@ -117,8 +117,8 @@ class StreamSink(_Sink):
         if asked and report.usage is None:
             notes["usage"] = "estimated"
         self._chunks.append(self._encoder.end(self._reasons, usage if asked else None, notes))
-        self.flush()
-        self.exchange.end()
+        self._start()
+        self.exchange.end(b"".join(self._chunks))
         return usage
 
     def fail(self, error: GatewayError) -> None:

@@ -75,6 +75,7 @@ class Passthrough:
                 if name in answer.headers
             ]
             exchange.start(answer.status, [*visit.headers(), *headers])
+            exchange.write(b"")
             await answer.relay(exchange.write)
             exchange.end()
         finally:
