@@ -12,10 +12,10 @@ from toolwire.backends.completions_answer import (
 from toolwire.backends.completions_request import completions_dialect, encode_completion
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import HttpPool
-from toolwire.backends.openai_http import OpenAiHttpBackend
+from toolwire.backends.openai_http import OpenAiHttpBackend, lasting
 from toolwire.backends.template_messages import folded, template_messages
 from toolwire.backends.template_process import TemplateFailed, TemplateProcess, TemplateRefused
-from toolwire.errors import ToolsRefused, UpstreamError, UpstreamRefused
+from toolwire.errors import ToolsRefused, UpstreamRefused
 
 
 class CompletionsBackend(OpenAiHttpBackend):
@@ -67,7 +67,7 @@ class CompletionsBackend(OpenAiHttpBackend):
             raise UpstreamRefused(text, status=400, param="messages") from None
         except TemplateFailed as error:
             words = self._redact(str(error), 500)
-            raise _lasting(
+            raise lasting(
                 f"The chat template of the backend '{self.name}' cannot be used: {words}. "
                 "Check 'chat_template' (--chat-template), or give it the model's own."
             ) from None
@@ -90,10 +90,3 @@ class CompletionsBackend(OpenAiHttpBackend):
     def close(self) -> None:
         """End the process of the template."""
         self._process.close()
-
-
-def _lasting(message: str) -> UpstreamError:
-    """A failure that stays until the configuration is changed: asking again cannot help."""
-    error = UpstreamError(message)
-    error.retryable = False
-    return error

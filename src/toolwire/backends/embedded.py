@@ -95,10 +95,14 @@ class EmbeddedAnswer:
     def _make(self, engine: Engine) -> None:
         body = self._body
         if isinstance(body, TextOrCall):
-            body = body.settle(engine.generate, lambda: self._closed)
+            body = body.settle(engine.generate, self._is_closed)
         if not self._closed:
-            self._check.require(body, engine.generate)
+            self._check.require(body, engine.generate, self._is_closed)
+        if not self._closed:
             engine.generate(body.content, self._take)
+
+    def _is_closed(self) -> bool:
+        return self._closed
 
     def _take(self, chunk: bytes) -> bool:
         return self._closed or not self._post(self._arrive, chunk)

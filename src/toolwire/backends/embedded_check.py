@@ -4,6 +4,8 @@ llama.cpp goes on without a grammar that it cannot use, because nothing fits it 
 complex, and says so nowhere but in its log.
 """
 
+from collections.abc import Callable
+
 import msgspec
 
 from toolwire.backends.embedded_choice import Body, Generate
@@ -41,24 +43,26 @@ class GrammarCheck:
     def __init__(self) -> None:
         self._kept: ByteLru[str, bool] = ByteLru(_REMEMBERED)
 
-    def require(self, body: Body, generate: Generate) -> None:
+    def require(self, body: Body, generate: Generate, given_up: Callable[[], bool]) -> None:
         """Raise `ValueError` if the engine does not keep to the grammar of this body."""
         if not body.temptation:
             return
         kept = self._kept.get(body.grammar)
         if kept is None:
-            kept = _resists(body.temptation, generate)
+            kept = _resists(body.temptation, generate, given_up)
+            if given_up():  # before it was known
+                return
             self._kept.put(body.grammar, kept, len(body.grammar))
         if not kept:
             raise ValueError("nothing fits the JSON Schema of the answer, or it is too complex")
 
 
-def _resists(temptation: bytes, generate: Generate) -> bool:
+def _resists(temptation: bytes, generate: Generate, given_up: Callable[[], bool]) -> bool:
     said: list[str] = []
 
     def look(chunk: bytes) -> bool:
         said.extend(choice.delta.content or "" for choice in _decode(chunk).choices or ())
-        return False
+        return given_up()
 
     generate(temptation, look)
     return not "".join(said).startswith("A")

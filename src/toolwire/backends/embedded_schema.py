@@ -8,6 +8,7 @@ is for every backend.
 
 import re
 from collections.abc import Mapping
+from math import inf
 from typing import Any, cast
 
 import msgspec
@@ -87,16 +88,15 @@ def _narrow(schema: dict[str, Any], bounds: Bounds) -> None:
         _limit(schema, "Items", bounds.array, MOST_ITEMS)
 
 
-def _limit(schema: dict[str, Any], what: str, bound: int, most: int | None = None) -> None:
+def _limit(schema: dict[str, Any], what: str, bound: int, most: float = inf) -> None:
     """An upper limit: the schema's own, else the bound, but not below the lower one."""
     least, own = schema.get(f"min{what}", 0), schema.get(f"max{what}")
     if not isinstance(least, int) or not isinstance(own, int | None):
         return
     limit = own if own is not None else max(bound, least) if bound else None
-    if most is not None and limit is not None:
-        limit = min(limit, most)
-    if least > (limit if limit is not None else most if most is not None else least):
+    highest = min(most, inf if limit is None else limit)
+    if least > highest:
         # llama.cpp would look for such a thing without end, and take memory for it.
-        raise ValueError(f"nothing can have min{what} {least} with max{what} {limit or most}")
+        raise ValueError(f"nothing can have min{what} {least} with max{what} {highest}")
     if limit is not None:
-        schema[f"max{what}"] = limit
+        schema[f"max{what}"] = highest

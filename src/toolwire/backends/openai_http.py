@@ -253,7 +253,7 @@ def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError
             rate_limited=status == 429,
         )
     if status in (401, 403):
-        return _lasting(
+        return lasting(
             f"The backend '{name}' refused Toolwire's key ({status}). "
             "Set the right one with 'key_env' in toolwire.toml or --upstream-key-env."
         )
@@ -266,14 +266,14 @@ def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError
             code=redact(code, 200) if isinstance(code, str) else "upstream_error",
         )
     if 300 <= status < 400:
-        return _lasting(
+        return lasting(
             f"The backend '{name}' answered with a redirect ({status}), which is never followed. "
             "Configure the final address."
         )
     return UpstreamError(f"The backend '{name}' answered {status}" + (f": {said}" if said else "."))
 
 
-def _lasting(message: str) -> UpstreamError:
+def lasting(message: str) -> UpstreamError:
     """A failure that stays until the configuration is changed: asking again cannot help."""
     error = UpstreamError(message)
     error.retryable = False

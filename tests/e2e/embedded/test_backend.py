@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 import pytest
+from msgspec.structs import replace
 from tests.e2e.embedded.spying import SpyEngine, ask
 
 from toolwire.backends.embedded import EmbeddedBackend
@@ -164,3 +165,19 @@ def test_the_same_seed_gives_the_same_answer_again(backend: EmbeddedBackend) -> 
 
     first, other, again = run(work())
     assert first == again != other
+
+
+def test_a_prompt_that_is_read_to_try_a_grammar_can_be_given_up(
+    backend: EmbeddedBackend, engine: SpyEngine
+) -> None:
+    held = replace(ask(READING, max_tokens=4), schema=b'{"type":"object"}')
+
+    async def work() -> None:
+        opening = asyncio.create_task(backend.open(held))
+        await asyncio.sleep(0.3)
+        opening.cancel()
+        await over(engine)
+
+    run(work())
+    progress = [chunk["prompt_progress"] for chunk in engine.turns[0][1]]
+    assert all(step["processed"] < step["total"] for step in progress)
