@@ -165,7 +165,7 @@ def test_a_break_in_mid_stream_is_an_error_event_with_four_keys_and_no_done() ->
         }
     }
     assert b"[DONE]" not in client.written
-    assert (client.aborted, client.ended) == (True, False)
+    assert (client.aborted, client.ended) == (False, True)
 
 
 @pytest.mark.parametrize("done", [True, False])

@@ -59,8 +59,9 @@ class _Sink:
     def fail(self, error: GatewayError) -> None:
         """The turn could not be made: an error body, or an error event if a stream has begun."""
         if self.exchange.started:
-            self.exchange.write(error_event(error))
-            self.exchange.abort()
+            # An orderly end, without [DONE]: some clients report a broken connection instead of
+            # what was said before it.
+            self.exchange.end(error_event(error))
             return
         headers = [*self.headers(self.plan.repairs), *error_headers(error)]
         self.exchange.respond(error.status, headers, error_body(error))

@@ -65,7 +65,7 @@ class _StreamReader:
             assert reply.complete, "the body was cut off after [DONE]"
             self._check_end()
         else:
-            assert not reply.complete, "an error, and yet the body looks complete"
+            assert reply.complete, "the body was cut off after the error"
             self.outcome.error = Reply(200, {}, last.encode()).error
             assert self.outcome.finish is None, "finished, and then an error"
         return self.outcome

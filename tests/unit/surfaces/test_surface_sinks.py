@@ -64,7 +64,7 @@ def test_an_error_after_a_keepalive_is_an_event() -> None:
     made.keepalive()
     made.fail(UpstreamError("x"))
     assert client.written.startswith(b': keepalive\n\ndata: {"error":')
-    assert client.aborted
+    assert client.ended
 
 
 def test_what_was_said_before_an_error_goes_out_before_it() -> None:
