@@ -75,10 +75,10 @@ class Engine:
         self.habits = settings.habits
         self.has_grammars = library.json_schema_to_grammar({}).startswith(_LLGUIDANCE)
         self._closing = False
+        self._turns = ThreadPoolExecutor(1, "toolwire-engine")
         started = perf_counter()
         self._server: Any = self._load(library, settings)
         self.load_seconds = perf_counter() - started
-        self._turns = ThreadPoolExecutor(1, "toolwire-engine")
 
     def submit(self, work: Callable[["Engine"], None]) -> "Future[None]":
         """Do the work of one turn, in the engine's thread, when it is its turn."""
@@ -102,7 +102,9 @@ class Engine:
         # that is ours alone, asks for a key that nobody has, and loses its name once we are up.
         folder = tempfile.mkdtemp(prefix="toolwire-")
         try:
-            return library.Server(self._params(library, settings, Path(folder)))
+            # Not in the main thread: a Ctrl-C would leave it half made, and its end would hang.
+            params = self._params(library, settings, Path(folder))
+            return self._turns.submit(library.Server, params).result()
         except (RuntimeError, ValueError) as error:
             raise EngineError(
                 f"llama.cpp cannot load {settings.path}: {error} The reason is in its own words "

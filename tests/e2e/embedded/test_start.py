@@ -1,12 +1,14 @@
 """Starting, and not starting: every way it can go wrong says what to do."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from tests.e2e.gateway.process import Gateway, running
+from tests.e2e.gateway.process import Gateway, running, start
 
 WITHOUT_ENGINE = "import sys; sys.modules['xllamacpp'] = None; import toolwire.cli; "
 
@@ -75,3 +77,19 @@ def test_a_gateway_to_another_server_does_not_load_the_engine() -> None:
 
 def _loads_the_engine(gateway: Gateway) -> bool:
     return "xllamacpp" in Path(f"/proc/{gateway.process.pid}/maps").read_text()
+
+
+@pytest.mark.parametrize("delay", [0.4, 0.7, 1.0])
+def test_it_can_be_interrupted_while_it_loads(
+    delay: float, environment: dict[str, str], tmp_path: Path
+) -> None:
+    gateway = Gateway(start(tmp_path, env=environment), tmp_path)
+    try:
+        gateway.wait_for_log("Using the embedded model")
+        time.sleep(delay)
+        gateway.signal(signal.SIGINT)
+        assert gateway.wait(15) in (0, 1, 130)  # 0: it was up already
+    finally:
+        gateway.process.kill()
+        gateway.process.wait()
+    assert "Traceback" not in gateway.log

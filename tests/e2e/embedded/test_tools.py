@@ -49,9 +49,9 @@ def test_a_strict_call_is_made_even_where_it_makes_no_sense(client: openai.OpenA
     assert arguments["size"] in ("small", "large")
 
 
-def test_only_allowed_tools_are_called(client: openai.OpenAI) -> None:
+def test_only_allowed_tools_are_called(without_examples: openai.OpenAI) -> None:
     chosen: Any = {"mode": "required", "tools": [named(TIME)]}
-    answer = client.chat.completions.create(
+    answer = without_examples.chat.completions.create(
         messages=[PARIS],
         tools=[WEATHER, TIME],
         tool_choice={"type": "allowed_tools", "allowed_tools": chosen},
@@ -60,11 +60,11 @@ def test_only_allowed_tools_are_called(client: openai.OpenAI) -> None:
     assert [name for name, _ in calls_of(answer)] == ["get_time"]
 
 
-def test_a_streamed_call_is_the_whole_call(client: openai.OpenAI) -> None:
-    options = {**PLAIN, "messages": [PARIS], "tools": [WEATHER], "tool_choice": "required"}
-    whole = client.chat.completions.create(**options)
+def test_a_streamed_call_is_the_whole_call(without_examples: openai.OpenAI) -> None:
+    options = {**PLAIN, "messages": [PARIS], "tools": [WEATHER, TIME], "tool_choice": "required"}
+    whole = without_examples.chat.completions.create(**options)
     (call,) = whole.choices[0].message.tool_calls or []
-    stream = client.chat.completions.create(stream=True, **options)
+    stream = without_examples.chat.completions.create(stream=True, **options)
     pieces = [
         delta
         for chunk in stream
@@ -99,10 +99,10 @@ def test_without_leave_to_call_it_answers_in_text(client: openai.OpenAI) -> None
 
 @pytest.mark.parametrize("parallel", [True, False])
 def test_it_makes_one_call_at_a_time_and_never_the_same_twice(
-    client: openai.OpenAI, parallel: bool
+    without_examples: openai.OpenAI, parallel: bool
 ) -> None:
     # Where several are allowed, a model this small repeats itself until it is stopped.
-    answer = client.chat.completions.create(
+    answer = without_examples.chat.completions.create(
         messages=[PARIS],
         tools=[WEATHER, TIME],
         tool_choice="required",
