@@ -25,7 +25,8 @@ class JsonBalance:
         """Take the next piece; the number of its characters that belong to the value."""
         if self.complete:
             return 0
-        if not self.started and text[:1] == "{" and text[-1] == "}" and _is_whole(text):
+        fresh = not (self.started or self._in_string)
+        if fresh and text[:1] == "{" and text[-1] == "}" and _is_whole(text):
             self.started = self.complete = True
             return len(text)
         at = 0
@@ -57,6 +58,6 @@ def _is_whole(text: str) -> bool:
     """Whether this is all of an object: many times faster than to look at each mark in it."""
     try:
         _skip(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
     return True

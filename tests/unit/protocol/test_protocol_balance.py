@@ -33,6 +33,18 @@ def test_what_is_no_object_never_begins(text: str) -> None:
     assert (balance.started, balance.complete) == (False, False)
 
 
+def test_an_object_within_a_string_is_no_object_however_it_is_cut() -> None:
+    balance = JsonBalance()
+    assert [balance.feed(piece) for piece in ('"', "{}", '"')] == [1, 2, 1]
+    assert (balance.started, balance.complete) == (False, False)
+
+
+def test_half_of_a_surrogate_pair_belongs_to_its_object() -> None:
+    balance = JsonBalance()
+    assert balance.feed('{"a": "\ud800"}') == 10
+    assert balance.complete
+
+
 @pytest.mark.parametrize("text", ["{", '{"a"', '{"a": "}', '{"a": "\\"}', '{"a": [1}'])
 def test_half_an_object_is_not_complete(text: str) -> None:
     balance = JsonBalance()
