@@ -225,6 +225,7 @@ class Turn:
         self._patience = backend.patience
         self._limit = self._patience.first_token
         self._heard = self._loop.time()
+        self._news = False  # what an earlier attempt said is none of this one's
         request = self._plan.request
         offered = self._plan.offers_tools
         demanded = offered and request.choice.mode == "required"

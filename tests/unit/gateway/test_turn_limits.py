@@ -1,0 +1,91 @@
+"""The time limits of a turn begin anew with each attempt."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from toolwire.backends.base import UNKNOWN_MODEL, Listener, Outgoing, Patience
+from toolwire.backends.pool import BackendPool
+from toolwire.errors import UpstreamError, UpstreamTimeout
+from toolwire.gateway.plan import make_plan
+from toolwire.gateway.routes import ServedModel
+from toolwire.gateway.run import Pace, Report, Turn
+from toolwire.gateway.watchdog import Watchdog
+from toolwire.protocol.chat import Message, Request
+from toolwire.protocol.events import Event
+from toolwire.protocol.fragments import Fragment
+
+
+class Answer:
+    """Begins with the bare role and breaks, or is silent for a while and says all."""
+
+    def __init__(self, silence: float | None) -> None:
+        self.silence = silence
+
+    async def relay(self, listener: Listener) -> bool:
+        if self.silence is None:
+            listener([Fragment()])
+            raise UpstreamError("The backend closed the connection.")
+        await asyncio.sleep(self.silence)
+        listener([Fragment(text="hello", finish="stop")])
+        return True
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Backend:
+    """Each time it is asked, the next answer."""
+
+    name = "b"
+    constrains = False
+    facts = UNKNOWN_MODEL
+
+    def __init__(self, patience: Patience, *silences: float | None) -> None:
+        self.patience = patience
+        self.answers = [Answer(silence) for silence in silences]
+
+    def chooses(self, _request: Request) -> bool:
+        return False
+
+    def ignored(self, _request: Request) -> list[str]:
+        return []
+
+    async def open(self, _outgoing: Outgoing) -> Answer:
+        return self.answers.pop(0)
+
+
+class Sink:
+    """Takes everything, and never commits."""
+
+    committed = False
+
+    def begin(self, *_: object) -> None: ...
+    def send(self, choice: int, events: list[Event]) -> None: ...
+    def flush(self) -> None: ...
+    def keepalive(self) -> None: ...
+
+
+def turn(backend: Backend) -> Report:
+    async def run() -> Report:
+        request = Request("m", (Message("user", "hi"),))
+        plan = make_plan(request, repair_history=False)
+        clock: Callable[[], float] = asyncio.get_running_loop().time
+        model = ServedModel("m", BackendPool([backend], clock))
+        pace = Pace(backoff=0.0)
+        return await Turn(plan, model, Sink(), pace, lambda: "c", watchdog=Watchdog()).run()
+
+    return asyncio.run(run())
+
+
+def test_a_retry_has_all_of_the_time_for_a_first_token() -> None:
+    backend = Backend(Patience(first_token=5.0, idle=0.2), None, 0.6)
+    assert turn(backend).retries == ["upstream_error"]
+
+
+def test_a_retry_has_no_more_than_the_time_for_a_first_token() -> None:
+    backend = Backend(Patience(first_token=0.2, idle=5.0), None, 2.0)
+    with pytest.raises(UpstreamTimeout, match=r"gave no answer within 0\.2 s"):
+        turn(backend)
