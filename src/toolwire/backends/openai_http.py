@@ -40,6 +40,8 @@ class _Models(msgspec.Struct):
 _decode_models = msgspec.json.Decoder(_Models)
 _NO_QUOTA = "insufficient_quota"
 _MAX_ERROR_BODY = 64 * 1024
+_NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url", "no route")
+"""What servers say of a path that they do not have. "Refused" are our words for none at all."""
 _RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -180,8 +182,13 @@ class OpenAiHttpBackend:
             raise
 
     def _without_endpoint(self, error: UpstreamError) -> UpstreamError:
-        """Say what to do about a server that has no such endpoint, rather than no such model."""
-        if error.status in (404, 405) and "model" not in error.message.casefold():
+        """Say what to do about a server that has no such endpoint, rather than no such model.
+
+        Some say with a 404 that the model has no tools: what else they say is left alone.
+        """
+        words = error.message.casefold()
+        lacks = "model" not in words and any(said in words for said in _NO_ENDPOINT)
+        if error.status in (404, 405) and lacks:
             error.message = f"The backend '{self.name}' has no {self.endpoint}. {self.advice}"
         return error
 

@@ -1,0 +1,74 @@
+"""A server that has no such endpoint is told from one that has it and refuses."""
+
+import asyncio
+import json
+
+import pytest
+
+from toolwire.backends.base import Outgoing
+from toolwire.backends.dialects import DIALECTS
+from toolwire.backends.http import HttpPool, Origin
+from toolwire.backends.openai_http import OpenAiHttpBackend
+from toolwire.errors import UpstreamRefused
+from toolwire.gateway.ways import Way, lacking
+from toolwire.protocol.chat import NO_TOOLS, Message, Request
+
+
+def refused(status: int, body: bytes) -> UpstreamRefused:
+    """What becomes of this answer."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 {status} No\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        writer.write(head.encode() + body)
+        await writer.drain()
+        writer.close()
+
+    async def ask() -> UpstreamRefused:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            pool = HttpPool(Origin.of(f"http://127.0.0.1:{port}/v1"), connect_timeout=2)
+            backend = OpenAiHttpBackend("b", pool, DIALECTS["generic"])
+            messages = (Message("user", "hi"),)
+            with pytest.raises(UpstreamRefused) as caught:
+                await backend.open(Outgoing(Request("m", messages), messages, NO_TOOLS))
+        return caught.value
+
+    return asyncio.run(ask())
+
+
+def error(words: str) -> bytes:
+    return json.dumps({"error": {"message": words}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, b'{"detail":"Not Found"}'),
+        (404, error("File Not Found")),
+        (404, b"404 page not found"),
+        (404, b""),
+        (404, b"<html>Cannot POST</html>"),
+        (404, error("Invalid URL (POST /v1/chat/completions)")),
+        (405, b'{"detail":"Method Not Allowed"}'),
+    ],
+)
+def test_a_missing_endpoint_is_named_with_what_to_do(status: int, body: bytes) -> None:
+    assert "has no /chat/completions" in refused(status, body).message
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "No endpoints found that support tool use.",
+        "No endpoints found matching your data policy.",
+        "The model `x` was not found.",
+    ],
+)
+def test_what_else_is_said_with_a_404_is_passed_on(words: str) -> None:
+    assert refused(404, error(words)).message == words
+
+
+def test_a_404_can_tell_that_there_are_no_tools() -> None:
+    found = refused(404, error("No endpoints found that support tool use."))
+    assert lacking(found, Way("watched", "hermes")) == "tools"
