@@ -120,7 +120,12 @@ def header_list(names: Sequence[str]) -> str:
     return ", ".join([*safe, f"+{more} more"] if more else safe)
 
 
-@lru_cache(maxsize=1024)
 def header_word(name: str) -> str:
     """One name as a header value."""
-    return quote(name[:_LONGEST_NAME], safe="_-.:[]#/$@*+ ")
+    return _quoted(name[:_LONGEST_NAME])
+
+
+@lru_cache(maxsize=1024)
+def _quoted(name: str) -> str:
+    """A name is remembered, so it must be short: some are a client's, of any length."""
+    return quote(name, safe="_-.:[]#/$@*+ ")

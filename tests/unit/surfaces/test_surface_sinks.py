@@ -1,6 +1,7 @@
 """When things go out: the head with the first chunk, keepalives in silence, one write per read."""
 
 from typing import Any
+from weakref import ref
 
 from tests.contract.chatting import Client, Recitation, speaking
 from tests.contract.wire import body, read
@@ -139,3 +140,13 @@ class TestHeaderList:
     def test_long_names_and_long_lists_are_cut(self) -> None:
         assert header_list(["x" * 500]) == "x" * 80
         assert header_list([str(number) for number in range(40)]).endswith("31, +8 more")
+
+    def test_a_long_name_is_not_remembered(self) -> None:
+        class Name(str):
+            """One that can be watched."""
+
+        name = Name("y" * 1_000_000)
+        watched = ref(name)
+        header_list([name])
+        del name
+        assert watched() is None
