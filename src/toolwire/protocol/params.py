@@ -13,6 +13,11 @@ _Penalty = Annotated[float, Meta(ge=-2, le=2)] | None
 _Tokens = Annotated[int, Meta(ge=1)] | None
 _Object = dict[str, Any] | None
 
+
+class _ResponseFormat(msgspec.Struct):
+    json_schema: _Object = None
+
+
 PARAM_TYPES: dict[str, Any] = {
     "audio": _Object,
     "frequency_penalty": _Penalty,
@@ -28,7 +33,7 @@ PARAM_TYPES: dict[str, Any] = {
     "prompt_cache_key": str | None,
     "prompt_cache_retention": str | None,
     "reasoning_effort": str | None,
-    "response_format": _Object,
+    "response_format": _ResponseFormat | None,
     "safety_identifier": str | None,
     "seed": int | None,
     "service_tier": str | None,

@@ -23,7 +23,7 @@ GOOD: dict[str, list[Any]] = {
     "prompt_cache_key": ["k"],
     "prompt_cache_retention": ["24h"],
     "reasoning_effort": ["low", "xhigh", "none"],
-    "response_format": [{"type": "json_object"}],
+    "response_format": [{"type": "json_object"}, {"type": "json_schema", "json_schema": {}}],
     "safety_identifier": ["x"],
     "seed": [0, -1, 2**53],
     "service_tier": ["auto"],
@@ -86,6 +86,12 @@ def test_any_other_is_refused_by_name(name: str, value: Any) -> None:
     param = refusal(body(**{name: value})).param
     assert param is not None
     assert param.split("[")[0] == name
+
+
+@pytest.mark.parametrize("schema", ["x", ["x"], 1])
+def test_the_form_of_an_answer_is_an_object(schema: Any) -> None:
+    form = {"type": "json_schema", "json_schema": schema}
+    assert refusal(body(response_format=form)).param == "response_format.json_schema"
 
 
 @pytest.mark.parametrize("name", PARAM_TYPES)
