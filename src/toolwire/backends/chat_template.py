@@ -113,8 +113,9 @@ def _source_beside(path: Path) -> str:
     for name in _BESIDE:
         beside = path.with_name(name)
         if path.name == _TOKENIZER and beside.is_file():
-            text = _text(beside)
-            return text if beside.suffix == ".jinja" else _default(_json(beside)["chat_template"])
+            if beside.suffix == ".jinja":
+                return _text(beside)
+            return _default(_json(beside).get("chat_template"))
     return ""
 
 

@@ -51,6 +51,13 @@ def test_a_configuration_without_a_template_has_it_beside_it(tmp_path: Path, nam
     assert read_template(path).source == SOURCE
 
 
+def test_a_file_beside_it_may_have_no_template_either(tmp_path: Path) -> None:
+    written(tmp_path / "chat_template.json", {})
+    path = written(tmp_path / "tokenizer_config.json", {"bos_token": "<s>"})
+    with pytest.raises(NoTemplate, match="has no 'chat_template'"):
+        read_template(path)
+
+
 def test_a_template_alone_is_enough(tmp_path: Path) -> None:
     source = "Date: today\n### Instruction:\n{{ m }}\nUSER: [INST] Note: superuser: {{ x['user'] }}"
     found = read_template(written(tmp_path / "a.jinja", source))
