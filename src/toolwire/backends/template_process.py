@@ -42,6 +42,8 @@ class TemplateProcess:
         line = _line(values)
         async with self._turn:
             told = [line]
+            if self._process is not None and self._process.poll() is not None:
+                self.close()  # somebody ended it, for its memory perhaps, while nobody asked
             if self._process is None:
                 self._process = _start()
                 told = [_line({"template": self._source}), line]
