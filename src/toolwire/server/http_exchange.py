@@ -85,7 +85,9 @@ class Exchange:
         if not self.request.keep_alive:
             headers.append(("connection", "close"))
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-        return _STATUS_LINES[status] + lines.encode("latin-1", "replace") + b"\r\n"
+        # A backend's refusal may have a status that is in no list, such as nginx's 499.
+        first = _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
+        return first + lines.encode("latin-1", "replace") + b"\r\n"
 
     def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
         """What to do when the client does not keep up, and when it has caught up."""
