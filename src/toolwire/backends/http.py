@@ -156,10 +156,12 @@ class Connection(asyncio.Protocol):
     async def relay(self, listener: Callable[[bytes], None]) -> None:
         """Hand the body over as it arrives, until its end, or until there is `enough`."""
         self._listener = listener
-        self._deliver()
-        while not (self._complete or self._enough):
-            await self._wait()
-        self._listener = None  # and with it all that belongs to the turn
+        try:
+            self._deliver()
+            while not (self._complete or self._enough):
+                await self._wait()
+        finally:
+            self._listener = None  # and with it all that belongs to the turn
         if self._error is not None:
             raise self._error
 

@@ -1,0 +1,41 @@
+"""A connection to a backend keeps nothing of an answer that is over."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+from toolwire.backends.http import Connection
+
+
+class Transport:
+    """Goes nowhere."""
+
+    def writelines(self, data: Any) -> None: ...
+
+    def is_closing(self) -> bool:
+        return False
+
+
+def test_a_turn_that_is_cancelled_as_its_answer_ends_is_not_kept_with_the_connection() -> None:
+    async def run() -> None:
+        connection = Connection()
+        transport: Any = Transport()
+        connection.connection_made(transport)
+        asking = asyncio.create_task(connection.request(b"", b""))
+        await asyncio.sleep(0)
+        connection.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n")
+        await asking
+        listener: Callable[[bytes], None] = lambda _block: None  # noqa: E731
+        watched = ref(listener)
+        relaying = asyncio.create_task(connection.relay(listener))
+        await asyncio.sleep(0)
+        connection.data_received(b"ok")
+        relaying.cancel()
+        await asyncio.wait([relaying])
+        assert relaying.cancelled()
+        assert connection.reusable
+        del listener, relaying
+        assert watched() is None
+
+    asyncio.run(run())
