@@ -23,8 +23,9 @@ _MAX_IDLE = 64
 _IDLE_SECONDS = 30.0
 _DRAIN_SECONDS = 1.0
 _MAX_HEAD = 64 * 1024
-_LARGE_BLOCK = 64 * 1024
-"""A block of this size means that more is waiting, and the loop would read it all at once."""
+_BLOCK = 64 * 1024
+"""What is read at once, and so what may have to be kept for a client that reads no more. A full
+block means that more is waiting, and the loop would read it all at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,15 @@ class Head(msgspec.Struct):
     headers: dict[bytes, bytes] = {}
 
 
-class Connection(asyncio.Protocol):
-    """One connection, one answer at a time."""
+class Connection(asyncio.BufferedProtocol):
+    """One connection, one answer at a time.
 
-    def __init__(self) -> None:
+    Connections of one event loop can share a `buffer`: what is read into it is used at once.
+    """
+
+    def __init__(self, buffer: bytearray) -> None:
         self.used = False
+        self._buffer = memoryview(buffer)
         self.head = Head()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -89,14 +94,17 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         try:
-            self._parser.feed_data(data)
+            self._parser.feed_data(self._buffer[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(UpstreamError(f"The backend does not speak HTTP: {error}."))
             return
         self._deliver()
-        if len(data) >= _LARGE_BLOCK:
+        if nbytes == len(self._buffer):
             # Others first: libuv hands over up to 32 such blocks before it looks at another socket.
             self._hold()
             self._loop.call_soon(self._read_on)
@@ -266,6 +274,7 @@ class HttpPool:
         self.origin = origin
         self._connect_timeout = connect_timeout
         self._idle: deque[tuple[float, Connection]] = deque()
+        self._buffer = bytearray(_BLOCK)
         self._tls = ssl.create_default_context() if origin.tls else None
 
     def head(self, method: str, path: str, headers: Mapping[str, str]) -> bytes:
@@ -330,7 +339,7 @@ class HttpPool:
         try:
             async with asyncio.timeout(self._connect_timeout):
                 _, connection = await loop.create_connection(
-                    Connection, origin.host, origin.port, ssl=self._tls
+                    lambda: Connection(self._buffer), origin.host, origin.port, ssl=self._tls
                 )
         except TimeoutError:
             error = UpstreamTimeout(

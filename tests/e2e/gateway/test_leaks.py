@@ -19,7 +19,7 @@ VARIANTS = {
     "cut": ("cut_in_call:always", CALLS),
     "slow": ("slow:20", [{"text": "some words " * 50}]),
 }
-WARM_UP = 500
+WARM_UP = size(500, 10_000)
 REQUESTS = size(2000, 50_000)
 AT_ONCE = 8
 

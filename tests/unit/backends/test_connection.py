@@ -7,6 +7,8 @@ from weakref import ref
 
 from toolwire.backends.http import Connection
 
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
+
 
 class Transport:
     """Goes nowhere."""
@@ -19,18 +21,21 @@ class Transport:
 
 def test_a_turn_that_is_cancelled_as_its_answer_ends_is_not_kept_with_the_connection() -> None:
     async def run() -> None:
-        connection = Connection()
+        buffer = bytearray(1024)
+        connection = Connection(buffer)
         transport: Any = Transport()
         connection.connection_made(transport)
         asking = asyncio.create_task(connection.request(b"", b""))
         await asyncio.sleep(0)
-        connection.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n")
+        buffer[: len(HEAD)] = HEAD
+        connection.buffer_updated(len(HEAD))
         await asking
         listener: Callable[[bytes], None] = lambda _block: None  # noqa: E731
         watched = ref(listener)
         relaying = asyncio.create_task(connection.relay(listener))
         await asyncio.sleep(0)
-        connection.data_received(b"ok")
+        buffer[:2] = b"ok"
+        connection.buffer_updated(2)
         relaying.cancel()
         await asyncio.wait([relaying])
         assert relaying.cancelled()
