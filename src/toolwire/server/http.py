@@ -21,6 +21,7 @@ from toolwire.server.http_limits import HttpLimits
 from toolwire.server.upgrade import head_without_upgrade
 from toolwire.surfaces.exchange import HttpRequest
 
+_BLOCK = 64 * 1024
 _MAX_PIPELINED = 16
 _SWEEP = 1.0
 _LINGER = 3.0
@@ -33,7 +34,7 @@ _FRAMING = 1 << 20
 App: TypeAlias = Callable[[Exchange], Coroutine[Any, Any, None]]
 
 
-class ClientConnection(asyncio.Protocol):
+class ClientConnection(asyncio.BufferedProtocol):
     """One client's connection."""
 
     def __init__(self, server: "HttpServer") -> None:
@@ -66,13 +67,19 @@ class ClientConnection(asyncio.Protocol):
         if len(self._server.connections) > self._limits.connections:
             self._refuse(503)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
+        return self._server.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._read(self._server.buffer[:nbytes])
+
+    def _read(self, data: bytes | memoryview) -> None:
         if self._closing:
             return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._decline_upgrade(data[upgrade.args[0] :])
+            self._decline_upgrade(bytes(data[upgrade.args[0] :]))
         except httptools.HttpParserError:
             self._refuse(400)
         if self._in_head:
@@ -258,7 +265,7 @@ class ClientConnection(asyncio.Protocol):
             self._refuse(400)
         else:
             self._parser = httptools.HttpRequestParser(self)
-            self.data_received(head_without_upgrade(self._request) + rest)
+            self._read(head_without_upgrade(self._request) + rest)
 
     def _drop(self) -> None:
         if self.transport is not None:
@@ -280,6 +287,8 @@ class HttpServer:
         self.limits = limits
         self.refuse = refuse
         self.defect = defect
+        self.buffer = memoryview(bytearray(_BLOCK))
+        """Where all connections read into: what is read is used at once."""
         self.connections: set[ClientConnection] = set()
         self.draining = False
         self.loop = asyncio.get_running_loop()
