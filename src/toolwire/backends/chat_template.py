@@ -95,7 +95,10 @@ def _from_json(path: Path) -> ChatTemplate:
 
 
 def _from_jinja(path: Path) -> ChatTemplate:
-    return _with_tokenizer(_text(path), _tokenizer_beside(path))
+    template = _text(path)
+    if not template.strip():
+        raise NoTemplate(f"{path} is empty: give the file that has the template")
+    return _with_tokenizer(template, _tokenizer_beside(path))
 
 
 _READERS: dict[str, Callable[[Path], ChatTemplate]] = {".gguf": _from_gguf, ".json": _from_json}

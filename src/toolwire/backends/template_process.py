@@ -45,12 +45,19 @@ class TemplateProcess:
             if self._process is not None and self._process.poll() is not None:
                 self.close()  # somebody ended it, for its memory perhaps, while nobody asked
             if self._process is None:
-                self._process = _start()
+                self._process = self._started()
                 told = [_line({"template": self._source}), line]
             answer = await self._answer(self._process, told)
         if "prompt" in answer:
             return str(answer["prompt"])
         raise (TemplateRefused if answer["refused"] else TemplateFailed)(answer["error"])
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        try:
+            return _start()
+        except OSError as error:  # no memory, no file descriptors, no processes left
+            text = f"its process cannot be started: {error.strerror or error}"
+            raise TemplateFailed(text) from None
 
     async def _answer(
         self, process: "subprocess.Popen[bytes]", told: Sequence[bytes]

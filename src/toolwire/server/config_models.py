@@ -51,7 +51,11 @@ class RouteReader:
             backends = [self._backend(table["backend"], (*at, "backend"))]
         else:
             backends = self._backends(table.get("backends", []), at)
-        return read(Route, table, at, {"backends": with_names(backends)})
+        route = read(Route, table, at, {"backends": with_names(backends)})
+        if route.mode == "native" and any(b.chat_template is not None for b in backends):
+            text = 'a prompt has no tools of its own: with chat_template use "auto" or "prompted"'
+            raise Problem((*at, "mode"), f"{dotted((*at, 'mode'))}: {text}")
+        return route
 
     def _backends(self, tables: object, at: At) -> list[BackendConfig]:
         placed = _placed(tables, (*at, "backends"))

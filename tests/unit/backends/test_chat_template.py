@@ -123,6 +123,7 @@ def test_a_token_that_the_vocabulary_does_not_have_is_none(tmp_path: Path) -> No
         ("tokenizer_config.json", b"{", "damaged"),
         ("tokenizer_config.json", b"[" * 200_000, "damaged"),
         ("a.jinja", b"\xff", "damaged"),
+        ("a.jinja", b" \n", "is empty"),
         ("a.gguf", b"PK", "does not begin with 'GGUF'"),
         ("a.gguf", head(), "holds no chat template"),
     ],

@@ -44,6 +44,12 @@ def test_what_templates_of_models_use_is_there(source: str, prompt: str) -> None
     assert render(source, bos_token="<s>") == prompt
 
 
+def test_a_process_that_cannot_be_started_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with pytest.raises(TemplateFailed, match="cannot be started: No such file"):
+        render("x")
+
+
 def test_a_template_can_refuse_a_conversation_in_its_own_words() -> None:
     with pytest.raises(TemplateRefused, match="Roles must alternate"):
         render("{{ raise_exception('Roles must alternate') }}")

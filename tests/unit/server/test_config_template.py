@@ -49,6 +49,13 @@ def test_the_embedded_model_has_its_own(tmp_path: Path) -> None:
         load_text(tmp_path, text)
 
 
+def test_a_prompt_has_no_native_tools(tmp_path: Path) -> None:
+    (tmp_path / "t.jinja").write_text(TEMPLATE)
+    with pytest.raises(ConfigError, match='use "auto" or "prompted"') as caught:
+        load_text(tmp_path, MODEL % '"t.jinja"' + 'mode = "native"\n')
+    assert caught.value.line == 4
+
+
 @pytest.mark.parametrize("by", ["flag", "variable"])
 def test_an_upstream_is_given_one_from_outside(tmp_path: Path, by: str) -> None:
     path = tmp_path / "t.jinja"
