@@ -212,6 +212,7 @@ class App:
             status,
             model=visit.model,
             backend=visit.backend or None,
+            mode=visit.way or None,
             key_name=visit.key_name,
             duration_ms=seconds * 1000,
             stream=visit.stream,

@@ -19,6 +19,7 @@ __all__ = ["Logs", "clip", "setup"]
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _MOST_FACTS = 1024
+_Key: TypeAlias = tuple[str, str, str | None, str | None, str | None, str | None, bool]
 _Facts: TypeAlias = tuple[str, str]
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@*+-]{1,200}")
 
@@ -44,7 +45,7 @@ class Logs:
         self._second_text = ""
         self._nothing = "null" if as_json else "-"
         # Paths, models and backends are few and come again and again.
-        self._facts: dict[tuple[str, str, str | None, str | None, str | None, bool], _Facts] = {}
+        self._facts: dict[_Key, _Facts] = {}
 
     def access(
         self,
@@ -55,6 +56,7 @@ class Logs:
         *,
         model: str | None = None,
         backend: str | None = None,
+        mode: str | None = None,
         key_name: str | None = None,
         duration_ms: float = 0.0,
         stream: bool = False,
@@ -67,7 +69,7 @@ class Logs:
         level = 20 if status < 500 else 40
         if level < self._level:
             return
-        key = (method, path, model, backend, key_name, stream)
+        key = (method, path, model, backend, mode, key_name, stream)
         what, facts = self._facts.get(key) or self._learn(key)
         if self._as_json:
             line = (
@@ -104,18 +106,18 @@ class Logs:
     def _now(self) -> str:
         return self.stamp(self._clock())
 
-    def _learn(self, key: tuple[str, str, str | None, str | None, str | None, bool]) -> "_Facts":
+    def _learn(self, key: "_Key") -> "_Facts":
         """The parts of a line that are the same for many requests."""
         method, path = self._word(key[0]), self._word(key[1].partition("?")[0])
-        model, backend, key_name = map(self._word, key[2:5])
+        model, backend, mode, key_name = map(self._word, key[2:6])
         if self._as_json:
             what = f'"event":"request","method":{method},"path":{path}'
-            facts = f'"stream":{"true" if key[5] else "false"},"model":{model},'
-            facts += f'"backend":{backend},"key":{key_name}'
+            facts = f'"stream":{"true" if key[6] else "false"},"model":{model},'
+            facts += f'"backend":{backend},"mode":{mode},"key":{key_name}'
         else:
             what = f"{method:<4} {path}"
-            facts = f"model={model} backend={backend} key={key_name} "
-            facts += f"stream={'yes' if key[5] else 'no'}"
+            facts = f"model={model} backend={backend} mode={mode} key={key_name} "
+            facts += f"stream={'yes' if key[6] else 'no'}"
         if len(self._facts) >= _MOST_FACTS:
             self._facts.clear()
         self._facts[key] = what, facts

@@ -35,6 +35,7 @@ def access(logs: Logs, **facts: Any) -> None:
         "status": 200,
         "model": "qwen",
         "backend": "gpu-1",
+        "mode": "prompted:hermes",
         "key_name": "me",
         "duration_ms": 12.34,
         "stream": True,
@@ -47,7 +48,7 @@ def test_an_access_line_is_one_line_of_words(out: io.StringIO) -> None:
     access(setup(stream=out))
     assert re.fullmatch(
         r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO  200     12\.3ms POST /v1/chat/completions "
-        r"model=qwen backend=gpu-1 key=me stream=yes sent=567 id=req_1\n",
+        r"model=qwen backend=gpu-1 mode=prompted:hermes key=me stream=yes sent=567 id=req_1\n",
         out.getvalue(),
     )
 
@@ -67,6 +68,7 @@ def test_an_access_line_in_json_is_one_object(out: io.StringIO) -> None:
         "stream": False,
         "model": None,
         "backend": "gpu-1",
+        "mode": "prompted:hermes",
         "key": "me",
         "id": "req_1",
     }
