@@ -21,7 +21,7 @@ from tests.scripted import ScriptedServer
 
 from toolwire.server.config import Timeouts
 
-LIMIT = 1.0
+LIMIT = float(size(1, 8))
 HEADS, BODIES, READERS = size(100, 500), size(50, 200), size(20, 200)
 SWEEP = 1.0
 SLACK = 4.0
@@ -57,21 +57,22 @@ def test_half_open_connections_are_closed_while_good_requests_are_served(
 ) -> None:
     backend.use("std", TOO_MUCH)
     memory, files = gateway.memory, gateway.files
-    began = time.monotonic()
     reading = request_bytes(chat_body(stream=True))
     with (
         opened(gateway, READERS, reading, window=2048),
         opened(gateway, HEADS, HEAD) as heads,
         opened(gateway, BODIES, BODY) as bodies,
     ):
-        served = [ask(gateway.port, path="/v1/models").status for _ in range(10)]
+        began = time.monotonic()
+        # Answered by Toolwire itself: the scripted backend is busy with the readers.
+        served = [ask(gateway.port, path="/readyz").status for _ in range(10)]
         assert gateway.memory - memory < 50 * 1024
         answers = [statuses(read_to_end(sock)) for sock in [*heads, *bodies]]
         assert time.monotonic() - began < LIMIT + SWEEP + SLACK
-        backend.wait_for(lambda: gateway.files <= files + 2, 10)
+        backend.wait_for(lambda: gateway.files <= files + 2, 10 + 2 * LIMIT)
     assert served == [200] * 10
     assert answers == [[408]] * (HEADS + BODIES)
-    assert len(backend.requests) == READERS + 10
+    assert len(backend.requests) == READERS
 
 
 @pytest.mark.parametrize("start", [HEAD, BODY], ids=["head", "body"])

@@ -73,6 +73,7 @@ def make_requests(gateway: Gateway, count: int) -> None:
     time.sleep(0.3)
 
 
+@pytest.mark.timeout(size(120, 1800))
 def test_files_and_memory_return_to_about_where_they_were(gateway: Gateway) -> None:
     # The allocator settles within some thousand requests; a turn that is kept costs over 10 KiB.
     make_requests(gateway, WARM_UP)
