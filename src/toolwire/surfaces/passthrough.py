@@ -74,6 +74,10 @@ class Passthrough:
                 for name in _HEADERS
                 if name in answer.headers
             ]
+            if request.method == "HEAD":
+                # No body follows, whatever length the backend announces.
+                exchange.respond(answer.status, [*visit.headers(), *headers], b"")
+                return
             exchange.start(answer.status, [*visit.headers(), *headers])
             exchange.write(b"")
             await answer.relay(exchange.write)

@@ -114,3 +114,31 @@ class TestPassthrough:
     )  # fmt: skip
     def test_a_path_that_could_lead_elsewhere_is_not_found(self, target: bytes) -> None:
         assert self.forwarded(target) is None
+
+    def test_of_a_head_no_body_is_waited_for(self) -> None:
+        class Endless:
+            status = 200
+            headers = {b"content-type": b"text/plain", b"content-length": b"5"}  # noqa: RUF012
+            closed = False
+
+            async def relay(self, _listener: Any) -> None:
+                await asyncio.sleep(3600)
+
+            def pause(self) -> None: ...
+
+            def resume(self) -> None: ...
+
+            def close(self) -> None:
+                self.closed = True
+
+        answer = Endless()
+
+        async def send(*_request: Any) -> Any:
+            return answer
+
+        client = Client(HttpRequest("HEAD", b"/v1/files/f-1"))
+        surface = Passthrough(routes("a"), send)
+        asking = surface.answer(client, Visit("req_1"))  # type: ignore[arg-type]
+        asyncio.run(asyncio.wait_for(asking, 5))
+        assert (client.status, client.headers["content-type"]) == (200, "text/plain")
+        assert answer.closed
