@@ -48,7 +48,7 @@ class CompletionsBackend(OpenAiHttpBackend):
         body = encode_completion(
             outgoing, prompt, self._dialect, self._model, stop=self.template.eos
         )
-        answer = await self._send(body, stream=outgoing.request.stream)
+        answer = await self._send([body], stream=outgoing.request.stream)
         opening = opened_reasoning(prompt)
         return ReasoningAnswer(answer, opening) if opening else answer
 

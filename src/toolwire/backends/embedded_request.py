@@ -92,7 +92,7 @@ def _wanted_schema(request: Request) -> bytes:
 
 
 def _free(outgoing: Outgoing, engine: Engine) -> Body:
-    return Body(encode_body(outgoing, _DIALECT, engine.name))
+    return Body(b"".join(encode_body(outgoing, _DIALECT, engine.name)))
 
 
 def _held(outgoing: Outgoing, schema: bytes, engine: Engine) -> Body:
@@ -109,9 +109,10 @@ def _held(outgoing: Outgoing, schema: bytes, engine: Engine) -> Body:
         return _free(_with(outgoing, params, schema), engine)
     grammar = grammar_of(narrow)
     params["grammar"] = msgspec.json.encode(grammar)
-    content = encode_body(_with(outgoing, params), _HELD, engine.name)
+    content = b"".join(encode_body(_with(outgoing, params), _HELD, engine.name))
     tempted = {name: raw for name, raw in params.items() if name not in _LIMITS} | TEMPTATION
-    return Body(content, grammar, encode_body(_with(outgoing, tempted), _HELD, engine.name))
+    tempting = b"".join(encode_body(_with(outgoing, tempted), _HELD, engine.name))
+    return Body(content, grammar, tempting)
 
 
 def _with(outgoing: Outgoing, params: dict[str, bytes], schema: bytes = b"") -> Outgoing:

@@ -8,7 +8,7 @@ import asyncio
 import os
 import ssl
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -147,14 +147,14 @@ class Connection(asyncio.BufferedProtocol):
 
     # What we call.
 
-    async def request(self, head: bytes, body: bytes) -> Head:
+    async def request(self, head: bytes, body: Sequence[bytes]) -> Head:
         """Send a request; returns when the answer's head is there."""
         if self._transport is None:
             raise UpstreamUnavailable("The backend closed the connection.")
         if self.used:
             self._fresh()
         self.used = True
-        self._transport.writelines((head, body))
+        self._transport.writelines((head, *body))
         while not self._started:
             await self._wait()
         if self._error is not None:
@@ -283,9 +283,9 @@ class HttpPool:
         lines += [f"{name}: {value}" for name, value in headers.items()]
         return "\r\n".join([*lines, "content-length: "]).encode("latin-1")
 
-    async def send(self, head: bytes, body: bytes) -> Connection:
-        """Send a request; the connection that carries its answer, head read."""
-        head = b"%b%d\r\n\r\n" % (head, len(body))
+    async def send(self, head: bytes, body: Sequence[bytes]) -> Connection:
+        """Send a request, its body in pieces; the connection that carries its answer, head read."""
+        head = b"%b%d\r\n\r\n" % (head, sum(map(len, body)))
         if (idle := self._take_idle()) is not None:
             try:
                 await idle.request(head, body)

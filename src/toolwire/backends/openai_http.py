@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -166,7 +166,7 @@ class OpenAiHttpBackend:
         body = encode_body(outgoing, self._dialect, self._model)
         return await self._send(body, stream=outgoing.request.stream)
 
-    async def _send(self, body: bytes, *, stream: bool) -> OpenAiHttpAnswer:
+    async def _send(self, body: Sequence[bytes], *, stream: bool) -> OpenAiHttpAnswer:
         connection = await self.pool.send(self._heads[stream], body)
         try:
             if connection.head.status != 200:
@@ -200,7 +200,7 @@ class OpenAiHttpBackend:
         patience = self.patience
         try:
             async with asyncio.timeout(patience.first_token):
-                connection = await self.pool.send(self._head(method, target, kind, "*/*"), body)
+                connection = await self.pool.send(self._head(method, target, kind, "*/*"), [body])
                 if connection.head.status >= 300:
                     try:
                         raise await self._refusal(connection)

@@ -62,8 +62,11 @@ class _ToolSpec(msgspec.Struct):
     format: Raw | UnsetType = UNSET
 
 
-def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> bytes:
-    """The body to send. `model` is the backend's own name for it, if it has one."""
+def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list[bytes]:
+    """The body to send, in pieces. `model` is the backend's own name for it, if it has one.
+
+    The tools, mostly the largest part of it, are a piece of their own, so that nobody copies them.
+    """
     request = outgoing.request
     fields = [
         b'{"model":' + _encode(model or request.model),
@@ -75,16 +78,18 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> byte
             # The call that is demanded comes first: one answer cannot have two forms.
             params.pop("response_format", None)
         fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
-    if outgoing.tools.tools:
-        fields += _tool_fields(outgoing, dialect)
+    rest = []
     if outgoing.schema:
-        fields.append(_CONSTRAINTS[dialect.constraint] % outgoing.schema)
+        rest.append(_CONSTRAINTS[dialect.constraint] % outgoing.schema)
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
-        fields.append(b'"skip_special_tokens":false')
+        rest.append(b'"skip_special_tokens":false')
     if request.stream and request.include_usage and "stream_options" in dialect.params:
-        fields.append(b'"stream_options":{"include_usage":true}')
-    fields.append(b'"stream":true}' if request.stream else b'"stream":false}')
-    return b",".join(fields)
+        rest.append(b'"stream_options":{"include_usage":true}')
+    rest.append(b'"stream":true}' if request.stream else b'"stream":false}')
+    if not outgoing.tools.tools or not (about_tools := _tool_fields(outgoing, dialect)):
+        return [b",".join([*fields, *rest])]
+    tools, *more = about_tools
+    return [b",".join([*fields, b""]), tools, b",".join([b"", *more, *rest])]
 
 
 def ignored_params(request: Request, dialect: Dialect) -> list[str]:

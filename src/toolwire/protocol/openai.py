@@ -96,7 +96,8 @@ _decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
 
 _MOST_FIELDS = 1000
 """Unknown parameters are accepted, but not by the hundred thousand: each costs time."""
-_FLAGS = {b"true": True, b"false": False, b"null": None}
+_FLAGS = {b"true": True, b"false": False}
+_NULL = Raw(b"null")
 _NEEDED = frozenset({"model", "messages"})
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
@@ -135,7 +136,7 @@ class RequestReader:
             repairs=toolset.repairs,
         )
 
-    def _parallel(self, fields: dict[str, bytes], toolset: ToolSet) -> tuple[bool, tuple[str, ...]]:
+    def _parallel(self, fields: dict[str, Raw], toolset: ToolSet) -> tuple[bool, tuple[str, ...]]:
         asked = _flag(fields, "parallel_tool_calls")
         if asked is not None and _refuses(fields, toolset):
             raise needs_tools("parallel_tool_calls")
@@ -144,7 +145,7 @@ class RequestReader:
             return False, ("parallel_tool_calls",) if asked else ()
         return asked is not False, ()
 
-    def _messages(self, fields: dict[str, bytes], *, lenient_names: bool) -> tuple[Message, ...]:
+    def _messages(self, fields: dict[str, Raw], *, lenient_names: bool) -> tuple[Message, ...]:
         if "messages" not in fields:
             raise missing("messages")
         wire = decode(_decode_messages, fields["messages"], "messages")
@@ -174,8 +175,11 @@ class RequestReader:
         return parts
 
 
-def _split(body: bytes) -> dict[str, bytes]:
-    """The top-level values, each as its own JSON. `null` is "not given" where that is allowed."""
+def _split(body: bytes) -> dict[str, Raw]:
+    """The top-level values, each as its own JSON: views of the body, not copies.
+
+    `null` is "not given" where that is allowed.
+    """
     try:
         if not body.isascii():
             body.decode()  # msgspec does not look into what it leaves raw
@@ -192,19 +196,19 @@ def _split(body: bytes) -> dict[str, bytes]:
             f"properties, but got an object with {len(values)} properties instead.",
             code="object_above_max_properties",
         )
-    fields = {name: bytes(raw) for name, raw in values.items()}
-    if b"null" in fields.values():
-        return {name: raw for name, raw in fields.items() if raw != b"null" or name in _NEEDED}
-    return fields
+    if _NULL in values.values():
+        return {name: raw for name, raw in values.items() if raw != _NULL or name in _NEEDED}
+    return values
 
 
-def _params(fields: dict[str, bytes], depth: int) -> tuple[dict[str, bytes], tuple[str, ...]]:
+def _params(fields: dict[str, Raw], depth: int) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Known parameters, checked, and unknown ones as they are; a backend's list decides later."""
     params: dict[str, bytes] = {}
     unknown: list[str] = []
-    for name, raw in fields.items():
+    for name, value in fields.items():
         if name in _OURS:
             continue
+        raw = bytes(value)
         if name in REPLACED:
             raise RequestError(
                 f"Unsupported parameter: '{name}' is not supported. "
@@ -221,7 +225,7 @@ def _params(fields: dict[str, bytes], depth: int) -> tuple[dict[str, bytes], tup
     return params, tuple(unknown)
 
 
-def _model(fields: dict[str, bytes]) -> str:
+def _model(fields: dict[str, Raw]) -> str:
     if "model" not in fields:
         raise missing("model")
     model = decode(_decode_str, fields["model"], "model")
@@ -234,12 +238,14 @@ def _model(fields: dict[str, bytes]) -> str:
     return model
 
 
-def _flag(fields: dict[str, bytes], name: str) -> bool | None:
-    raw = fields.get(name, b"null")
+def _flag(fields: dict[str, Raw], name: str) -> bool | None:
+    if name not in fields:
+        return None
+    raw = bytes(fields[name])
     return _FLAGS[raw] if raw in _FLAGS else decode(_decode_bool, raw, name)
 
 
-def _stream(fields: dict[str, bytes]) -> tuple[bool, bool]:
+def _stream(fields: dict[str, Raw]) -> tuple[bool, bool]:
     stream = bool(_flag(fields, "stream"))
     if "stream_options" not in fields:
         return stream, False
@@ -252,12 +258,12 @@ def _stream(fields: dict[str, bytes]) -> tuple[bool, bool]:
     return stream, bool(options and options.include_usage)
 
 
-def _refuses(fields: dict[str, bytes], toolset: ToolSet) -> bool:
+def _refuses(fields: dict[str, Raw], toolset: ToolSet) -> bool:
     """OpenAI refuses parameters about tools where none are given; an empty list is fine here."""
     return not toolset.tools and "tools" not in fields
 
 
-def _choice(fields: dict[str, bytes], toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
+def _choice(fields: dict[str, Raw], toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
     if "tool_choice" not in fields:
         return FREE_CHOICE
     if _refuses(fields, toolset):

@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema_rs
 import msgspec
+from msgspec import Raw
 
 from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.chat import NO_TOOLS, Tool, ToolSet
@@ -141,7 +142,7 @@ class ToolReader:
         self._max_tools = max_tools
         self._limits = schema_limits or SchemaLimits()
         # By a sample of the bytes: hashing all of them costs more than comparing them.
-        self._sets: ByteLru[object, tuple[bytes, ToolSet]] = ByteLru(cache_bytes // 2)
+        self._sets: ByteLru[object, tuple[Raw, ToolSet]] = ByteLru(cache_bytes // 2)
         self._schemas: ByteLru[tuple[bytes, bool], CheckedSchema] = ByteLru(cache_bytes // 2)
 
     @property
@@ -149,20 +150,23 @@ class ToolReader:
         """How deep the JSON of a request may be nested."""
         return self._limits.depth
 
-    def read(self, raw: bytes, *, lenient_names: bool = False) -> ToolSet:
+    def read(self, raw: Raw, *, lenient_names: bool = False) -> ToolSet:
         """The tools in this JSON array, checked; raises `RequestError` naming the place."""
-        middle = len(raw) // 2
-        key = (len(raw), raw[:64], raw[middle : middle + 64], raw[-64:], lenient_names)
+        view = memoryview(raw)
+        size, middle = len(view), len(view) // 2
+        sample = bytes(view[:64]), bytes(view[middle : middle + 64]), bytes(view[-64:])
+        key = (size, sample, lenient_names)
         known = self._sets.get(key)
         if known is not None and known[0] == raw:
             return known[1]
+        raw = raw.copy()  # of what may be a small part of a large body
         draft = self._check(raw, lenient_names=lenient_names)
         checked = draft.toolset()
         spent = PATTERN_BUDGET - draft.budget
-        self._sets.put(key, (raw, checked), _weight(len(raw), spent))
+        self._sets.put(key, (raw, checked), _weight(size, spent))
         return checked
 
-    def _check(self, raw: bytes, *, lenient_names: bool) -> _Draft:
+    def _check(self, raw: Raw, *, lenient_names: bool) -> _Draft:
         wire = decode(_Tools, raw, "tools")
         if len(wire) > self._max_tools:
             raise RequestError(

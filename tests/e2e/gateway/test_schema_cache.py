@@ -12,6 +12,7 @@ CACHE = size(4, 64)
 
 READ_MANY = f"""
 import json, os
+from msgspec import Raw
 from toolwire.protocol.toolset import ToolReader
 
 def resident():
@@ -22,7 +23,7 @@ def tools(number):
     names = [f"p{{number}}_{{at}}" for at in range(8)]
     properties = {{name: {{"type": "string", "maxLength": 9}} for name in names}}
     function = {{"name": "f", "parameters": {{"type": "object", "properties": properties}}}}
-    return json.dumps([{{"type": "function", "function": function}}]).encode()
+    return Raw(json.dumps([{{"type": "function", "function": function}}]).encode())
 
 reader = ToolReader(max_tools=128, cache_bytes={CACHE} << 20)
 reader.read(tools(-1))

@@ -16,7 +16,7 @@ GENERIC, KIMI, DEEPSEEK = (DIALECTS[n] for n in ("generic", "moonshot", "deepsee
 
 
 def encoded(raw: bytes, dialect: Dialect = OPENAI, model: str | None = None) -> bytes:
-    return encode_body(read(raw).outgoing, dialect, model)
+    return b"".join(encode_body(read(raw).outgoing, dialect, model))
 
 
 def sent(raw: bytes, dialect: Dialect = OPENAI, model: str | None = None) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def test_a_demanded_call_takes_the_place_of_the_clients_response_format() -> Non
     plan = read(body(response_format={"type": "json_object"}))
     for name in ("openai", "llamacpp"):
         outgoing = structs.replace(plan.outgoing, schema=b'{"type":"object"}')
-        made = encode_body(outgoing, DIALECTS[name], None)
+        made = b"".join(encode_body(outgoing, DIALECTS[name], None))
         assert made.count(b'"response_format"') == 1
         assert b"json_object" not in made
 
@@ -289,6 +289,6 @@ def test_special_tokens_are_kept_where_a_server_would_strip_the_markers(
     dialect: Dialect, asked_for: bool
 ) -> None:
     outgoing = structs.replace(read(body()).outgoing, keep_special_tokens=True)
-    made = encode_body(outgoing, dialect, None)
+    made = b"".join(encode_body(outgoing, dialect, None))
     assert (b'"skip_special_tokens":false' in made) is asked_for
     assert b"skip_special_tokens" not in encoded(body(), dialect)

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from msgspec import Raw
+
 from toolwire.protocol.chat import ToolSet
 from toolwire.protocol.toolset import ToolReader
 
@@ -29,4 +31,4 @@ def toolset(
     if _closed:
         schema["additionalProperties"] = False
     function = {"name": _name, "parameters": schema, "strict": _strict}
-    return READER.read(json.dumps([{"type": "function", "function": function}]).encode())
+    return READER.read(Raw(json.dumps([{"type": "function", "function": function}]).encode()))
