@@ -156,7 +156,7 @@ class Connection(asyncio.BufferedProtocol):
         self.used = True
         self._transport.writelines((head, *body))
         while not self._started:
-            await self._wait()
+            await self._news()
         if self._error is not None:
             raise self._error
         return self.head
@@ -167,7 +167,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             self._deliver()
             while not (self._complete or self._enough):
-                await self._wait()
+                await self._news()
         finally:
             self._listener = None  # and with it all that belongs to the turn
         if self._error is not None:
@@ -260,11 +260,10 @@ class Connection(asyncio.BufferedProtocol):
         self._deliver()
         self.abort()
 
-    async def _wait(self) -> None:
+    def _news(self) -> "asyncio.Future[None]":
+        """To be awaited: done when the head is there, or the end, or an error."""
         self._waiter = self._loop.create_future()
-        await self._waiter
-        if self._error is not None:
-            raise self._error
+        return self._waiter
 
 
 class HttpPool:

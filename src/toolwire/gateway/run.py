@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend, Outgoing
+from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend
 from toolwire.backends.pool import Member
 from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
@@ -252,7 +252,12 @@ class Turn:
             resumed=resumed,
             trace=self._traced,
         )
-        answer = await backend.open(await self._outgoing(way))
+        if way.kind == "prompted" and self._plan.is_long:
+            # A long conversation is written anew beside the loop.
+            outgoing = await asyncio.to_thread(self._plan.outgoing_for, way)
+        else:
+            outgoing = self._plan.outgoing_for(way)
+        answer = await backend.open(outgoing)
         try:
             self._begun = (backend, answer, way)
             self._sink.begin(backend, answer, way)
@@ -263,12 +268,6 @@ class Turn:
         finally:
             answer.close()
             self._account(attempt)
-
-    async def _outgoing(self, way: Way) -> Outgoing:
-        """What the backend is sent. A long conversation is written anew beside the loop."""
-        if way.kind == "prompted" and self._plan.is_long:
-            return await asyncio.to_thread(self._plan.outgoing_for, way)
-        return self._plan.outgoing_for(way)
 
     def _account(self, attempt: Attempt) -> None:
         """What was consumed counts, also where the answer could not be used."""

@@ -32,7 +32,7 @@ from toolwire.errors import (
 from toolwire.gateway.plan import Mending
 from toolwire.gateway.repair import EVERY_RULE
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace
+from toolwire.gateway.run import Pace, Report
 from toolwire.gateway.ways import Ways
 from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
@@ -194,14 +194,10 @@ class App:
         metrics.request_done(visit.route, status, visit.stream, seconds)
         if visit.error is not None and visit.backend:
             metrics.backend_error(visit.error)
-        if visit.retries or visit.repairs or visit.findings:
-            self._count_trouble(visit)
-        if visit.completion_tokens:
-            metrics.tokens(visit.prompt_tokens, visit.completion_tokens)
-        if visit.calls:
-            metrics.calls(visit.calls)
-        if visit.first_token is not None:
-            metrics.first_token(visit.first_token)
+        if visit.report is not None:
+            self._count(visit.report)
+        if visit.usage is not None:
+            metrics.tokens(visit.usage.prompt_tokens, visit.usage.completion_tokens)
         if exchange.gone:
             metrics.client_gone("streaming" if exchange.started else "waiting")
         self._logs.access(
@@ -218,13 +214,17 @@ class App:
             sent=exchange.sent,
         )
 
-    def _count_trouble(self, visit: Visit) -> None:
-        for reason in visit.retries:
-            self.metrics.retried(reason)
-        for rule in visit.repairs:
-            self.metrics.repaired(rule.partition(":")[0])
-        for code in visit.findings:
-            self.metrics.unfit(code)
+    def _count(self, report: Report) -> None:
+        metrics = self.metrics
+        metrics.calls(report.calls)
+        if report.first_token_after is not None:
+            metrics.first_token(report.first_token_after)
+        for reason in report.retries:
+            metrics.retried(reason)
+        for rule in report.repairs:
+            metrics.repaired(rule.partition(":")[0])
+        for finding in report.findings:
+            metrics.unfit(finding.code)
 
     # The small surfaces.
 

@@ -7,6 +7,9 @@ from urllib.parse import quote
 
 import msgspec
 
+from toolwire.gateway.run import Report
+from toolwire.protocol.events import Usage
+
 Headers = list[tuple[str, str]]
 
 _MOST_NAMES = 32
@@ -97,15 +100,10 @@ class Visit(msgspec.Struct):
     backend: str = ""
     way: str = ""
     stream: bool = False
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    repairs: frozenset[str] = frozenset()
-    findings: tuple[str, ...] = ()
-    """The codes of what does not fit in the calls that were delivered."""
-    retries: tuple[str, ...] = ()
+    report: Report | None = None
+    """How the turn went, if there was one."""
+    usage: Usage | None = None
     error: str | None = None
-    first_token: float | None = None
 
     def headers(self) -> Headers:
         """The headers that every answer has."""

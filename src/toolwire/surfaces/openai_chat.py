@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -39,6 +38,9 @@ class OpenAiChat:
     keep: Callable[[TurnTrace], None] | None = None
     """Takes the trace of each request that is over; None: no traces are made."""
     watchdog: Watchdog = field(default_factory=Watchdog)
+
+    def _new_call_id(self) -> str:
+        return self.new_id("call_")
 
     async def answer(self, exchange: Exchange, visit: Visit) -> None:
         """Answer one request. Raises `GatewayError` while nothing has been sent."""
@@ -98,24 +100,18 @@ class OpenAiChat:
     async def _run(
         self, sink: StreamSink | WholeSink, model: ServedModel, trace: TurnTrace | None
     ) -> None:
-        new_call_id = partial(self.new_id, "call_")
         turn = Turn(
             sink.plan,
             model,
             sink,
             self.pace,
-            new_call_id,
+            self._new_call_id,
             watchdog=self.watchdog,
             trace=trace,
         )
         visit = sink.visit
         try:
-            report = await turn.run()
-            usage = sink.done(report)
-            visit.prompt_tokens, visit.completion_tokens = (
-                usage.prompt_tokens,
-                usage.completion_tokens,
-            )
+            visit.usage = sink.done(await turn.run())
         except GatewayError as error:
             visit.error = error.code
             sink.fail(error)
@@ -128,12 +124,8 @@ class OpenAiChat:
                 sink.fail(ShuttingDown("The server is shutting down. Try again."))
             raise
         finally:
-            visit.backend = turn.report.backend
-            visit.calls = turn.report.calls
-            visit.repairs = frozenset(turn.report.repairs)
-            visit.findings = tuple(finding.code for finding in turn.report.findings)
-            visit.retries = tuple(turn.report.retries)
-            visit.first_token = turn.report.first_token_after
+            report = visit.report = turn.report
+            visit.backend = report.backend
             if trace is not None:
-                trace.usage, trace.repairs = turn.report.usage, visit.repairs
-                trace.retries = visit.retries
+                trace.usage, trace.repairs = report.usage, frozenset(report.repairs)
+                trace.retries = tuple(report.retries)

@@ -83,7 +83,7 @@ def test_a_refusal_is_not_remembered_as_anything() -> None:
 
 
 def test_an_empty_list_is_no_tools() -> None:
-    assert reader().read(b"[]") is NO_TOOLS
+    assert reader().read(Raw(b"[]")) is NO_TOOLS
 
 
 @pytest.mark.parametrize("parameters", [None, {}])
