@@ -245,6 +245,11 @@ def repairs() -> str:
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
         "When the model is asked again, the client never sees the failed attempt, and usage is the "
         "sum. If asking again fails, the first answer is delivered.",
+        "A call that is cut off (`max_tokens`) is never complete: its `finish_reason` is `length`. "
+        "One whose arguments had begun is delivered as far as it came; one that had not begun is "
+        "left out (`call_dropped:cut_off`), with the brackets and commas around it, where the "
+        "server was held to a schema of calls. Where a model wrote the call freely, as text, what "
+        "is left of it with `stream: false` is that text.",
         "## Repairs",
         "A rule changes what has only one reading, and its change is kept only if the call fits "
         "afterwards, or is JSON where it was not. Each is reported in `toolwire-repairs` (or on "

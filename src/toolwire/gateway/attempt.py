@@ -6,7 +6,8 @@ from functools import partial
 from typing import Protocol
 
 from toolwire.errors import ArgumentsUnfit, UpstreamError
-from toolwire.formats import Parser, parser_for
+from toolwire.formats import parser_for
+from toolwire.gateway.constrained import ConstrainedReader, TextReader
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.native import NativeTurn
@@ -157,7 +158,7 @@ class Attempt:
         native = NativeTurn(tools, self._new_call_id)
         reading: Reading = native
         if way.format is not None and plan.offers_tools:
-            make_parser = partial(_parser, way.format, plan, self._trace, index)
+            make_parser = partial(self._parser, way.format, index, native.repairs)
             reading = WatchedTurn(
                 native, make_parser, self._new_call_id, promoting=way.kind == "watched"
             )
@@ -165,11 +166,15 @@ class Attempt:
         choice = self._choices[index] = _Choice(reading, plan.policy(), fit)
         return choice
 
-
-def _parser(format_name: str, plan: Plan, trace: AttemptTrace | None, index: int) -> Parser:
-    spans = trace.format_trace(index) if trace is not None else None
-    tools = plan.outgoing.tools.tools.values()
-    return parser_for(format_name, tools, delivery=plan.delivery, trace=spans)
+    def _parser(self, format_name: str, index: int, repairs: set[str]) -> TextReader:
+        plan, way = self._plan, self._way
+        tools = plan.outgoing.tools.tools.values()
+        spans = self._trace.format_trace(index) if self._trace is not None else None
+        if not way.constrained:
+            return parser_for(format_name, tools, delivery=plan.delivery, trace=spans)
+        parser = parser_for(format_name, tools, trace=spans)
+        demanded = plan.request.choice.mode == "required"
+        return ConstrainedReader(parser, repairs, demanded=demanded)
 
 
 def _unfit(finding: Finding) -> ArgumentsUnfit:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from toolwire.formats import Parser
+from toolwire.gateway.constrained import TextReader
 from toolwire.gateway.interleave import CALL_EVENTS, Interleaving
 from toolwire.gateway.native import NativeTurn
 from toolwire.protocol.events import Event, TextDelta, TurnEnd
@@ -25,7 +25,7 @@ class WatchedTurn:
     def __init__(
         self,
         native: NativeTurn,
-        make_parser: Callable[[], Parser],
+        make_parser: Callable[[], TextReader],
         new_call_id: Callable[[], str],
         *,
         promoting: bool = True,
@@ -33,7 +33,7 @@ class WatchedTurn:
         self._promoting = promoting
         self._native = native
         self._make_parser = make_parser
-        self._parser: Parser | None = None
+        self._parser: TextReader | None = None
         self._new_call_id = new_call_id
         self._logprobs: list[bytes] = []
         self._calls: Interleaving | None = None

@@ -271,3 +271,19 @@ def test_a_server_that_ignores_the_schema_is_asked_again_in_the_models_own_forma
     assert values(outcome_of(reply)) == MEANT
     assert reply.headers["toolwire-mode"] == "prompted:mistral"
     assert [schema is not None for schema in schemas(backend)] == [True, False]
+
+
+@pytest.mark.parametrize("dialect", CONSTRAINING)
+def test_a_constrained_call_that_is_cut_off_leaves_nothing_of_its_json_in_the_answer(
+    gateway: Gateway, backend: ScriptedServer, dialect: str
+) -> None:
+    call = json.dumps({"name": MEANT[0][0], "arguments": MEANT[0][1]})
+    model = route("prompted", "hermes", dialect)
+    for rest, calls in ((", ", 1), (', {"name": "get_wea', 1), (f", {call[:-9]}", 2)):
+        backend.use("std", [{"text": f'{{"tool_calls": [{call}{rest}', "finish": "length"}])
+        live, whole = (
+            outcome_of(post(gateway, model, stream=stream, tool_choice="required"), stream=stream)
+            for stream in (True, False)
+        )
+        assert live.said == whole.said
+        assert (whole.content, whole.finish, len(whole.calls)) == ("", "length", calls)

@@ -1,0 +1,72 @@
+"""Reads an answer that was held to the schema of calls: what is no call in it is no text either.
+
+Where a model writes as it likes, a call that breaks off comes back as the text that it was. Here
+the array around the calls is ours and not the model's words, so that what a cut leaves of it, or
+of a call that had not begun, is left out; and a call that had begun is delivered as far as it
+came, as that of a backend with tools is.
+"""
+
+from typing import Protocol
+
+from toolwire.protocol.events import Event, TextDelta
+
+_OPENING = '{"tool_calls":['
+
+
+class TextReader(Protocol):
+    """What turns a turn's text into events."""
+
+    def feed(self, text: str) -> list[Event]:
+        """The events that the next piece of the turn makes certain."""
+        ...
+
+    def finish(self) -> list[Event]:
+        """The events that only the end of the turn makes certain."""
+        ...
+
+
+class ConstrainedReader:
+    """Reads with `parser`, and leaves out what is between the calls.
+
+    Only where the answer begins as calls do: it may be text in the form that the client wants, or
+    come from a server that ignores schemas. `demanded`: the answer must be calls, so that even a
+    beginning that is too short to tell is one of calls.
+    """
+
+    def __init__(self, parser: TextReader, repairs: set[str], *, demanded: bool) -> None:
+        self._parser = parser
+        self._repairs = repairs
+        self._demanded = demanded
+        self._beginning = ""
+        self._is_calls: bool | None = None
+        self._held: list[Event] = []
+        """White space, while it cannot be told what follows it."""
+
+    def feed(self, text: str) -> list[Event]:
+        """See `TextReader.feed`."""
+        if self._is_calls is None:
+            self._look_at(text)
+        self._held += self._parser.feed(text)
+        return [] if self._is_calls is None else self._taken()
+
+    def finish(self) -> list[Event]:
+        """See `TextReader.finish`."""
+        if self._is_calls is None:
+            self._is_calls = self._demanded
+        self._held += self._parser.finish()
+        return self._taken()
+
+    def _look_at(self, text: str) -> None:
+        beginning = self._beginning = self._beginning + "".join(text.split())
+        if beginning.startswith(_OPENING):
+            self._is_calls = True
+        elif not _OPENING.startswith(beginning):
+            self._is_calls = False
+
+    def _taken(self) -> list[Event]:
+        events, self._held = self._held, []
+        if not self._is_calls:
+            return events
+        if any("{" in event.text for event in events if isinstance(event, TextDelta)):
+            self._repairs.add("call_dropped:cut_off")
+        return [event for event in events if not isinstance(event, TextDelta)]
