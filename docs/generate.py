@@ -128,6 +128,11 @@ def configuration() -> str:
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or say `public = true` (`--public`).",
         "## Top-level keys",
         settings_table(scalars),
+        "Of a request that is passed on (`/v1/embeddings`, `/v1/completions`, ...) nothing is "
+        "changed but the name of the model, where its backend has a name of its own (`model`). A "
+        "JSON body that names a model goes to the backends of that model; every other body, such "
+        "as that of an audio file, and a request without one go to the model `*`, else to the "
+        "first in the file, as they are.",
         *(part for title, record in SECTIONS for part in section(title, record)),
         *dialects(),
     ]

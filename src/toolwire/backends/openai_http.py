@@ -18,6 +18,7 @@ from toolwire.backends.base import (
 )
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import Connection, Head, HttpPool
+from toolwire.backends.model_name import with_model
 from toolwire.backends.openai_answer import AnswerDecoder, error_text
 from toolwire.backends.openai_request import encode_body, ignored_params
 from toolwire.errors import (
@@ -40,6 +41,7 @@ class _Models(msgspec.Struct):
 _decode_models = msgspec.json.Decoder(_Models)
 _NO_QUOTA = "insufficient_quota"
 _MAX_ERROR_BODY = 64 * 1024
+_LARGE_BODY = 128 * 1024
 _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url", "no route")
 """What servers say of a path that they do not have. "Refused" are our words for none at all."""
 _RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
@@ -198,6 +200,8 @@ class OpenAiHttpBackend:
         An error is: it may hold our key.
         """
         patience = self.patience
+        if self._model and "json" in kind:
+            body = await self._named(body, self._model)
         try:
             async with asyncio.timeout(patience.first_token):
                 connection = await self.pool.send(self._head(method, target, kind, "*/*"), [body])
@@ -210,6 +214,12 @@ class OpenAiHttpBackend:
             text = f"The backend '{self.name}' gave no answer within {patience.first_token:g} s."
             raise UpstreamTimeout(text) from None
         return RawHttpAnswer(self.pool, connection, patience.idle)
+
+    async def _named(self, body: bytes, model: str) -> bytes:
+        """A body that is passed on, under our name for the model; a large one beside the loop."""
+        if len(body) > _LARGE_BODY:
+            return await asyncio.to_thread(with_model, body, model)
+        return with_model(body, model)
 
     def _head(self, method: str, target: str, kind: str, accept: str) -> bytes:
         headers = {**self._headers, "content-type": kind, "accept": accept}

@@ -1,7 +1,8 @@
 """Other `/v1/*` requests (`completions`, `embeddings`, ...): handed to the backend as they are.
 
 Only the path below the backend's base URL, the body and its type go through; keys and other
-headers of the client's do not.
+headers of the client's do not. A JSON body that names a model goes to that model's backends,
+which put their own name for it there if they have one; everything else goes to the default model.
 """
 
 import re
@@ -9,21 +10,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
-
+from toolwire.backends.model_name import named_model
 from toolwire.errors import NotFound
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.surfaces.exchange import Exchange, Visit
 
 _TARGET = re.compile(rb"/v1(/[A-Za-z0-9_\-]+(?:[./][A-Za-z0-9_\-:]+)*)(\?[\x21-\x7e]*)?")
 _HEADERS = (b"content-type", b"retry-after", b"content-disposition")
-
-
-class _Model(msgspec.Struct):
-    model: str | None = None
-
-
-_decode_model = msgspec.json.Decoder(_Model)
 
 
 class RawAnswer(Protocol):
@@ -63,9 +56,9 @@ class Passthrough:
         if found is None:
             raise NotFound(f"There is nothing at '{request.path[:200]}'.")
         target = (found[1] + (found[2] or b"")).decode("ascii")
-        model = self._model(request.body, request.header(b"content-type"))
-        visit.route = model.name
         kind = request.header(b"content-type") or "application/json"
+        model = self._model(request.body, kind)
+        visit.route = model.name
         answer = await self.send(model, request.method, target, kind, request.body)
         try:
             exchange.on_flow(answer.pause, answer.resume)
@@ -85,12 +78,6 @@ class Passthrough:
         finally:
             answer.close()
 
-    def _model(self, body: bytes, content_type: str) -> ServedModel:
-        """By the model the body names, if it is JSON that names one."""
-        if "json" not in content_type:
-            return self.routes.default()
-        try:
-            name = _decode_model.decode(body).model
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            name = None
+    def _model(self, body: bytes, kind: str) -> ServedModel:
+        name = named_model(body) if "json" in kind else None
         return self.routes.find(name) if name else self.routes.default()

@@ -103,6 +103,34 @@ def test_embeddings_and_completions_are_passed_on(
     assert completions.path == "/v1/completions"
 
 
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/v1/completions"])
+def test_a_passed_on_body_has_the_backends_own_name_for_the_model(
+    named: Gateway, backend: ScriptedServer, path: str
+) -> None:
+    body = b' {"input" : "a" ,"prompt":"b", "model" :"%b"}'
+    assert ask(named.port, body % b"fast/one", path=path).status == 200
+    assert ask(named.port, body % b"slow", path=path).status == 200
+    assert [asked.body for asked in backend.requests] == [body % b"scripted", body % b"slow"]
+
+
+def test_what_is_passed_on_goes_to_the_backends_of_the_model_it_names(
+    backend: ScriptedServer,
+) -> None:
+    audio = {"content-type": "multipart/form-data; boundary=b"}
+    form = b'--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nslow\r\n--b--\r\n'
+    with ScriptedServer() as far:
+        config = NAMED.format(url=backend.url).replace(backend.url, far.url, 1)
+        with running(config=config) as gateway:
+            for model in ("slow", "fast/one"):
+                ask(gateway.port, {"model": model, "input": "x"}, path="/v1/embeddings")
+            ask(gateway.port, form, path="/v1/audio/transcriptions", headers=audio)
+            ask(gateway.port, path="/v1/files")
+            ask(gateway.port, b'{"model": "slow"', path="/v1/embeddings")
+        assert [asked.json["model"] for asked in backend.requests] == ["slow"]
+        # What names no model, or not in JSON, goes to the first one, as it is.
+        assert [asked.body for asked in far.requests[1:]] == [form, b"", b'{"model": "slow"']
+
+
 def test_a_passed_on_stream_arrives_as_it_is(gateway: Gateway) -> None:
     body = {"model": "m", "prompt": "Once", "stream": True}
     reply = ask(gateway.port, body, path="/v1/completions")
