@@ -30,7 +30,7 @@ _NOT_JSON = (
 )
 _level = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
-_WHERE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
+_AT = " - at `$"
 _MISSING = re.compile(r"Object missing required field `(.+)`")
 _TYPE = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?$")
 _RANGE = re.compile(r"Expected `(int|float)[^`]*` (>=|<=|>|<) (\S+)")
@@ -57,8 +57,7 @@ def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
 
 def explain(error: msgspec.ValidationError, raw: bytes, root: str) -> RequestError:
     """Translate one msgspec error about the value of `root`."""
-    match = _WHERE.match(str(error))
-    what, path = (match["what"], match["path"] or "") if match else (str(error), "")
+    what, path = _placed(str(error))
     where = f"{root}{path}" if root else path.lstrip(".")
     if found := _MISSING.match(what):
         return missing(f"{where}.{found[1]}" if where else found[1])
@@ -116,6 +115,14 @@ def json_kind(value: Any) -> str:
     """The type of a decoded JSON value, in msgspec's words."""
     kinds = {bool: "bool", int: "int", float: "float", str: "str", list: "array", dict: "object"}
     return kinds.get(type(value), "null")
+
+
+def _placed(text: str) -> tuple[str, str]:
+    """A message without its place, and the place: last, behind the quotes around what a client
+    wrote, and of our own names."""
+    what, mark, rest = text.rpartition(_AT)
+    path = rest.removesuffix("`")
+    return (what, path) if mark and path != rest else (text, "")
 
 
 def _out_of_range(found: "re.Match[str]", where: str, value: Any) -> RequestError:

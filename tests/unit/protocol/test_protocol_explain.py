@@ -1,5 +1,6 @@
 """Every kind of message that msgspec has, in OpenAI's words."""
 
+import json
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -142,6 +143,28 @@ def test_the_client_reads_openais_words(
         decode(DECODER, raw, "p")
     error = caught.value
     assert (error.message, error.code, error.param) == (message, code, param)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x - at `$.inner`",
+        " - at `$[0]",
+        "x' - at `$.inner.name`",
+        "`",
+        " - at `$",
+        " - at `$.a` - at `$.b`",
+        " - at `key` in `$.inner`",
+    ],
+)
+def test_what_a_client_wrote_is_never_read_as_a_place(value: str) -> None:
+    root = msgspec.json.Decoder(Literal["a", "b"])
+    for decoder, sent, param in ((root, value, "p"), (DECODER, {"word": value}, "p.word")):
+        with pytest.raises(RequestError) as caught:
+            decode(decoder, json.dumps(sent).encode(), "p")
+        assert caught.value.param == param
+        assert caught.value.code == "invalid_value"
+        assert value.strip() in caught.value.message
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b'{"text":"\xff"}', b'{"anything":' + b"[" * 9_999])
