@@ -5,6 +5,7 @@ cancelled. Blocks are handled inside the reader's callback: no queue and no task
 """
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -150,7 +151,13 @@ class Turn:
                     return
                 raise error
             self.report.retries.append(error.code or "upstream_error")
-            await asyncio.sleep(delay)
+            await self._rest(delay)
+
+    async def _rest(self, delay: float) -> None:
+        """Wait for the next attempt: nobody is asked meanwhile, so that only the total counts."""
+        self._news = False
+        self._limit = math.inf
+        await asyncio.sleep(delay)
 
     def _asks_again(self, error: UpstreamError) -> bool:
         """Whether to tell the model what was wrong with its calls, which no client has seen."""

@@ -94,7 +94,7 @@ class Timeouts:
     connect: Annotated[float, seconds("connecting to a backend", 600)] = 10.0
     first_token: Annotated[float, seconds("a backend's first answer")] = 600.0
     idle: Annotated[float, seconds("silence of a backend within an answer")] = 300.0
-    total: Annotated[float, seconds("a whole request")] = 3600.0
+    total: Annotated[float, seconds("a whole request, with the time between two attempts")] = 3600.0
     keepalive: Annotated[
         float, seconds("silence before a stream gets a keepalive comment", 3600)
     ] = 15.0

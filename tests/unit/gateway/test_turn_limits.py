@@ -16,17 +16,22 @@ from toolwire.protocol.chat import Message, Request
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
 
+AT_ONCE = Pace(backoff=0.0)
+
 
 class Answer:
     """Begins with the bare role and breaks, or is silent for a while and says all."""
 
-    def __init__(self, silence: float | None) -> None:
+    def __init__(self, silence: float | None, retry_after: float | None = None) -> None:
         self.silence = silence
+        self.retry_after = retry_after
 
     async def relay(self, listener: Listener) -> bool:
         if self.silence is None:
             listener([Fragment()])
-            raise UpstreamError("The backend closed the connection.")
+            error = UpstreamError("The backend closed the connection.")
+            error.retry_after = self.retry_after
+            raise error
         await asyncio.sleep(self.silence)
         listener([Fragment(text="hello", finish="stop")])
         return True
@@ -43,9 +48,11 @@ class Backend:
     constrains = False
     facts = UNKNOWN_MODEL
 
-    def __init__(self, patience: Patience, *silences: float | None) -> None:
+    def __init__(
+        self, patience: Patience, *silences: float | None, retry_after: float | None = None
+    ) -> None:
         self.patience = patience
-        self.answers = [Answer(silence) for silence in silences]
+        self.answers = [Answer(silence, retry_after) for silence in silences]
 
     def chooses(self, _request: Request) -> bool:
         return False
@@ -68,13 +75,12 @@ class Sink:
     def keepalive(self) -> None: ...
 
 
-def turn(backend: Backend) -> Report:
+def turn(backend: Backend, pace: Pace = AT_ONCE) -> Report:
     async def run() -> Report:
         request = Request("m", (Message("user", "hi"),))
         plan = make_plan(request, repair_history=False)
         clock: Callable[[], float] = asyncio.get_running_loop().time
         model = ServedModel("m", BackendPool([backend], clock))
-        pace = Pace(backoff=0.0)
         return await Turn(plan, model, Sink(), pace, lambda: "c", watchdog=Watchdog()).run()
 
     return asyncio.run(run())
@@ -89,3 +95,17 @@ def test_a_retry_has_no_more_than_the_time_for_a_first_token() -> None:
     backend = Backend(Patience(first_token=0.2, idle=5.0), None, 2.0)
     with pytest.raises(UpstreamTimeout, match=r"gave no answer within 0\.2 s"):
         turn(backend)
+
+
+@pytest.mark.parametrize("retry_after", [None, 0.6])
+def test_the_time_between_two_attempts_is_no_silence_of_a_backend(
+    retry_after: float | None,
+) -> None:
+    backend = Backend(Patience(first_token=0.3, idle=0.3), None, 0.0, retry_after=retry_after)
+    assert turn(backend, Pace(backoff=0.6)).retries == ["upstream_error"]
+
+
+def test_the_time_between_two_attempts_counts_against_the_total() -> None:
+    backend = Backend(Patience(), None, 0.0)
+    with pytest.raises(UpstreamTimeout, match=r"did not finish within 0\.3 s"):
+        turn(backend, Pace(backoff=5.0, total=0.3))
