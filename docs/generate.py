@@ -199,9 +199,10 @@ def errors() -> str:
         table(("status", "code", "type", "when"), error_rows()),
         "Errors of a request that is wrong (400) have OpenAI's codes: `invalid_type`, "
         "`invalid_value`, `missing_required_parameter`, `string_above_max_length`, "
-        "`array_above_max_length`, `unsupported_parameter`, ... and, for the arguments of a call "
-        "in the history that are not JSON, `malformed_tool_arguments`. A backend's own refusal "
-        "(4xx) is passed on in its words, with its status, `param` and `code`.",
+        "`array_above_max_length`, `unsupported_parameter`, ... beside `too_many_values` (see "
+        "`[limits] values`) and, for the arguments of a call in the history that are not JSON, "
+        "`malformed_tool_arguments`. A backend's own refusal (4xx) is passed on in its words, with "
+        "its status, `param` and `code`.",
         "## Response headers",
         table(("header", "what it says"), [(f"`{name}`", text) for name, text in HEADERS]),
         "What is mended after a stream has begun is in a `toolwire` object on its last chunk.",

@@ -45,7 +45,8 @@ def command(trace: Path) -> None:
 def _request(record: Any) -> Request:
     """What the recorded body says, read as generously as can be."""
     profile = profile_for("", record["request"]["profile"])
-    reader = RequestReader(ToolReader(max_tools=_MOST, cache_bytes=0), max_messages=_MOST)
+    tools = ToolReader(max_tools=_MOST, cache_bytes=0)
+    reader = RequestReader(tools, max_messages=_MOST, max_values=_MOST)
     body = record["request"]["body"].encode()
     request = reader.read(body, lenient_names=profile.lenient_names)
     if profile.lost_result is not None:

@@ -17,7 +17,13 @@ from toolwire.protocol.ids import MAX_CLIENT_ID
 NO_RESULT = "(no result: this call was never answered)"
 _SHOWN = 100
 """So many ids, or characters of one, are repeated in a message."""
-_json = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class _Object(msgspec.Struct):
+    """Any JSON object. Nothing of it is kept."""
+
+
+_json = msgspec.json.Decoder(_Object)
 
 
 @dataclass(slots=True)

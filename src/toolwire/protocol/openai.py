@@ -27,6 +27,7 @@ from toolwire.protocol.nesting import check_nesting
 from toolwire.protocol.params import PARAM_DECODERS, REPLACED
 from toolwire.protocol.tool_choice import needs_tools, read_choice
 from toolwire.protocol.toolset import ToolReader, check_name, safe_name
+from toolwire.protocol.width import MOST_VALUES, check_width
 
 _Content: TypeAlias = str | list[Raw]
 
@@ -111,9 +112,11 @@ class RequestReader:
     tools: ToolReader
     max_messages: int
     strict_parallel: bool = False
+    max_values: int = MOST_VALUES
 
     def read(self, body: bytes, *, lenient_names: bool = False) -> Request:
         """One body -> one request; raises `RequestError` for whatever is wrong with it."""
+        check_width(body, "", self.max_values)
         fields = _split(body)
         params, ignored = _params(fields, self.tools.max_depth)
         toolset = NO_TOOLS
@@ -163,7 +166,14 @@ class RequestReader:
             said = message.content
             content = said if said is None or isinstance(said, str) else self._parts(said, at)
             messages.append(_message(message, content, at, lenient_names=lenient_names))
+            self._check_calls(messages[-1].calls, at)
         return tuple(messages)
+
+    def _check_calls(self, calls: tuple[ToolCall, ...], at: int) -> None:
+        """Arguments are JSON within the JSON, and read just as slowly."""
+        for number, call in enumerate(calls):
+            where = f"messages[{at}].tool_calls[{number}].function.arguments"
+            check_width(call.arguments, where, self.max_values)
 
     def _parts(self, content: list[Raw], at: int) -> list[bytes]:
         parts = []

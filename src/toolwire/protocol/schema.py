@@ -134,6 +134,11 @@ def schema_too_large(tool: str, most: int) -> ToolSchemaError:
     return _invalid(tool, f"it is larger than {most} bytes. Shorten it, or split the tool.")
 
 
+def too_many_refs(tool: str, most: int) -> ToolSchemaError:
+    """A schema that would take too long to compile."""
+    return _invalid(tool, f"it has more than {most} references ('$ref'). Write some of them out.")
+
+
 def _invalid(tool: str, why: str) -> ToolSchemaError:
     return ToolSchemaError(f"Invalid schema for function '{tool}': {why}")
 

@@ -25,6 +25,7 @@ from toolwire.protocol.schema import (
     SchemaLimits,
     check_schema,
     schema_too_large,
+    too_many_refs,
 )
 
 MAX_NAME = 64
@@ -35,6 +36,8 @@ _VALIDATOR_WEIGHT = 24
 """A compiled schema takes about twenty times its JSON (measured); counted with some room."""
 _PATTERN_WEIGHT = 256
 """And its patterns this much for each unit of their cost."""
+_MOST_REFS = 4000
+"""References in one schema. To compile a chain of them takes time by the square of its length."""
 
 
 class _Function(msgspec.Struct):
@@ -199,6 +202,8 @@ class ToolReader:
         try:
             if len(key[0]) > self._limits.size:
                 raise schema_too_large(name, self._limits.size)
+            if key[0].count(b'ref":') + key[0].count(b'Ref":') > _MOST_REFS:
+                raise too_many_refs(name, _MOST_REFS)
             checked = check_schema(
                 spec.parameters or {},
                 tool=name,

@@ -327,7 +327,10 @@ def _reader(config: Config) -> RequestReader:
         max_tools=limits.tools, cache_bytes=limits.schema_cache_bytes, schema_limits=schema_limits
     )
     return RequestReader(
-        tools, limits.messages, strict_parallel=config.strict_parallel == "validate"
+        tools,
+        limits.messages,
+        strict_parallel=config.strict_parallel == "validate",
+        max_values=limits.values,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from toolwire.backends.chat_template import ChatTemplate
 from toolwire.gateway.examples import MOST_EXAMPLES
+from toolwire.protocol.width import MOST_VALUES
 from toolwire.server import config_values as values
 from toolwire.server.secret import Secret
 
@@ -72,6 +73,15 @@ class Limits:
         8 * MIB
     )
     depth: Annotated[int, Option("deepest nesting of JSON in a request", 8, 512)] = 128
+    values: Annotated[
+        int,
+        Option(
+            "most values (members of objects, elements of arrays) in the JSON of one request: more "
+            "make other clients wait while they are read",
+            1000,
+            100_000_000,
+        ),
+    ] = MOST_VALUES
     messages: Annotated[int, Option("most messages in one request", 1, 1_000_000)] = 10_000
     tools: Annotated[int, Option("most tools in one request", 1, 10_000)] = 128
     tool_bytes: Annotated[int, Option("largest definition of one tool", KIB, 64 * MIB)] = 512 * KIB

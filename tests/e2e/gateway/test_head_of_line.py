@@ -68,8 +68,8 @@ def long_conversation() -> dict[str, Any]:
 
 
 def many_parts() -> dict[str, Any]:
-    """200,000 parts of one message."""
-    return chat_body(messages=[user([{"type": "text", "text": "x"}] * 200_000)])
+    """45,000 parts of one message, about 10 MiB."""
+    return chat_body(messages=[user([{"type": "text", "text": "x" * 190}] * 45_000)])
 
 
 def large_tools() -> dict[str, Any]:
@@ -97,6 +97,78 @@ def test_a_huge_request_makes_nobody_wait(
         assert ask(gateway.port, data).status == status
     assert pings.worst <= WORST
     assert stream.worst <= WORST
+    assert pings.count
+
+
+def wide(size: int) -> dict[str, int]:
+    """An object with so many members."""
+    return {f"k{number}": number for number in range(size)}
+
+
+def schema(**keywords: Any) -> dict[str, Any]:
+    """A body with a tool whose parameters have these keywords."""
+    function = {"name": "f", "parameters": {"type": "object", **keywords}}
+    return chat_body(tools=[{"type": "function", "function": function}])
+
+
+def said(**fields: Any) -> dict[str, Any]:
+    """A body with a message of the assistant's that has these fields."""
+    return chat_body(messages=[user("x"), {"role": "assistant", "content": "y", **fields}])
+
+
+def called(arguments: Any) -> dict[str, Any]:
+    """A body in which a call with these arguments was made three times, and never fits."""
+    function = {"name": "f", "arguments": json.dumps(arguments)}
+    body = schema(required=["never"])
+    for number in range(3):
+        call = {"id": f"call_{number}", "type": "function", "function": function}
+        body["messages"] += [
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": call["id"], "content": "no"},
+        ]
+    return body
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+# So many members of objects as fit into 10 MiB, and almost as many as the limit allows.
+MOST, ALLOWED = 550_000, 140_000
+WIDE: dict[str, Callable[[int], dict[str, Any]]] = {
+    "body": lambda n: {**chat_body(), **wide(n)},
+    "unknown parameter": lambda n: chat_body(weird=wide(n)),
+    "arrays in a parameter": lambda n: chat_body(weird=[[]] * (n // 2)),
+    "metadata": lambda n: chat_body(metadata=dict.fromkeys(wide(n), "")),
+    "response_format": lambda n: chat_body(
+        response_format={"type": "json_schema", "json_schema": {"name": "n", "schema": wide(n)}}
+    ),
+    "tool_choice": lambda n: {**schema(), "tool_choice": wide(n)},
+    "part": lambda n: chat_body(messages=[user([{"type": "text", "text": "x", "more": wide(n)}])]),
+    "arrays in a part": lambda n: chat_body(
+        messages=[user([{"type": "text", "text": "x", "more": [[]] * (n // 2)}])]
+    ),
+    "parts": lambda n: chat_body(messages=[user([1] * n)]),
+    "calls": lambda n: said(tool_calls=[CALL] * (n // 5)),
+    "function_call": lambda n: said(function_call=wide(n)),
+    "properties": lambda n: schema(properties={f"k{number}": {} for number in range(n // 2)}),
+    "enum": lambda n: schema(properties={"a": {"enum": list(range(n))}}),
+    "anyOf": lambda n: schema(anyOf=[{}] * (n // 2)),
+    "chain of references": lambda n: schema(
+        properties={"a": {"$ref": "#/$defs/d0"}},
+        **{"$defs": {f"d{k}": {"$ref": f"#/$defs/d{k + 1}"} for k in range(n // 10)}},
+    ),
+    "arguments": lambda n: called(wide(min(n, 160_000))),
+}
+
+
+@pytest.mark.parametrize("size", [MOST, ALLOWED])
+@pytest.mark.parametrize("place", WIDE)
+def test_a_wide_request_makes_nobody_wait(
+    gateway: Gateway, wild: FarBackend, place: str, size: int
+) -> None:
+    wild.use("std", ["hi"])
+    data = json.dumps({**WIDE[place](size), "model": "wild"}).encode()
+    with pinging(gateway) as pings:
+        assert ask(gateway.port, data).status in ((400,) if size == MOST else (200, 400))
+    assert pings.worst <= WORST
     assert pings.count
 
 

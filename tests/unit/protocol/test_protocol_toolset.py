@@ -112,6 +112,20 @@ def test_one_tool_may_not_be_larger_than_the_limit() -> None:
     assert caught.value.param == "tools[0].function.parameters"
 
 
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
+def test_one_tool_may_not_have_more_references_than_can_be_followed(keyword: str) -> None:
+    def chain(size: int) -> bytes:
+        defs = {f"d{number}": {keyword: f"#/$defs/d{number + 1}"} for number in range(size)}
+        last = {f"d{size}": {"type": "string"}}
+        properties = {"a": {"$ref": "#/$defs/d0"}}
+        return raw(tool("f", {**SCHEMA, "properties": properties, "$defs": {**defs, **last}}))
+
+    assert reader().read(chain(100)).tools
+    with pytest.raises(RequestError, match="more than 4000 references") as caught:
+        reader().read(chain(4_000))
+    assert caught.value.param == "tools[0].function.parameters"
+
+
 def test_the_patterns_of_all_tools_share_one_budget() -> None:
     def with_pattern(number: int) -> dict[str, Any]:
         pattern = rf"^\p{{L}}{{1,20}}x{number}$"
