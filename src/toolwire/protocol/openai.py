@@ -166,14 +166,16 @@ class RequestReader:
             said = message.content
             content = said if said is None or isinstance(said, str) else self._parts(said, at)
             messages.append(_message(message, content, at, lenient_names=lenient_names))
-            self._check_calls(messages[-1].calls, at)
+            if messages[-1].calls:
+                self._check_width(messages[-1].calls, at)
         return tuple(messages)
 
-    def _check_calls(self, calls: tuple[ToolCall, ...], at: int) -> None:
+    def _check_width(self, calls: tuple[ToolCall, ...], at: int) -> None:
         """Arguments are JSON within the JSON, and read just as slowly."""
         for number, call in enumerate(calls):
-            where = f"messages[{at}].tool_calls[{number}].function.arguments"
-            check_width(call.arguments, where, self.max_values)
+            if len(call.arguments) > self.max_values:
+                where = f"messages[{at}].tool_calls[{number}].function.arguments"
+                check_width(call.arguments, where, self.max_values)
 
     def _parts(self, content: list[Raw], at: int) -> list[bytes]:
         parts = []

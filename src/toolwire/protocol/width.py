@@ -11,8 +11,6 @@ from toolwire.errors import RequestError
 MOST_VALUES = 150_000
 """Members of objects and elements of arrays, in all: more than any client sends, and about a tenth
 of a second's work."""
-_LARGE = 64 * 1024
-"""What is smaller cannot keep anybody waiting."""
 _BEFORE = (b",", b"[", b"{")
 """A value that is not alone stands behind one of these."""
 _STRING = re.compile(rb'(?:[^"\\]*+\\.){0,4096}+[^"\\]*+', re.DOTALL)
@@ -21,8 +19,8 @@ _STRING = re.compile(rb'(?:[^"\\]*+\\.){0,4096}+[^"\\]*+', re.DOTALL)
 
 def check_width(json: bytes | str, where: str, most: int) -> None:
     """Refuse JSON with too many values. `where` is the parameter that it is; the body if empty."""
-    if len(json) <= _LARGE:
-        return
+    if len(json) <= most:
+        return  # nearly every request
     raw = json.encode(errors="replace") if isinstance(json, str) else json
     if _counted(raw) > most and _holds_more(raw, most):
         named = f"'{where}'" if where else "body"

@@ -9,9 +9,6 @@ from tests.contract.wire import body, call, refusal, result
 from toolwire.errors import RequestError
 from toolwire.protocol.width import MOST_VALUES, check_width
 
-FILLER = "x" * 70_000
-"""What is smaller than this is not looked at."""
-
 
 def is_refused(value: Any, most: int) -> bool:
     """Whether it is too much, however it is written."""
@@ -31,12 +28,12 @@ def _refuses(text: str | bytes, most: int) -> bool:
 @pytest.mark.parametrize(
     ("value", "values"),
     [
-        ([FILLER], 1),
-        ([FILLER, 1, 2], 3),
-        ({"a": FILLER, "b": 2}, 2),
-        ({"a": [FILLER, [[1]]], "b": {"c": {}}}, 8),
-        ([FILLER, ',"[{}]\\', "\\", '\\"', ",,,"], 5),
-        ([FILLER + "[{,\\" * 50_000, {'"': '"'}], 3),
+        (["x"], 1),
+        (["x", 1, 2], 3),
+        ({"a": "x", "b": 2}, 2),
+        ({"a": ["x", [[1]]], "b": {"c": {}}}, 8),
+        (["x", ',"[{}]\\', "\\", '\\"', ",,,"], 5),
+        (["[{,\\" * 50_000, {'"': '"'}], 3),
         (['\\"' * 40_000, '"' * 100_000, 1], 3),
         (["é,ü" * 50_000, "ü,"], 2),
     ],
@@ -49,14 +46,12 @@ def test_members_and_elements_are_counted_and_what_is_in_strings_is_not(
 
 
 def test_half_of_a_surrogate_pair_is_no_matter() -> None:
-    check_width('["\ud800,' + FILLER + '"]', "p", 1)
+    check_width('["\ud800,"]', "p", 1)
 
 
-def test_what_is_small_may_hold_as_much_as_it_can() -> None:
-    check_width("[" + "1," * 30_000 + "1]", "p", 10)
-
-
-@pytest.mark.parametrize("text", ['"' * 70_001, '["' + "\\" * 70_001, '["' + "x" * 70_000, "," * 9])
+@pytest.mark.parametrize(
+    "text", ['"""', '["' + "\\" * 9001, '["\\"', '["' + "x" * 99, '["a\\", 1, 2']
+)
 def test_what_is_no_json_is_no_matter(text: str) -> None:
     check_width(text.encode(), "p", 1)
 
