@@ -173,7 +173,7 @@ class RequestReader:
     def _check_width(self, calls: tuple[ToolCall, ...], at: int) -> None:
         """Arguments are JSON within the JSON, and read just as slowly."""
         for number, call in enumerate(calls):
-            if len(call.arguments) > self.max_values:
+            if len(call.arguments) > self.max_values and call.kind == "function":
                 where = f"messages[{at}].tool_calls[{number}].function.arguments"
                 check_width(call.arguments, where, self.max_values)
 

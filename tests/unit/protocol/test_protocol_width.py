@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.contract.wire import body, call, refusal, result
+from tests.contract.wire import body, call, read, refusal, result
 
 from toolwire.errors import RequestError
 from toolwire.protocol.width import MOST_VALUES, check_width
@@ -69,3 +69,9 @@ def test_the_arguments_of_a_call_have_the_same_limit() -> None:
     error = refusal(body(messages=[{"role": "user", "content": "x"}, asked, result()]))
     assert error.code == "too_many_values"
     assert error.param == "messages[1].tool_calls[0].function.arguments"
+
+
+def test_the_input_of_a_custom_call_is_text() -> None:
+    custom = {"id": "c", "type": "custom", "custom": {"name": "f", "input": "," * MOST_VALUES * 2}}
+    asked = {"role": "assistant", "tool_calls": [custom]}
+    assert read(body(messages=[{"role": "user", "content": "x"}, asked, result("c")]))
