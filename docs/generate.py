@@ -128,7 +128,7 @@ def configuration() -> str:
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or say `public = true` (`--public`).",
         "## Top-level keys",
         settings_table(scalars),
-        "Of a request that is passed on (`/v1/embeddings`, `/v1/completions`, ...) nothing is "
+        "Of a request that is passed on (`/v1/embeddings`, `/v1/completions`, ...) no value is "
         "changed but the name of the model, where its backend has a name of its own (`model`). A "
         "JSON body that names a model goes to the backends of that model; every other body, such "
         "as that of an audio file, and a request without one go to the model `*`, else to the "

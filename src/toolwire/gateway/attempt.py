@@ -16,7 +16,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.policy import Policy
 from toolwire.gateway.trace import AttemptTrace
 from toolwire.gateway.watched import WatchedTurn
-from toolwire.gateway.ways import Way
+from toolwire.gateway.ways import DEFAULT_FORMAT, Way
 from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event, Usage
 from toolwire.protocol.fragments import Fragment
@@ -158,7 +158,7 @@ class Attempt:
         native = NativeTurn(tools, self._new_call_id)
         reading: Reading = native
         if way.format is not None and plan.offers_tools:
-            make_parser = partial(self._parser, way.format, index, native.repairs)
+            make_parser = partial(_parser, way, plan, self._trace, index, native.repairs)
             reading = WatchedTurn(
                 native, make_parser, self._new_call_id, promoting=way.kind == "watched"
             )
@@ -166,15 +166,19 @@ class Attempt:
         choice = self._choices[index] = _Choice(reading, plan.policy(), fit)
         return choice
 
-    def _parser(self, format_name: str, index: int, repairs: set[str]) -> TextReader:
-        plan, way = self._plan, self._way
-        tools = plan.outgoing.tools.tools.values()
-        spans = self._trace.format_trace(index) if self._trace is not None else None
-        if not way.constrained:
-            return parser_for(format_name, tools, delivery=plan.delivery, trace=spans)
-        parser = parser_for(format_name, tools, trace=spans)
-        demanded = plan.request.choice.mode == "required"
-        return ConstrainedReader(parser, repairs, demanded=demanded)
+
+def _parser(
+    way: Way, plan: Plan, trace: AttemptTrace | None, index: int, repairs: set[str]
+) -> TextReader:
+    """What reads the text. It does not know the attempt, so that no cycle of references is made."""
+    name = way.format or DEFAULT_FORMAT
+    tools = plan.outgoing.tools.tools.values()
+    spans = trace.format_trace(index) if trace is not None else None
+    if not way.constrained:
+        return parser_for(name, tools, delivery=plan.delivery, trace=spans)
+    parser = parser_for(name, tools, trace=spans)
+    demanded = plan.request.choice.mode == "required"
+    return ConstrainedReader(parser, repairs, demanded=demanded)
 
 
 def _unfit(finding: Finding) -> ArgumentsUnfit:
