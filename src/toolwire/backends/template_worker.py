@@ -1,8 +1,9 @@
 """Renders chat templates: a program of its own, so that no template can harm the gateway.
 
 A template comes with a model, from wherever the model came from. Jinja's sandbox keeps it from
-Python, but not from looping for ever or filling the memory: so it runs here, with a limit on the
-memory, no keys in the environment and a parent that ends it when it takes too long.
+Python, but not from looping for ever or filling the memory: so it runs here, with limits on the
+memory and on the time for each answer, and no keys in the environment. The limits are the
+system's: they hold whatever the template does, and whatever becomes of the parent.
 
 Told on stdin, one line of JSON each: first the template, then conversations; answers likewise on
 stdout. Imports nothing of Toolwire, and Toolwire imports nothing of this.
@@ -10,6 +11,7 @@ stdout. Imports nothing of Toolwire, and Toolwire imports nothing of this.
 
 import json
 import resource
+import signal
 import sys
 from contextlib import suppress
 from datetime import datetime
@@ -92,7 +94,7 @@ def _failed(error: Exception) -> dict[str, Any]:
 
 
 def _limit(what: int, most: int) -> None:
-    """Allow ourselves less. A system that does not know this limit leaves it at the deadline."""
+    """Allow ourselves less. A system that does not know this limit leaves it at the time."""
     _, hard = resource.getrlimit(what)
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     with suppress(OSError, ValueError):
@@ -100,11 +102,15 @@ def _limit(what: int, most: int) -> None:
 
 
 def main() -> None:
-    """Answer line by line until nobody asks any more."""
+    """Answer line by line until nobody asks any more. The argument: the seconds for each answer."""
+    seconds = float(sys.argv[1])
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     _limit(resource.RLIMIT_AS, _MEMORY)
     _limit(resource.RLIMIT_CORE, 0)
     template: Template | None = None
     for line in sys.stdin.buffer:
+        # Of work, not of waiting for a busy machine. When it is over, the system ends us.
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             template, answer = _answer(template, json.loads(line))
         except Exception as error:  # noqa: BLE001 - a template can raise anything
