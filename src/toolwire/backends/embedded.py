@@ -13,7 +13,7 @@ import msgspec
 
 from toolwire.backends.base import DEFAULT_PATIENCE, Listener, ModelFacts, Outgoing, Patience
 from toolwire.backends.embedded_check import GrammarCheck
-from toolwire.backends.embedded_choice import Body, TextOrCall
+from toolwire.backends.embedded_choice import TextOrCall
 from toolwire.backends.embedded_engine import Engine
 from toolwire.backends.embedded_habits import AS_WRITTEN
 from toolwire.backends.embedded_request import bodies_for, ignored
@@ -44,14 +44,14 @@ _decode_failure = msgspec.json.Decoder(_Failure).decode
 class EmbeddedAnswer:
     """One answer under way: put together in the engine's thread, read in the event loop."""
 
-    def __init__(self, engine: Engine, body: Body | TextOrCall, check: GrammarCheck) -> None:
+    def __init__(self, engine: Engine, outgoing: Outgoing, check: GrammarCheck) -> None:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._decoder = AnswerDecoder(streamed=True, max_line=_MAX_CHUNK)
         self._fragments: list[Fragment] = []
         self._error: UpstreamError | None = None
         self._complete = self._over = self._paused = self._closed = False
-        self._body, self._check = body, check
+        self._outgoing, self._check = outgoing, check
         self._turn = engine.submit(self._make)
         self._turn.add_done_callback(lambda turn: self._post(self._end, turn))
 
@@ -93,7 +93,10 @@ class EmbeddedAnswer:
     # In the engine's thread.
 
     def _make(self, engine: Engine) -> None:
-        body = self._body
+        if self._closed:
+            return
+        # Here, because to narrow a schema of megabytes takes seconds.
+        body = bodies_for(self._outgoing, engine)
         if isinstance(body, TextOrCall):
             body = body.settle(engine.generate, self._is_closed)
         if not self._closed:
@@ -136,6 +139,8 @@ class EmbeddedAnswer:
             turn.result()
         except CancelledError:
             self._error = UpstreamError("The embedded model was stopped.")
+        except UpstreamError as error:
+            self._error = error
         except (ValueError, RuntimeError) as error:
             # The engine raises for what it cannot begin; what fails later comes as a chunk.
             self._error = UpstreamRefused(f"The embedded model cannot do this: {error}", status=400)
@@ -173,7 +178,7 @@ class EmbeddedBackend:
                 "The chat template of the embedded model has no tools. "
                 'Give its route mode = "auto" or "prompted".'
             )
-        answer = EmbeddedAnswer(self.engine, bodies_for(outgoing, self.engine), self._check)
+        answer = EmbeddedAnswer(self.engine, outgoing, self._check)
         try:
             await answer.begun()
         except BaseException:

@@ -56,6 +56,8 @@ class Plan(msgspec.Struct, frozen=True):
     offers_tools: bool
     """Whether the model may call anything: without tools a request is not touched."""
     mending: Mending = DEFAULT_MENDING
+    large: bool = False
+    """Whether the request has so much of anything that nothing of it is done in passing."""
 
     @property
     def delivery(self) -> Literal["live", "whole"]:
@@ -119,6 +121,8 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def is_long(self) -> bool:
         """Whether writing the conversation anew takes so long that other clients would wait."""
+        if self.large:
+            return True
         size = 0
         for message in self.outgoing.messages:
             content = message.content or ""
@@ -149,6 +153,7 @@ def make_plan(
     repair_history: bool,
     custom_tools: bool = False,
     mending: Mending = DEFAULT_MENDING,
+    large: bool = False,
 ) -> Plan:
     """Check what types cannot say, and decide what the backend is sent."""
     history = check_history(request.messages, repair=repair_history)
@@ -158,7 +163,7 @@ def make_plan(
     repairs = (*request.repairs, *history.repairs) if history.repairs else request.repairs
     offers = bool(tools.tools) and request.choice.mode != "none"
     outgoing = Outgoing(request, history.messages, tools)
-    plan = Plan(request, outgoing, repairs, offers, mending)
+    plan = Plan(request, outgoing, repairs, offers, mending, large)
     return _out_of_loop(plan) if offers else plan
 
 

@@ -259,7 +259,7 @@ class Turn:
             resumed=resumed,
             trace=self._traced,
         )
-        if way.kind == "prompted" and self._plan.is_long:
+        if (way.kind == "prompted" or way.marks) and self._plan.is_long:
             # A long conversation is written anew beside the loop.
             outgoing = await asyncio.to_thread(self._plan.outgoing_for, way)
         else:

@@ -149,7 +149,7 @@ class Ways:
         held = replace(prompted, format=constraint.FORMAT, constrained=True)
         if demanded or (optional is not None and backend.chooses(optional)):
             return held
-        formed = optional is not None and constraint.wanted_form(optional.params) is not None
+        formed = optional is not None and constraint.wants_form(optional.params)
         if formed and not self._lacks(backend, model, "union"):
             return replace(held, union=True)
         return prompted

@@ -94,6 +94,7 @@ class OpenAiChat:
             repair_history=self.repair_history,
             custom_tools=model.custom_tools,
             mending=self.mending,
+            large=len(body) > _LARGE_BODY,
         )
         return plan, model
 

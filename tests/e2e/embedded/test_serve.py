@@ -1,5 +1,6 @@
 """`toolwire serve` with no configuration at all: what the first minute is like."""
 
+import json
 import re
 import signal
 import threading
@@ -11,6 +12,8 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletion
 from tests.e2e.gateway.process import Gateway, running
+from tests.e2e.gateway.watch import pinging
+from tests.e2e.gateway.wire import ask, chat_body
 
 HELLO: Any = [{"role": "user", "content": "Say hello to the world."}]
 LONG: Any = [{"role": "user", "content": "Write a long story about a dog and the sea."}]
@@ -148,3 +151,14 @@ def test_it_stops_in_the_middle_of_an_answer_when_told_to(environment: dict[str,
         with pytest.raises(openai.APIError, match="shutting down"):
             list(stream)
         assert gateway.wait(8) == 0
+
+
+def test_a_schema_of_megabytes_makes_nobody_wait(served: Gateway) -> None:
+    text = {"type": "string", "description": "x" * 20}
+    schema = {"type": "object", "properties": {f"property_{n}": text for n in range(120_000)}}
+    form = {"type": "json_schema", "json_schema": {"name": "form", "schema": schema}}
+    data = json.dumps(chat_body(response_format=form)).encode()
+    with pinging(served) as pings:
+        answer = ask(served.port, data, timeout=120)
+    assert (answer.status, b"too complex" in answer.body) == (400, True)
+    assert pings.worst <= 0.25

@@ -21,6 +21,11 @@ backend = {{ url = "{calm}" }}
 [[models]]
 name = "wild"
 backend = {{ url = "{wild}" }}
+
+[[models]]
+name = "held"
+mode = "prompted"
+backend = {{ url = "{wild}", dialect = "vllm" }}
 """
 
 
@@ -78,21 +83,31 @@ def large_tools() -> dict[str, Any]:
     return chat_body(tools=[tool(f"t{n}", **properties) for n in range(128)])
 
 
+def large_form() -> dict[str, Any]:
+    """A form of 9 MiB for text, beside a tool."""
+    text = {"type": "string", "description": "x" * 20}
+    schema = {"type": "object", "properties": {f"property_{n}": text for n in range(120_000)}}
+    form = {"type": "json_schema", "json_schema": {"name": "form", "schema": schema}}
+    return chat_body(response_format=form, tools=[tool("f", a="string")])
+
+
 REQUESTS: list[tuple[Callable[[], dict[str, Any]], int]] = [
     (large_message, 200),
     (many_messages, 400),
     (long_conversation, 200),
     (many_parts, 200),
     (large_tools, 200),
+    (large_form, 200),
 ]
 
 
+@pytest.mark.parametrize("model", ["wild", "held"])
 @pytest.mark.parametrize(("make", "status"), REQUESTS)
 def test_a_huge_request_makes_nobody_wait(
-    gateway: Gateway, wild: FarBackend, make: Callable[[], dict[str, Any]], status: int
+    gateway: Gateway, wild: FarBackend, make: Callable[[], dict[str, Any]], status: int, model: str
 ) -> None:
     wild.use("std", ["hi"])
-    data = json.dumps({**make(), "model": "wild"}).encode()
+    data = json.dumps({**make(), "model": model}).encode()
     with streaming(gateway, "calm") as stream, pinging(gateway) as pings:
         assert ask(gateway.port, data).status == status
     assert pings.worst <= WORST

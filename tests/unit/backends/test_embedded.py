@@ -55,7 +55,7 @@ class FakeEngine:
         turn: Future[None] = Future()
         try:
             turn.set_result(work(self))
-        except (ValueError, RuntimeError) as error:
+        except (ValueError, RuntimeError, UpstreamError) as error:
             turn.set_exception(error)
         return turn
 
