@@ -124,6 +124,12 @@ def configuration() -> str:
         "prompts of messages. It is found in what comes with the model: `chat_template.jinja`, "
         "`tokenizer_config.json`, `chat_template.json` or the `.gguf` file:",
         f"```toml\n{PROMPTS}```",
+        "Such a server is sent the text that ends a turn as a `stop`, after those of the client. "
+        "`vllm`, `llamacpp` and `sglang` take any number; any other server gets four at most, as "
+        "OpenAI allows, so to four of the client's none is added: the server has to know the end "
+        "of a turn by itself, as most do. Without `max_tokens` most servers stop after 16 tokens: "
+        "where the client sets no limit, `vllm` and `llamacpp` are told that there is none, and "
+        "any other server 4,096. What is in `params_remove` is never sent.",
         "Without client keys Toolwire listens on loopback only. To listen on another address, add "
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or say `public = true` (`--public`).",
         "## Top-level keys",

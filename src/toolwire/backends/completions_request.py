@@ -6,6 +6,7 @@ is not sent. What text may look like is, to servers that take it here, in the fo
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import msgspec
@@ -14,7 +15,6 @@ from toolwire.backends.base import Outgoing
 from toolwire.backends.dialects import Dialect
 
 _encode = msgspec.json.Encoder().encode
-_MOST_STOPS = 4
 _OF_CHAT = (
     "audio", "include_reasoning", "logprobs", "messages", "metadata", "modalities", "moderation",
     "parallel_tool_calls", "prediction", "prompt_cache_options", "prompt_mode", "provider",
@@ -23,7 +23,8 @@ _OF_CHAT = (
     "thinking_token_budget", "tool_choice", "tools", "top_logprobs", "verbosity",
     "web_search_options",
 )  # fmt: skip
-_LIMIT = "max_tokens"
+_LIMIT, _STOP = "max_tokens", "stop"
+_RENAMES = {"max_completion_tokens": _LIMIT, _LIMIT: _LIMIT}
 _RESPONSE_FORMAT = (
     b'"response_format":{"type":"json_schema","json_schema":{"name":"tool_calls","schema":%b}}'
 )
@@ -35,10 +36,11 @@ class _Server:
 
     `unlimited`: the token limit that is none. Without one, most stop after 16 tokens. `form`: the
     client's `response_format` in this server's own words; None if it takes no such thing.
-    `constraint`: how it is held to a JSON Schema; b"" if it cannot be.
+    `constraint`: how it is held to a JSON Schema; b"" if it cannot be. `stops`: how many it takes.
     """
 
     unlimited: bytes = b"4096"
+    stops: float = 4
     form: Callable[[Mapping[str, Any]], bytes] | None = None
     constraint: bytes = b""
 
@@ -53,9 +55,9 @@ def _as_schema(wanted: Mapping[str, Any]) -> bytes:
 
 
 _SERVERS = {
-    "vllm": _Server(b"null", _as_sent, b'"structured_outputs":{"json":%b}'),
-    "llamacpp": _Server(b"-1", _as_schema, b'"json_schema":%b'),
-    "sglang": _Server(form=_as_sent, constraint=_RESPONSE_FORMAT),
+    "vllm": _Server(b"null", inf, _as_sent, b'"structured_outputs":{"json":%b}'),
+    "llamacpp": _Server(b"-1", inf, _as_schema, b'"json_schema":%b'),
+    "sglang": _Server(stops=inf, form=_as_sent, constraint=_RESPONSE_FORMAT),
 }
 _ANY = _Server()
 
@@ -63,11 +65,11 @@ _ANY = _Server()
 def completions_dialect(dialect: Dialect) -> Dialect:
     """The dialect as the server speaks it where it takes prompts."""
     server = _SERVERS.get(dialect.name, _ANY)
-    params = dialect.params.difference(_OF_CHAT) | {"max_completion_tokens", _LIMIT}
+    params = dialect.params.difference(_OF_CHAT)
     if server.form is not None:
         params |= {"response_format"}
     constraint = dialect.constraint if server.constraint else "none"
-    renames = {"max_completion_tokens": _LIMIT}
+    renames = {**dialect.renames, **_RENAMES}
     return replace(dialect, params=params, renames=renames, constraint=constraint)
 
 
@@ -81,8 +83,10 @@ def encode_completion(
     wanted = msgspec.json.decode(params.pop("response_format", b"null"))
     named = {dialect.forwarded_as(name): raw for name, raw in params.items()}
     named.pop(None, None)
-    named.setdefault(_LIMIT, server.unlimited)
-    named["stop"] = _encode(_stops(named.get("stop", b"null"), stop))
+    if _LIMIT in dialect.params:
+        named.setdefault(_LIMIT, server.unlimited)
+    if _STOP in dialect.params:
+        named |= _stops(named.pop(_STOP, b"null"), stop, server.stops)
     fields = [b'{"model":' + _encode(model or request.model), b'"prompt":' + _encode(prompt)]
     fields += [_encode(name) + b":" + raw for name, raw in named.items()]
     if outgoing.schema and server.constraint:
@@ -97,8 +101,10 @@ def encode_completion(
     return b",".join(fields) + b"}"
 
 
-def _stops(given: bytes, stop: str) -> list[str]:
+def _stops(given: bytes, end: str, most: float) -> dict[str | None, bytes]:
     """The client's stops, and the end of a turn if there is room: not every server knows it."""
     wanted = msgspec.json.decode(given) or []
     stops = [wanted] if isinstance(wanted, str) else list(wanted)
-    return [*stops, stop] if stop and stop not in stops and len(stops) < _MOST_STOPS else stops
+    if end and end not in stops and len(stops) < most:
+        stops.append(end)
+    return {_STOP: _encode(stops)} if stops else {}

@@ -19,14 +19,20 @@ FORM = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
 
 
 def body(
-    dialect: str, *, schema: Any = None, special: bool = False, end: str = "", **params: Any
+    dialect: str,
+    *,
+    schema: Any = None,
+    special: bool = False,
+    end: str = "",
+    remove: tuple[str, ...] = (),
+    **params: Any,
 ) -> dict[str, Any]:
     stream = params.pop("stream", False)
     raw = {name: json.dumps(value).encode() for name, value in params.items()}
     request = Request("m", MESSAGES, params=raw, stream=stream, include_usage=stream)
     encoded = json.dumps(schema).encode() if schema else b""
     outgoing = Outgoing(request, MESSAGES, NO_TOOLS, encoded, keep_special_tokens=special)
-    spoken = completions_dialect(DIALECTS[dialect])
+    spoken = completions_dialect(DIALECTS[dialect].with_params((), remove))
     sent: dict[str, Any] = json.loads(encode_completion(outgoing, "P", spoken, None, stop=end))
     return sent
 
@@ -37,7 +43,6 @@ def test_a_prompt_takes_the_place_of_messages() -> None:
         "prompt": "P",
         "temperature": 0.5,
         "max_tokens": None,
-        "stop": [],
         "stream": False,
     }
     streamed = body("vllm", stream=True)
@@ -65,6 +70,20 @@ def test_a_limit_of_tokens_has_one_name_and_is_always_there(dialect: str) -> Non
 def test_the_end_of_a_turn_is_a_stop_beside_the_clients(given: Any, sent: list[str]) -> None:
     params = {"stop": given} if given else {}
     assert body("generic", end="<end>", **params)["stop"] == sent
+
+
+@pytest.mark.parametrize("dialect", ["vllm", "llamacpp", "sglang"])
+def test_a_server_that_takes_more_than_four_stops_gets_them_all(dialect: str) -> None:
+    assert body(dialect, end="<end>", stop=list("abcd"))["stop"] == [*"abcd", "<end>"]
+
+
+def test_what_a_configuration_takes_away_is_not_sent_by_ourselves_either() -> None:
+    sent = body("vllm", end="<end>", stop="a", max_tokens=7, remove=("stop", "max_tokens"))
+    assert not {"stop", "max_tokens"} & set(sent)
+
+
+def test_a_parameter_has_the_name_that_the_server_has_for_it() -> None:
+    assert body("mistral", seed=7)["random_seed"] == 7
 
 
 @pytest.mark.parametrize(
