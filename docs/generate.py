@@ -160,14 +160,36 @@ def dialects() -> Iterable[str]:
         "where you trust your clients with them. What a server does not keep to of `tool_choice`, "
         "Toolwire enforces on the answer."
     )
+    constraint = (
+        "`constraint` is the form in which a server takes the JSON Schema that calls must fit "
+        "where tools are written into the prompt: `json_schema` (in `response_format`), "
+        "`structured_outputs` (vLLM since 0.11), `guided_json` (vLLM before; since 0.12 it is "
+        "ignored without a word), `grammar` (llama.cpp makes one itself) or `none`. A backend's "
+        "own `constraint` wins over its dialect's."
+    )
     facts = table(
-        ("dialect", "call ids", "token limit", "reasoning back", "tool_choice kept", "note"),
+        (
+            "dialect",
+            "call ids",
+            "token limit",
+            "reasoning back",
+            "tool_choice kept",
+            "constraint",
+            "note",
+        ),
         [dialect_row(dialect) for dialect in DIALECTS.values()],
     )
     common = frozenset.intersection(*(dialect.params for dialect in DIALECTS.values()))
     rows = [(f"`{d.name}`", names(d.params - common)) for d in DIALECTS.values()]
     parameters = table(("dialect", "forwarded beside those"), rows)
-    return "## Dialects", intro, facts, f"All of them forward {names(common)}.", parameters
+    return (
+        "## Dialects",
+        intro,
+        facts,
+        constraint,
+        f"All of them forward {names(common)}.",
+        parameters,
+    )
 
 
 def dialect_row(dialect: Dialect) -> tuple[str, ...]:
@@ -178,6 +200,7 @@ def dialect_row(dialect: Dialect) -> tuple[str, ...]:
         "as sent" if dialect.max_tokens == "both" else f"`{dialect.max_tokens}`",
         "yes" if dialect.reasoning_in_history else "no",
         names(dialect.tool_choices) or "none of it",
+        f"`{dialect.constraint}`",
         dialect.note,
     )
 

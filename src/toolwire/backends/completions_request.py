@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from toolwire.backends.base import Outgoing
-from toolwire.backends.dialects import Dialect
+from toolwire.backends.dialects import Constraint, Dialect
+from toolwire.backends.openai_request import CONSTRAINTS
 
 _encode = msgspec.json.Encoder().encode
 _OF_CHAT = (
@@ -23,11 +24,8 @@ _OF_CHAT = (
     "thinking_token_budget", "tool_choice", "tools", "top_logprobs", "verbosity",
     "web_search_options",
 )  # fmt: skip
-_LIMIT, _STOP = "max_tokens", "stop"
+_LIMIT, _STOP, _FORM = "max_tokens", "stop", "response_format"
 _RENAMES = {"max_completion_tokens": _LIMIT, _LIMIT: _LIMIT}
-_RESPONSE_FORMAT = (
-    b'"response_format":{"type":"json_schema","json_schema":{"name":"tool_calls","schema":%b}}'
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +34,39 @@ class _Server:
 
     `unlimited`: the token limit that is none. Without one, most stop after 16 tokens. `form`: the
     client's `response_format` in this server's own words; None if it takes no such thing.
-    `constraint`: how it is held to a JSON Schema; b"" if it cannot be. `stops`: how many it takes.
+    `constrains`: whether it can be held to a JSON Schema. `stops`: how many it takes.
     """
 
     unlimited: bytes = b"4096"
     stops: float = 4
-    form: Callable[[Mapping[str, Any]], bytes] | None = None
-    constraint: bytes = b""
+    form: Callable[[bytes], tuple[str, bytes]] | None = None
+    constrains: bool = False
 
 
-def _as_sent(wanted: Mapping[str, Any]) -> bytes:
-    return b'"response_format":' + _encode(wanted)
+class _Wanted(msgspec.Struct):
+    type: Any = None
 
 
-def _as_schema(wanted: Mapping[str, Any]) -> bytes:
-    schema = (wanted.get("json_schema") or {}).get("schema")
-    return b'"json_schema":' + _encode(schema if isinstance(schema, dict) else {"type": "object"})
+_decode_wanted = msgspec.json.Decoder(_Wanted | None).decode
+
+
+def _as_sent(wanted: bytes) -> tuple[str, bytes]:
+    return _FORM, wanted
+
+
+def _as_schema(wanted: bytes) -> tuple[str, bytes]:
+    schema = (msgspec.json.decode(wanted).get("json_schema") or {}).get("schema")
+    return "json_schema", _encode(schema if isinstance(schema, dict) else {"type": "object"})
 
 
 _SERVERS = {
-    "vllm": _Server(b"null", inf, _as_sent, b'"structured_outputs":{"json":%b}'),
-    "llamacpp": _Server(b"-1", inf, _as_schema, b'"json_schema":%b'),
-    "sglang": _Server(stops=inf, form=_as_sent, constraint=_RESPONSE_FORMAT),
+    "vllm": _Server(b"null", inf, _as_sent, constrains=True),
+    "llamacpp": _Server(b"-1", inf, _as_schema, constrains=True),
+    "sglang": _Server(stops=inf, form=_as_sent, constrains=True),
+}
+_CONSTRAINTS: Mapping[Constraint, tuple[str, bytes]] = {
+    **CONSTRAINTS,
+    "grammar": ("json_schema", b"%b"),
 }
 _ANY = _Server()
 
@@ -67,8 +76,8 @@ def completions_dialect(dialect: Dialect) -> Dialect:
     server = _SERVERS.get(dialect.name, _ANY)
     params = dialect.params.difference(_OF_CHAT)
     if server.form is not None:
-        params |= {"response_format"}
-    constraint = dialect.constraint if server.constraint else "none"
+        params |= dialect.params & {_FORM}
+    constraint = dialect.constraint if server.constrains else "none"
     renames = {**dialect.renames, **_RENAMES}
     return replace(dialect, params=params, renames=renames, constraint=constraint)
 
@@ -79,26 +88,32 @@ def encode_completion(
     """The body to send. `stop` is what ends a turn, in the words of the template."""
     request = outgoing.request
     server = _SERVERS.get(dialect.name, _ANY)
-    params = dict(request.params)
-    wanted = msgspec.json.decode(params.pop("response_format", b"null"))
-    named = {dialect.forwarded_as(name): raw for name, raw in params.items()}
-    named.pop(None, None)
+    params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
+    wanted = params.pop(_FORM, b"null")
     if _LIMIT in dialect.params:
-        named.setdefault(_LIMIT, server.unlimited)
+        params.setdefault(_LIMIT, server.unlimited)
     if _STOP in dialect.params:
-        named |= _stops(named.pop(_STOP, b"null"), stop, server.stops)
-    fields = [b'{"model":' + _encode(model or request.model), b'"prompt":' + _encode(prompt)]
-    fields += [_encode(name) + b":" + raw for name, raw in named.items()]
-    if outgoing.schema and server.constraint:
-        fields.append(server.constraint % outgoing.schema)
-    elif isinstance(wanted, dict) and wanted.get("type") != "text" and server.form is not None:
-        fields.append(server.form(wanted))
+        params |= _stops(params.pop(_STOP, b"null"), stop, server.stops)
+    if outgoing.schema and dialect.constraint != "none":
+        name, form = _CONSTRAINTS[dialect.constraint]
+        params[name] = form % outgoing.schema
+    elif server.form is not None and _is_form(wanted):
+        name, value = server.form(wanted)
+        params[name] = value
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
-        fields.append(b'"skip_special_tokens":false')
+        params["skip_special_tokens"] = b"false"
+    fields = [b'{"model":' + _encode(model or request.model), b'"prompt":' + _encode(prompt)]
+    fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
     fields.append(b'"stream":true' if request.stream else b'"stream":false')
     if request.stream and request.include_usage and "stream_options" in dialect.params:
         fields.append(b'"stream_options":{"include_usage":true}')
     return b",".join(fields) + b"}"
+
+
+def _is_form(wanted: bytes) -> bool:
+    """Whether the client wants text in a form. Nothing else is read: the form may be long."""
+    read = _decode_wanted(wanted)
+    return read is not None and read.type not in (None, "text")
 
 
 def _stops(given: bytes, end: str, most: float) -> dict[str | None, bytes]:

@@ -16,7 +16,9 @@ from typing import Literal, TypeAlias
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
-Constraint: TypeAlias = Literal["none", "json_schema", "structured_outputs", "grammar"]
+Constraint: TypeAlias = Literal[
+    "none", "json_schema", "structured_outputs", "guided_json", "grammar"
+]
 Choice: TypeAlias = Literal["auto", "none", "required", "named"]
 
 
@@ -43,6 +45,7 @@ class Dialect:
     """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent."""
     tool_choices: frozenset[Choice] = _CHOICES
     constraint: Constraint = "json_schema"
+    """In which form it takes the JSON Schema that an answer must fit."""
     note: str = ""
 
     @property
@@ -109,7 +112,8 @@ _ALL = (
         strips_special_tokens=True,
         reasoning_in_history=True,
         constraint="structured_outputs",
-        note='For a model with Mistral\'s tokenizer set call_ids = "mistral", for Kimi "kimi".',
+        note='For a model with Mistral\'s tokenizer set call_ids = "mistral", for Kimi "kimi". '
+        'Before 0.11 set constraint = "guided_json".',
     ),
     Dialect(
         name="sglang",

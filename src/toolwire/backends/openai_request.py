@@ -4,28 +4,27 @@ Fields that SDKs echo back are gone by now (they are not in our nouns); sampling
 tools are the client's checked bytes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from toolwire.backends.base import Outgoing
-from toolwire.backends.dialects import Dialect
+from toolwire.backends.dialects import Constraint, Dialect
 from toolwire.protocol.chat import Message, Request, Tool, ToolCall, ToolSet
 from toolwire.protocol.ids import provider_ids
 
 _encode = msgspec.json.Encoder().encode
 
 
-_RESPONSE_FORMAT = (
-    b'"response_format":{"type":"json_schema","json_schema":'
-    b'{"name":"tool_calls","strict":true,"schema":%b}}'
-)
-_CONSTRAINTS = {
-    "json_schema": _RESPONSE_FORMAT,
-    "grammar": _RESPONSE_FORMAT,  # llama.cpp makes the grammar itself
-    "structured_outputs": b'"structured_outputs":{"json":%b}',
+_FORM = b'{"type":"json_schema","json_schema":{"name":"tool_calls","strict":true,"schema":%b}}'
+CONSTRAINTS: Mapping[Constraint, tuple[str, bytes]] = {
+    "json_schema": ("response_format", _FORM),
+    "grammar": ("response_format", _FORM),  # llama.cpp makes the grammar itself
+    "structured_outputs": ("structured_outputs", b'{"json":%b}'),
+    "guided_json": ("guided_json", b"%b"),
 }
+"""The parameter of each kind of constraint, and its value with a place for the JSON Schema."""
 
 
 class _Function(msgspec.Struct):
@@ -72,17 +71,16 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list
         b'{"model":' + _encode(model or request.model),
         b'"messages":' + encode_messages(outgoing.messages, dialect),
     ]
-    if request.params:
-        params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
-        if outgoing.schema:
-            # The call that is demanded comes first: one answer cannot have two forms.
-            params.pop("response_format", None)
-        fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
-    rest = []
+    params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
     if outgoing.schema:
-        rest.append(_CONSTRAINTS[dialect.constraint] % outgoing.schema)
+        # The call that is demanded comes first: one answer cannot have two forms.
+        params.pop("response_format", None)
+        name, form = CONSTRAINTS[dialect.constraint]
+        params[name] = form % outgoing.schema
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
-        rest.append(b'"skip_special_tokens":false')
+        params["skip_special_tokens"] = b"false"
+    fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
+    rest = []
     if request.stream and request.include_usage and "stream_options" in dialect.params:
         rest.append(b'"stream_options":{"include_usage":true}')
     rest.append(b'"stream":true}' if request.stream else b'"stream":false}')

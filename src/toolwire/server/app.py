@@ -276,6 +276,8 @@ class App:
         dialect = DIALECTS[config.dialect].with_params(config.params_add, config.params_remove)
         if config.call_ids is not None:
             dialect = replace(dialect, call_ids=config.call_ids)
+        if config.constraint is not None:
+            dialect = replace(dialect, constraint=config.constraint)
         headers = dict(config.headers)
         if config.key is not None:
             headers["authorization"] = f"Bearer {config.key.reveal()}"

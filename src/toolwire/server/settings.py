@@ -276,6 +276,13 @@ class BackendConfig:
         Literal["openai", "mistral", "kimi", "keep"] | None,
         Option("form of the call ids it demands; default: the dialect's"),
     ] = None
+    constraint: Annotated[
+        Literal["none", "json_schema", "structured_outputs", "guided_json", "grammar"] | None,
+        Option(
+            "in which form it takes the JSON Schema that calls must fit, where tools are written "
+            "into the prompt; `none`: it takes none; default: the dialect's"
+        ),
+    ] = None
     chat_template: Annotated[
         ChatTemplate | None,
         Option(

@@ -222,6 +222,19 @@ def test_a_demanded_call_is_constrained_and_read_from_the_bare_json(
     assert (json.dumps(schema).count('"const"')) == (1 if choice == NAMED else len(TOOLS))
 
 
+def test_an_older_server_is_told_the_schema_in_the_form_that_is_configured(
+    backend: ScriptedServer,
+) -> None:
+    backend.use("obeys_schema", "echo")
+    how = f'mode = "prompted"\nbackend = {{ url = "{backend.url}", dialect = "vllm", '
+    how += 'constraint = "guided_json" }'
+    with running(config=f'[[models]]\nname = "old"\n{how}\n') as gateway:
+        assert outcome_of(post(gateway, "old", tool_choice="required")).calls
+    (asked,) = backend.requests
+    assert asked.json["guided_json"]["required"] == ["tool_calls"]
+    assert not {"structured_outputs", "response_format"} & asked.json.keys()
+
+
 def test_nothing_is_constrained_when_no_call_is_demanded(
     gateway: Gateway, backend: ScriptedServer
 ) -> None:

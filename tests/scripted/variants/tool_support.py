@@ -68,9 +68,10 @@ class ObeysSchema(Variant, name="obeys_schema"):
 
 
 def _schema(body: dict[str, Any]) -> dict[str, Any] | None:
-    if "json_schema" in body:
-        bare: dict[str, Any] = body["json_schema"]
-        return bare
+    for name in ("json_schema", "guided_json"):
+        if name in body:
+            bare: dict[str, Any] = body[name]
+            return bare
     if "structured_outputs" in body:
         found: dict[str, Any] | None = body["structured_outputs"].get("json")
         return found

@@ -1,13 +1,14 @@
 """A turn as the body of a plain completion, in the dialect of each kind of server."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.completions_request import completions_dialect, encode_completion
-from toolwire.backends.dialects import DIALECTS
+from toolwire.backends.dialects import DIALECTS, Constraint
 from toolwire.backends.openai_request import ignored_params
 from toolwire.backends.template_messages import folded, template_messages
 from toolwire.errors import UpstreamRefused
@@ -15,6 +16,7 @@ from toolwire.protocol.chat import NO_TOOLS, Message, Request
 
 MESSAGES = (Message("user", "hi"),)
 SCHEMA = {"type": "object", "properties": {"a": {"const": 1}}}
+FIELDS = ("structured_outputs", "json_schema", "response_format")
 FORM = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
 
 
@@ -25,6 +27,7 @@ def body(
     special: bool = False,
     end: str = "",
     remove: tuple[str, ...] = (),
+    constraint: Constraint | None = None,
     **params: Any,
 ) -> dict[str, Any]:
     stream = params.pop("stream", False)
@@ -32,7 +35,8 @@ def body(
     request = Request("m", MESSAGES, params=raw, stream=stream, include_usage=stream)
     encoded = json.dumps(schema).encode() if schema else b""
     outgoing = Outgoing(request, MESSAGES, NO_TOOLS, encoded, keep_special_tokens=special)
-    spoken = completions_dialect(DIALECTS[dialect].with_params((), remove))
+    kind = DIALECTS[dialect].with_params((), remove)
+    spoken = completions_dialect(replace(kind, constraint=constraint or kind.constraint))
     sent: dict[str, Any] = json.loads(encode_completion(outgoing, "P", spoken, None, stop=end))
     return sent
 
@@ -97,15 +101,31 @@ def test_a_parameter_has_the_name_that_the_server_has_for_it() -> None:
 def test_calls_and_forms_are_constrained_as_the_server_can(
     dialect: str, held: dict[str, Any], formed: dict[str, Any]
 ) -> None:
-    fields = ("structured_outputs", "json_schema", "response_format")
     for sent, wanted in (
         (body(dialect, schema=SCHEMA), held),
         (body(dialect, response_format=FORM), formed),
         (body(dialect, response_format={"type": "text"}), {}),
     ):
-        assert {name: sent[name] for name in fields if name in sent} == wanted
+        assert {name: sent[name] for name in FIELDS if name in sent} == wanted
     constrains = completions_dialect(DIALECTS[dialect]).constraint != "none"
     assert constrains is bool(held)
+
+
+def test_the_constraint_of_a_backend_wins_over_its_dialects() -> None:
+    assert body("vllm", schema=SCHEMA, constraint="guided_json")["guided_json"] == SCHEMA
+    assert not set(body("vllm", schema=SCHEMA, constraint="none")) & {"guided_json", *FIELDS}
+    # What other servers take with prompts is not known, whatever they take with messages.
+    assert "guided_json" not in body("openai", schema=SCHEMA, constraint="guided_json")
+
+
+def test_a_form_that_is_none_and_one_that_is_taken_away_are_not_sent() -> None:
+    for sent in (
+        body("llamacpp", response_format={}),
+        body("vllm", response_format={"type": None}),
+        body("vllm", response_format=FORM, remove=("response_format",)),
+        body("llamacpp", response_format=FORM, remove=("response_format",)),
+    ):
+        assert not set(sent) & set(FIELDS)
 
 
 def test_a_server_that_wants_the_form_of_chat_gets_it() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 from tests.contract.wire import USER, asked, body, call, history, read, result, tool
 
-from toolwire.backends.dialects import DIALECTS, Dialect
+from toolwire.backends.dialects import DIALECTS, Constraint, Dialect
 from toolwire.backends.openai_request import encode_body, ignored_params
 
 OPENAI, VLLM, OLLAMA, MISTRAL = (DIALECTS[n] for n in ("openai", "vllm", "ollama", "mistral"))
@@ -194,6 +194,31 @@ def test_a_demanded_call_takes_the_place_of_the_clients_response_format() -> Non
         made = b"".join(encode_body(outgoing, DIALECTS[name], None))
         assert made.count(b'"response_format"') == 1
         assert b"json_object" not in made
+
+
+NAMED_FORM = {"name": "tool_calls", "strict": True, "schema": {"type": "object"}}
+FORM = {"type": "json_schema", "json_schema": NAMED_FORM}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "field", "value"),
+    [
+        ("json_schema", "response_format", FORM),
+        ("grammar", "response_format", FORM),
+        ("structured_outputs", "structured_outputs", {"json": {"type": "object"}}),
+        ("guided_json", "guided_json", {"type": "object"}),
+    ],
+)
+def test_the_schema_of_calls_is_sent_once_and_in_the_form_that_the_server_takes(
+    constraint: Constraint, field: str, value: dict[str, Any]
+) -> None:
+    own = {field: {"type": "json_object"}, "skip_special_tokens": True}
+    dialect = replace(VLLM.with_params(own, ()), constraint=constraint)
+    outgoing = read(body(**own)).outgoing
+    outgoing = structs.replace(outgoing, schema=b'{"type":"object"}', keep_special_tokens=True)
+    made = encode_body(outgoing, dialect, None)
+    assert (json.loads(made)[field], json.loads(made)["skip_special_tokens"]) == (value, False)
+    assert (made.count(f'"{field}"'.encode()), made.count(b'"skip_special_tokens"')) == (1, 1)
 
 
 class TestStream:

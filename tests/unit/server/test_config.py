@@ -135,6 +135,7 @@ def test_a_whole_file_is_read(load_text: Loader) -> None:
         params_add = ["top_k"]
         params_remove = ["logprobs"]
         call_ids = "kimi"
+        constraint = "guided_json"
         custom_tools = true
         headers = {{ X-Team = "a" }}
         timeouts = {{ idle = 5 }}
@@ -161,6 +162,7 @@ def test_a_whole_file_is_read(load_text: Loader) -> None:
         params_add=("top_k",),
         params_remove=("logprobs",),
         call_ids="kimi",
+        constraint="guided_json",
         custom_tools=True,
         headers={"x-team": "a"},
         timeouts=Timeouts(first_token=90.5, idle=5.0),
@@ -289,6 +291,7 @@ ERRORS = [
     (backend("params_add = [1]"), 5, ["params_add", "list of strings"]),
     (backend('params_remove = ["messages"]'), 5, ["'messages'", "leave it out"]),
     (backend('call_ids = "uuid"'), 5, ['"uuid"', '"mistral"']),
+    (backend('constraint = "json"'), 5, ['"json"', '"guided_json"']),
     (backend("headers = { Authorization = 'x' }"), 5, ["key_env"]),
     (backend("headers = { Host = 'x' }"), 5, ["'Host'", "leave it out"]),
     (backend('headers = { x = "a\\nb" }'), 5, ["'x'", "printable"]),
