@@ -24,11 +24,22 @@ _ROLE = (
     "ai|answer|assistant|bot|human|input|instruction|model|observation|output|question|response"
     "|system|user"
 )
-# `<tag>`, `[TAG]`, and the headings of plain-text templates: `### Response:`, `USER:`.
+# `<tag>`, `[TAG]`, `[|tag|]`, and the headings of plain-text templates: `### Response:`, `USER:`.
 _MARK = re.compile(
-    r"<[^<>\s{}'\"\\%]{1,64}+>|\[/?+[A-Z][A-Z_]{2,32}+\]"
+    r"<[^<>\s{}'\"\\%]{1,64}+>|\[/?+[A-Z][A-Z_]{2,32}+\]|\[\|[^\[\]\s{}'\"|]{1,64}+\|\]"
     rf"|(?:\#{{1,4}}+ )?+(?<![A-Za-z])(?i:{_ROLE})s?+:"
 )
+# Where a template fills in the role, up to the text on both sides: `'[|' + m.role + '|]'`.
+_FILLED_IN = re.compile(
+    r"(?:['\"]\s*+[+~]\s*+|\{\{-?\s*+)"
+    r"\w{1,32}+(?:\.role\b|\[['\"]role['\"]\])(?:\s*+\|\s*+\w++|\.\w++\(\))*+"
+    r"(?:\s*+[+~]\s*+['\"]|\s*+-?\}\})"
+)
+_ROLES = [
+    written(role)
+    for role in ("system", "user", "assistant", "tool")
+    for written in (str.lower, str.title, str.upper)
+]
 
 
 class NoTemplate(Exception):
@@ -170,5 +181,7 @@ def _special_tokens(tokenizer: dict[str, Any]) -> Iterable[str]:
 
 
 def _marks(source: str, tokens: Iterable[str]) -> tuple[str, ...]:
-    found = dict.fromkeys([*_MARK.findall(source), *tokens])
+    filled = (_FILLED_IN.sub(role, source) for role in _ROLES)
+    in_source = (mark for text in (source, *filled) for mark in _MARK.findall(text))
+    found = dict.fromkeys([*in_source, *tokens])
     return tuple(mark for mark in found if 1 < len(mark) <= _LONGEST_MARK)

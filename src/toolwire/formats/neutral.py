@@ -25,7 +25,8 @@ _TURNS = (
     "<<SYS>>", "<</SYS>>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]",
     "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[gMASK]", "<sop>", "<eop>",
     "<seed:bos>", "<seed:eos>", "]~b]", "]~!b[", "[e~[", "<SPECIAL_10>", "<SPECIAL_11>",
-    "<SPECIAL_12>", "<tool_response>", "</tool_response>",
+    "<SPECIAL_12>", "<tool_response>", "</tool_response>", "[|system|]", "[|user|]",
+    "[|assistant|]", "[|endofturn|]",
 )  # fmt: skip
 _CONTROL = r"[|｜][^<>\s]{1,64}+>|[^<>\s|｜]{1,64}+[|｜]>"
 _TAG = re.compile(r"<[^<>\s{}]{1,48}+(?:>|(?=\s))|\[/?+[A-Z_]{3,24}+\]")

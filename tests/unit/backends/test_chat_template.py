@@ -65,6 +65,28 @@ def test_a_template_alone_is_enough(tmp_path: Path) -> None:
     assert found.marks == ("### Instruction:", "USER:", "[INST]")
 
 
+@pytest.mark.parametrize(
+    ("source", "marks"),
+    [
+        ("{{ '[|user|]' + text + '[|endofturn|]' }}", {"[|user|]", "[|endofturn|]"}),
+        ("{{ '[|' + message['role'] + '|]' + text }}", {"[|user|]", "[|assistant|]", "[|tool|]"}),
+        ("{{ message['role'] | capitalize }}: {{ text }}", {"User:", "Assistant:", "System:"}),
+        ("{{ message.role.upper() + ': ' + text }}", {"USER:", "ASSISTANT:", "SYSTEM:"}),
+        ("{{- m['role'] ~ ':' }}{{ text }}", {"user:", "assistant:"}),
+        ("<{{ m.role }}>{{ text }}</{{ m.role }}>", {"<user>", "</user>", "<assistant>"}),
+    ],
+)
+def test_what_tells_turns_apart_is_found_also_where_roles_are_filled_in(
+    tmp_path: Path, source: str, marks: set[str]
+) -> None:
+    assert marks <= set(read_template(written(tmp_path / "a.jinja", source)).marks)
+
+
+def test_roles_that_tell_no_turns_apart_are_no_marks(tmp_path: Path) -> None:
+    source = "{% set m = {'role': 'user'} %}{{ '<|im_start|>' + m['role'] + '\\n' + m.content }}"
+    assert read_template(written(tmp_path / "a.jinja", source)).marks == ("<|im_start|>",)
+
+
 def test_of_several_templates_the_one_for_everything_is_taken(tmp_path: Path) -> None:
     several = [{"name": "rag", "template": "no"}, {"name": "default", "template": SOURCE}]
     path = written(tmp_path / "tokenizer_config.json", {"chat_template": several})
