@@ -50,14 +50,15 @@ class GrammarCheck:
         kept = self._kept.get(body.grammar)
         if kept is None:
             kept = _resists(body.temptation, generate, given_up)
-            if given_up():  # before it was known
+            if kept is None or given_up():  # before it was known
                 return
             self._kept.put(body.grammar, kept, len(body.grammar))
         if not kept:
             raise ValueError("nothing fits the JSON Schema of the answer, or it is too complex")
 
 
-def _resists(temptation: bytes, generate: Generate, given_up: Callable[[], bool]) -> bool:
+def _resists(temptation: bytes, generate: Generate, given_up: Callable[[], bool]) -> bool | None:
+    """Whether the engine kept to the grammar; None if it said nothing, but an error perhaps."""
     said: list[str] = []
 
     def look(chunk: bytes) -> bool:
@@ -65,4 +66,4 @@ def _resists(temptation: bytes, generate: Generate, given_up: Callable[[], bool]
         return given_up()
 
     generate(temptation, look)
-    return not "".join(said).startswith("A")
+    return not "".join(said).startswith("A") if any(said) else None

@@ -26,6 +26,8 @@ _FIRST_SLOT, _SECOND_SLOT = {"id_slot": b"0"}, {"id_slot": b"1"}
 """For prompts without examples, and with them."""
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
+_ENDS = (*_LIMITS, "stop")
+"""What must not end a request for one token."""
 
 
 _ANY_OBJECT = msgspec.Raw(b'{"type":"object"}')
@@ -58,7 +60,7 @@ def bodies_for(outgoing: Outgoing, engine: Engine) -> Body | TextOrCall:
     free, request = replace(outgoing, schema=b""), outgoing.request
     if outgoing.messages_for_schema and engine.habits.examples:
         free = _with(free, {**request.params, **_FIRST_SLOT})
-    params = {name: raw for name, raw in free.request.params.items() if name not in _LIMITS}
+    params = {name: raw for name, raw in free.request.params.items() if name not in _ENDS}
     probe = _with(free, {**params, **PROBE})
     text, threshold = _free(free, engine), engine.habits.call_threshold
     return TextOrCall(_free(probe, engine), text, call=held, threshold=threshold)
@@ -110,7 +112,7 @@ def _held(outgoing: Outgoing, schema: bytes, engine: Engine) -> Body:
     grammar = grammar_of(narrow)
     params["grammar"] = msgspec.json.encode(grammar)
     content = b"".join(encode_body(_with(outgoing, params), _HELD, engine.name))
-    tempted = {name: raw for name, raw in params.items() if name not in _LIMITS} | TEMPTATION
+    tempted = {name: raw for name, raw in params.items() if name not in _ENDS} | TEMPTATION
     tempting = b"".join(encode_body(_with(outgoing, tempted), _HELD, engine.name))
     return Body(content, grammar, tempting)
 

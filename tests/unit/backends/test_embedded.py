@@ -300,10 +300,14 @@ class TemptedEngine(FakeEngine):
     """Says `A` if it is tempted to, as an engine does that keeps to no grammar."""
 
     keeps = False
+    too_long = False
 
     def generate(self, body: bytes, take: Callable[[bytes], bool]) -> None:
-        tempted = "logit_bias" in json.loads(body)
-        self.chunks = (said("A" if tempted and not self.keeps else '{"'), USAGE)
+        asked = json.loads(body)
+        word = "A" if "logit_bias" in asked and not self.keeps else '{"'
+        self.chunks = (said("" if word in asked.get("stop", ()) else word), USAGE)
+        if self.too_long:
+            self.chunks = ({"error": OVERFLOW},)
         super().generate(body, take)
 
 
@@ -331,6 +335,29 @@ def test_a_grammar_is_tried_once(keeps: bool) -> None:
         asyncio.run(ask(schema))
     tempted = ["logit_bias" in body for body in engine.bodies]
     assert tempted == ([True, False, False, True, False] if keeps else [True, True])
+
+
+def test_a_grammar_that_could_not_be_tried_is_tried_again() -> None:
+    engine = TemptedEngine()
+    backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
+    outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA)
+    engine.too_long = True
+    with pytest.raises(UpstreamRefused, match="maximum context length"):
+        asyncio.run(backend.open(outgoing))
+    engine.too_long = False
+    with pytest.raises(UpstreamRefused, match="nothing fits the JSON Schema"):
+        asyncio.run(backend.open(outgoing))
+
+
+def test_a_stop_sequence_ends_neither_the_trial_of_a_grammar_nor_the_one_token() -> None:
+    engine = TemptedEngine()
+    form = b'{"type":"json_object"}'
+    with pytest.raises(UpstreamRefused, match="nothing fits the JSON Schema"):
+        relay(engine, response_format=form, stop=b'["A"]')
+    assert "stop" not in engine.body
+    request = Request("m", MESSAGES, params={"stop": b'["["]'})
+    probe, text = asked(Outgoing(request, MESSAGES, NO_TOOLS, SCHEMA, optional=True), The=0.9)
+    assert ("stop" in probe, text["stop"]) == (False, ["["])
 
 
 def test_a_stop_sequence_is_for_text_and_does_not_cut_a_call() -> None:
