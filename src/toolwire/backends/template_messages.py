@@ -25,7 +25,7 @@ def _message(number: int, message: Message) -> dict[str, Any]:
 def _text(number: int, content: str | list[bytes] | None) -> str:
     if content is None or isinstance(content, str):
         return content or ""
-    parts = [msgspec.json.decode(raw) for raw in content]
+    parts = msgspec.json.decode(b"[" + b",".join(content) + b"]")  # at once: there may be many
     for at, part in enumerate(parts):
         if not isinstance(part.get("text"), str):
             raise UpstreamRefused(
