@@ -117,6 +117,7 @@ def main() -> None:
             answer = _failed(error)
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
         sys.stdout.buffer.flush()
+        signal.setitimer(signal.ITIMER_PROF, 0)  # to read the next one is no work at this one
 
 
 if __name__ == "__main__":
