@@ -82,16 +82,16 @@ class TemplateProcess:
     ) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         try:
-            answer = await loop.run_in_executor(self._thread, _tell, process, told)
+            answers = await loop.run_in_executor(self._thread, _tell, process, told)
         except BaseException as error:
             # It may be in the middle of anything: only a fresh one can be asked again.
             self._end()
             if isinstance(error, _Ended):
                 raise TemplateFailed(self._why(error.code)) from None
             raise
-        if len(told) > 1 and "error" in answer:
-            self._end()
-        return answer
+        if len(answers) < len(told):
+            self._end()  # the template itself is wrong: there is nothing to ask it
+        return answers[-1]
 
     def _why(self, code: int) -> str:
         if code == -signal.SIGPROF:
@@ -122,21 +122,21 @@ def _start(deadline: float) -> "subprocess.Popen[bytes]":
 # In the thread.
 
 
-def _tell(process: "subprocess.Popen[bytes]", told: Sequence[bytes]) -> dict[str, Any]:
-    """Say line by line, and read the answer to each; the last one counts, or the first error."""
-    answer: dict[str, Any] = {}
+def _tell(process: "subprocess.Popen[bytes]", told: Sequence[bytes]) -> list[dict[str, Any]]:
+    """Say line by line, and read the answer to each, up to the first error."""
+    answers: list[dict[str, Any]] = []
     to, back = _pipes(process)
     for line in told:
         try:
             to.write(line)
             to.flush()
-            answer = msgspec.json.decode(back.readline())
+            answers.append(msgspec.json.decode(back.readline()))
         except (OSError, ValueError, msgspec.DecodeError):
             process.kill()
             raise _Ended(process.wait()) from None
-        if "error" in answer:
+        if "error" in answers[-1]:
             break
-    return answer
+    return answers
 
 
 def _bury(process: "subprocess.Popen[bytes]") -> None:

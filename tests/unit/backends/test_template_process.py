@@ -163,6 +163,31 @@ def test_a_process_that_was_ended_by_others_is_started_again_and_nobody_notices(
     asyncio.run(use())
 
 
+def test_a_conversation_that_is_refused_costs_no_process() -> None:
+    async def use() -> None:
+        process = TemplateProcess("{% if bad %}{{ raise_exception('no') }}{% endif %}ok")
+        with pytest.raises(TemplateRefused):
+            await process.render({"bad": True})
+        (child,) = children()
+        assert await process.render({}) == "ok"
+        assert list(children()) == [child]
+        process.close()
+
+    asyncio.run(use())
+
+
+def test_a_template_that_is_wrong_is_said_to_be_every_time() -> None:
+    async def use() -> None:
+        process = TemplateProcess("{% for")
+        for _ in range(2):
+            with pytest.raises(TemplateFailed, match="unexpected 'end of template'"):
+                await process.render({})
+        process.close()
+        assert not list(children())
+
+    asyncio.run(use())
+
+
 def test_only_the_work_of_rendering_is_limited_and_no_waiting() -> None:
     async def use() -> None:
         process = TemplateProcess("ok", deadline=0.5)
