@@ -85,8 +85,8 @@ def large_tools() -> dict[str, Any]:
 
 def large_form() -> dict[str, Any]:
     """A form of 9 MiB for text, beside a tool."""
-    text = {"type": "string", "description": "x" * 20}
-    schema = {"type": "object", "properties": {f"property_{n}": text for n in range(120_000)}}
+    text = {"type": "string", "description": "x" * 160}
+    schema = {"type": "object", "properties": {f"property_{n}": text for n in range(45_000)}}
     form = {"type": "json_schema", "json_schema": {"name": "form", "schema": schema}}
     return chat_body(response_format=form, tools=[tool("f", a="string")])
 

@@ -216,7 +216,7 @@ def test_the_schema_of_calls_is_sent_once_and_in_the_form_that_the_server_takes(
     dialect = replace(VLLM.with_params(own, ()), constraint=constraint)
     outgoing = read(body(**own)).outgoing
     outgoing = structs.replace(outgoing, schema=b'{"type":"object"}', keep_special_tokens=True)
-    made = encode_body(outgoing, dialect, None)
+    made = b"".join(encode_body(outgoing, dialect, None))
     assert (json.loads(made)[field], json.loads(made)["skip_special_tokens"]) == (value, False)
     assert (made.count(f'"{field}"'.encode()), made.count(b'"skip_special_tokens"')) == (1, 1)
 
