@@ -14,8 +14,8 @@ from typing import Any
 
 from toolwire.formats import scalars
 from toolwire.formats.reader import Need, Reader
+from toolwire.protocol.nesting import MAX_DEPTH
 
-MAX_DEPTH = 200
 _BIG = 48  # from this many buffered characters on, ask the C scanner first
 
 _INSIDE = r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'

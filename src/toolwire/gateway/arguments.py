@@ -10,6 +10,7 @@ import msgspec
 
 from toolwire.gateway.findings import Finding
 from toolwire.protocol.chat import ToolSet
+from toolwire.protocol.nesting import TOO_DEEP, is_deep_text
 
 _MOST_FAULTS = 5
 _MOST_SHOWN = 240
@@ -35,11 +36,13 @@ def read_json(text: str) -> Any:
     try:
         # This reader refuses what JSON has no room for: NaN, 1e999, half of a surrogate pair.
         value = _decode(text)
+        if is_deep_text(text):
+            raise NotJson(TOO_DEEP)
         _read_once(text)
     except UnicodeEncodeError:
         raise NotJson("it holds half of a surrogate pair") from None
     except RecursionError:
-        raise NotJson("it is nested too deeply") from None
+        raise NotJson(TOO_DEEP) from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise NotJson(str(error)) from None
     return value

@@ -13,6 +13,7 @@ import msgspec
 from toolwire.errors import RequestError
 from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.ids import MAX_CLIENT_ID
+from toolwire.protocol.nesting import TOO_DEEP, is_deep_text
 
 NO_RESULT = "(no result: this call was never answered)"
 _SHOWN = 100
@@ -162,13 +163,20 @@ def _check_arguments(call: ToolCall, where: str) -> None:
     """000: arguments in the history are JSON. Empty means none; a backend is sent `{}`."""
     try:
         _json.decode(call.arguments)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
-        if not call.arguments.strip():
-            return
-        where = f"{where}.function.arguments"
-        raise RequestError(
-            f"Invalid '{where}': the arguments of '{call.name}' are not a JSON object ({error}). "
-            "Send the JSON text that came with the call.",
-            param=where,
-            code="malformed_tool_arguments",
-        ) from None
+        if is_deep_text(call.arguments):
+            raise _bad_arguments(call, where, TOO_DEEP)
+    except RecursionError:
+        raise _bad_arguments(call, where, TOO_DEEP) from None
+    except (msgspec.MsgspecError, UnicodeEncodeError) as error:
+        if call.arguments.strip():
+            raise _bad_arguments(call, where, str(error)) from None
+
+
+def _bad_arguments(call: ToolCall, where: str, why: str) -> RequestError:
+    where = f"{where}.function.arguments"
+    return RequestError(
+        f"Invalid '{where}': the arguments of '{call.name}' are not a JSON object ({why}). "
+        "Send the JSON text that came with the call.",
+        param=where,
+        code="malformed_tool_arguments",
+    )

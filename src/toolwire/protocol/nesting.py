@@ -1,5 +1,6 @@
 """How deep is this JSON? Backends crash on what we could still read, so there is a limit."""
 
+import json
 from typing import Any
 
 import msgspec
@@ -7,7 +8,13 @@ import msgspec
 from toolwire.errors import RequestError
 from toolwire.protocol.explain import decode
 
+MAX_DEPTH = 200
+"""How deep the arguments of a call may be. Without it the interpreter's own bound would be ours,
+and that is a thousand levels in one version of Python and ten thousand in the next."""
+TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
+
 _any = msgspec.json.Decoder()
+_loose = json.JSONDecoder(parse_int=str, parse_float=str).decode
 
 
 def is_deeper(value: Any, most: int) -> bool:
@@ -36,3 +43,13 @@ def check_nesting(raw: bytes, where: str, most: int) -> None:
             param=where,
             code="invalid_value",
         )
+
+
+def is_deep_text(text: str) -> bool:
+    """Whether `text`, which is JSON, is too deep for the arguments of a call."""
+    if len(text) <= 2 * MAX_DEPTH or text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    try:
+        return is_deeper(_loose(text), MAX_DEPTH + 1)  # what the innermost holds is a level, too
+    except RecursionError:
+        return True

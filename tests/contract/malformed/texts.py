@@ -49,6 +49,7 @@ BROKEN_JSON: dict[str, str] = {
     "YAML": "x: 1\ny: 2",
     "a template": '{"x": {{value}}}',
     "an f-string": '{"x": f"a"}',
+    "rather deep arrays": '{"x": ' + "[" * 300 + "]" * 300 + "}",
     "deep objects": '{"x":' * 2000 + "1" + "}" * 2000,
     "deep arrays": '{"x": ' + "[" * 2000 + "]" * 2000 + "}",
     "deep and open": '{"x": ' + "[" * 100_000,

@@ -84,6 +84,12 @@ class TestRefused:
     def test_arguments_that_are_no_object(self, arguments: str) -> None:
         error = refusal(asked("a", arguments=arguments), result("a"))
         assert error.code == "malformed_tool_arguments"
+
+    @pytest.mark.parametrize("depth", [300, 3_000, 30_000])
+    def test_arguments_that_are_too_deep(self, depth: int) -> None:
+        arguments = '{"a":' * depth + "1" + "}" * depth
+        error = refusal(asked("a", arguments=arguments), result("a"))
+        assert "nested more than 200 levels deep" in error.message
         assert error.param == "messages[0].tool_calls[0].function.arguments"
 
     def test_only_so_much_of_a_history_is_repeated(self) -> None:

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from toolwire.errors import RequestError
-from toolwire.protocol.nesting import check_nesting, is_deeper
+from toolwire.protocol.nesting import MAX_DEPTH, check_nesting, is_deep_text, is_deeper
 
 
 @pytest.mark.parametrize("depth", [1, 2, 50])
@@ -32,3 +32,17 @@ def test_depth_is_refused_by_name() -> None:
 def test_a_number_out_of_range_beside_many_brackets_is_refused_too() -> None:
     with pytest.raises(RequestError):
         check_nesting(b'["' + b"[" * 200 + b'", 1e999]', "x", 128)
+
+
+@pytest.mark.parametrize("innermost", ["1", '"[{"', "1e999", '"\\ud83d\\ude00"'])
+def test_arguments_are_too_deep_from_the_same_depth_on_in_every_python(innermost: str) -> None:
+    def nested(depth: int) -> str:
+        return '{"a":' + "[" * (depth - 1) + innermost + "]" * (depth - 1) + "}"
+
+    assert not is_deep_text(nested(MAX_DEPTH))
+    for depth in (MAX_DEPTH + 1, 5_000, 50_000):
+        assert is_deep_text(nested(depth))
+
+
+def test_arguments_with_many_brackets_side_by_side_or_in_text_are_not_deep() -> None:
+    assert not is_deep_text(json.dumps({"code": "[{" * 5_000, "rows": [[1]] * 5_000}))
