@@ -104,7 +104,7 @@ class Engine:
         try:
             # Not in the main thread: a Ctrl-C would leave it half made, and its end would hang.
             params = self._params(library, settings, Path(folder))
-            return self._turns.submit(library.Server, params).result()
+            return self._turns.submit(start_server, library, params).result()
         except (RuntimeError, ValueError) as error:
             raise EngineError(
                 f"llama.cpp cannot load {settings.path}: {error} The reason is in its own words "
@@ -127,6 +127,7 @@ class Engine:
         params.hostnames = [os.fspath(folder / "engine.sock")]
         params.api_keys = [secrets.token_hex(32)]
         params.n_threads_http = 1
+        params.endpoint_metrics = True  # for `start_server`
         params.warmup = False
         params.verbosity = 4 if settings.verbose else 0
         if self.habits.temperature is not None:
@@ -134,6 +135,14 @@ class Engine:
         if self.habits.top_p is not None:
             params.sampling.top_p = self.habits.top_p
         return params
+
+
+def start_server(library: ModuleType, params: Any) -> Any:
+    """A server whose loop runs. It is handed out a moment earlier, and one that is taken down in
+    that moment waits for itself for ever."""
+    server = library.Server(params)
+    server.handle_metrics()  # answered by the loop
+    return server
 
 
 def load_library() -> ModuleType:

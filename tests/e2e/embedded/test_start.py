@@ -12,6 +12,18 @@ from tests.e2e.gateway.process import Gateway, running, start
 
 WITHOUT_ENGINE = "import sys; sys.modules['xllamacpp'] = None; import toolwire.cli; "
 
+START_AND_DROP = """
+import sys, tempfile
+from pathlib import Path
+from toolwire.backends.embedded_engine import Engine, EngineSettings, load_library, start_server
+settings = EngineSettings(Path(sys.argv[1]), context=256)
+engine = Engine(settings)
+for _ in range(15):
+    with tempfile.TemporaryDirectory() as folder:
+        start_server(load_library(), engine._params(load_library(), settings, Path(folder)))
+engine.close()
+"""
+
 
 def serve(folder: Path, *flags: str, before: str = "import toolwire.cli; ") -> str:
     """What `toolwire serve` says when it does not start."""
@@ -62,6 +74,11 @@ def test_a_port_that_is_taken_is_said_before_the_model_is_loaded(
     said = serve(tmp_path, "--port", str(served.port))
     assert f"port {served.port}: address already in use" in said.lower()
     assert "embedded model" not in said
+
+
+def test_an_engine_that_is_closed_as_soon_as_it_is_up_comes_to_an_end(weights: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", START_AND_DROP, weights], timeout=60, check=False)
+    assert done.returncode == 0
 
 
 def test_any_model_file_is_served_under_its_own_name(served_file: Gateway) -> None:
