@@ -6,6 +6,7 @@ Redirects are never followed, and a connection goes only where the configured UR
 
 import asyncio
 import os
+import socket
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -348,8 +349,21 @@ class HttpPool:
             error.retryable = True
             raise error from None
         except OSError as error:
-            why = os.strerror(error.errno) if error.errno else str(error)
             raise UpstreamUnavailable(
-                f"The backend at {origin.authority} cannot be reached: {why}. Is it running?"
+                f"The backend at {origin.authority} cannot be reached: {_why(error)}"
             ) from None
         return connection
+
+
+def _why(error: OSError) -> str:
+    """Why there is no connection, and what to look at. Not each has the number of an errno."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"its certificate is not trusted ({error.verify_message}). "
+            "If it is signed by an authority of your own, name its file in SSL_CERT_FILE."
+        )
+    if isinstance(error, ssl.SSLError):
+        return f"TLS fails ({error.reason}). Does it speak https?"
+    if isinstance(error, socket.gaierror):
+        return f"{error.strerror}. Is the name right?"
+    return f"{os.strerror(error.errno) if error.errno else error}. Is it running?"

@@ -58,7 +58,7 @@ def command(path: Path | None, **flags: Any) -> None:
     except OSError as error:
         raise click.ClickException(
             f"cannot listen on {config.listen.host} port {config.listen.port}: "
-            f"{error.strerror or error}. Choose another with --port."
+            f"{error.strerror or error}. Choose another with --port or --host."
         ) from None
     except RuntimeError as error:
         # A second Ctrl-C stops the loop under the running server.

@@ -48,7 +48,8 @@ async def _check(config: Config, engine: Engine | None) -> list[Finding]:
                 names = await backend.models()
                 how = await _prompting(backend)
         except GatewayError as error:
-            findings.append(Finding(backend.name, ok=False, text=error.message))
+            hint = " (404) Is the URL right? Most end in /v1." if error.status == 404 else ""
+            findings.append(Finding(backend.name, ok=False, text=f"{error.message}{hint}"))
         except TimeoutError:
             findings.append(Finding(backend.name, ok=False, text="it does not answer."))
         else:

@@ -1,0 +1,73 @@
+"""`toolwire check` says of a backend that cannot be used why, and what to look at. HTTPS, too."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.e2e.gateway.process import Gateway, running
+
+from toolwire.server.check import check_backends
+from toolwire.server.config import load
+
+TLS = Path(__file__).parents[2] / "tls"
+MODEL = '[[models]]\nname = "far"\nbackend = { url = "http://127.0.0.1:9/v1" }\n'
+LISTEN_TLS = f'[listen]\ntls_cert = "{TLS}/cert.pem"\ntls_key = "{TLS}/key.pem"\n'
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Gateway]:
+    """Another gateway, as a backend."""
+    with running(config=MODEL) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def secure() -> Iterator[Gateway]:
+    """The same over HTTPS."""
+    with running(config=LISTEN_TLS + MODEL) as gateway:
+        yield gateway
+
+
+def check(url: str) -> str:
+    [finding] = check_backends(load(None, env={}, flags={"upstream": [url]}))
+    return str(finding)
+
+
+def test_a_backend_that_is_there_is_reached(plain: Gateway) -> None:
+    assert check(plain.url).endswith("reached; models: far")
+
+
+def test_https_is_served_and_spoken(secure: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "cert.pem"))
+    assert "https://127.0.0.1" in secure.out
+    assert check(f"https://localhost:{secure.port}/v1").endswith("reached; models: far")
+
+
+def test_a_certificate_of_a_stranger_is_not_trusted(secure: Gateway) -> None:
+    said = check(f"https://localhost:{secure.port}/v1")
+    assert "its certificate is not trusted" in said
+    assert "SSL_CERT_FILE" in said
+
+
+def test_a_server_without_tls_is_not_called_forbidden(plain: Gateway) -> None:
+    said = check(plain.url.replace("http:", "https:"))
+    assert "TLS fails (" in said
+    assert said.endswith("Does it speak https?")
+
+
+def test_a_name_that_does_not_exist_is_said_to_be_one() -> None:
+    said = check("http://no-such-name.invalid/v1")
+    assert "Unknown error" not in said
+    assert said.endswith("Is the name right?")
+
+
+def test_a_port_where_nobody_listens_is_said() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        said = check(f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
+    assert said.endswith("Connection refused. Is it running?")
+
+
+def test_a_base_url_without_its_path_is_told_what_most_have(plain: Gateway) -> None:
+    assert "(404) Is the URL right? Most end in /v1." in check(plain.url.removesuffix("/v1"))
