@@ -6,6 +6,7 @@ anything listens, with the file, the line, the key and what to do.
 
 import os
 import re
+import ssl
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -93,7 +94,7 @@ def _read_text(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")  # some editors put a mark in front
     except UnicodeDecodeError:
         raise ConfigError("is not UTF-8 text: save it as UTF-8", path) from None
     except OSError as error:
@@ -152,11 +153,27 @@ def _check_whole(config: Config) -> None:
             "are configured: add [[keys]] or set TOOLWIRE_API_KEY, listen on 127.0.0.1, "
             "or allow everybody with public = true (--public)",
         )
-    if (listen.tls_cert is None) != (listen.tls_key is None):
+    _check_tls(listen.tls_cert, listen.tls_key)
+
+
+def _check_tls(cert: Path | None, key: Path | None) -> None:
+    if cert is None and key is None:
+        return
+    if cert is None or key is None:
         raise Problem(("listen",), "listen.tls_cert and listen.tls_key go together: set both")
-    for file in (listen.tls_cert, listen.tls_key):
-        if file is not None and not file.is_file():
+    for file in (cert, key):
+        if not file.is_file():
             raise Problem(("listen",), f"no file at {file}: check listen.tls_cert and tls_key")
+    try:
+        # Without a pass phrase OpenSSL would ask for one, at every start.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
+    except OSError as error:
+        why = getattr(error, "reason", None) or "OpenSSL cannot read them"
+        raise Problem(
+            ("listen", "tls_cert"),
+            f"{cert} and {key} cannot be used for TLS ({why}): "
+            "give a certificate chain and its private key, both PEM and without a pass phrase",
+        ) from None
 
 
 def _check_trace(folder: Path | None) -> None:

@@ -24,6 +24,8 @@ from toolwire.server.config_fields import settings_of
 HASH = auth.hash_key("tw-client-key")
 MODEL = '[[models]]\nname = "m"\nbackend = { url = "http://localhost:8000/v1" }\n'
 KEY = f'[[keys]]\nname = "me"\nsha256 = "{HASH}"\n'
+TLS = Path(__file__).parents[2] / "tls"
+LISTEN_TLS = '[listen]\ntls_cert = "cert.pem"\ntls_key = "key.pem"\n'
 ENV = {"BACKEND_KEY": "sk-planted-backend-key"}
 
 Loader = Callable[..., Config]
@@ -230,10 +232,30 @@ def test_any_other_address_needs_keys_or_the_explicit_flag(host: str, load_text:
 
 
 def test_certificates_are_found_beside_the_file(load_text: Loader, tmp_path: Path) -> None:
-    (tmp_path / "cert.pem").touch()
-    (tmp_path / "key.pem").touch()
-    config = load_text('[listen]\ntls_cert = "cert.pem"\ntls_key = "key.pem"\n' + MODEL)
+    for name in ("cert.pem", "key.pem"):
+        (tmp_path / name).write_bytes((TLS / name).read_bytes())
+    config = load_text(LISTEN_TLS + MODEL)
     assert config.listen.tls_cert == tmp_path / "cert.pem"
+
+
+def test_a_certificate_that_cannot_be_used_is_refused(load_text: Loader, tmp_path: Path) -> None:
+    for name in ("cert.pem", "key.pem"):
+        (tmp_path / name).write_text("something else")
+    with pytest.raises(
+        ConfigError, match=r"cert.pem and .*key.pem cannot be used .* PEM"
+    ) as caught:
+        load_text(LISTEN_TLS + MODEL)
+    assert caught.value.line == 2
+
+
+def test_a_file_may_begin_with_the_mark_that_some_editors_put_there(load_text: Loader) -> None:
+    assert load_text("\ufeffhistory = 'repair'\n" + MODEL).history == "repair"
+
+
+@pytest.mark.parametrize("flag", ["upstream_key_env", "upstream_dialect", "chat_template"])
+def test_what_is_said_of_an_upstream_needs_one(flag: str, load_text: Loader) -> None:
+    with pytest.raises(ConfigError, match=f"--{flag.replace('_', '-')} is for .*: give both"):
+        load_text(MODEL, **{flag: "vllm"})
 
 
 def backend(line: str) -> str:
