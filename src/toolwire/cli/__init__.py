@@ -1,5 +1,6 @@
 """The command line. Each command is a file of its own, loaded only when it is called."""
 
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -21,6 +22,15 @@ class _Commands(click.Group):
             return None
         command: click.Command = import_module(f"toolwire.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Also says which command a misspelt one is like."""
+        near = get_close_matches(args[0], _COMMANDS, n=1)
+        if near and near[0] != args[0]:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
 
 @click.command(cls=_Commands, context_settings=_CONTEXT)

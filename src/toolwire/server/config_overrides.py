@@ -55,8 +55,9 @@ def _with_upstream(config: Config, env: Mapping[str, str], flags: Mapping[str, A
     if not urls:
         urls, source = env.get("TOOLWIRE_UPSTREAM", "").split(), "TOOLWIRE_UPSTREAM"
     if not urls:
-        if flags.get("chat_template"):
-            raise Problem((), "--chat-template is for the server of --upstream: give both")
+        for flag in UPSTREAM_FLAGS:
+            if flags.get(flag):
+                raise Problem((), f"{_as_flag(flag)} is for the server of --upstream: give both")
         return config
     url = setting_of(BackendConfig, "url")
     common: dict[str, Any] = {

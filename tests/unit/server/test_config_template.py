@@ -65,8 +65,3 @@ def test_an_upstream_is_given_one_from_outside(tmp_path: Path, by: str) -> None:
     config = load(None, env=env, flags={"upstream": ["http://a/v1", "http://b/v1"], **flags})
     templates = [b.chat_template for b in config.models[0].backends]
     assert [t.source for t in templates if t is not None] == [TEMPLATE] * 2
-
-
-def test_a_template_without_an_upstream_is_for_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="give both"):
-        load(None, env={}, flags={"chat_template": tmp_path / "t.jinja"})

@@ -1,0 +1,16 @@
+from click.testing import CliRunner
+
+from toolwire.cli import main
+
+
+def test_a_misspelt_command_is_told_which_one_is_like_it() -> None:
+    result = CliRunner().invoke(main, ["srve", "--port", "1"])
+    assert result.exit_code == 2
+    assert "No such command 'srve'. Did you mean 'serve'?" in result.output
+
+
+def test_a_command_like_none_is_simply_unknown() -> None:
+    result = CliRunner().invoke(main, ["xyz"])
+    assert result.exit_code == 2
+    assert "No such command 'xyz'." in result.output
+    assert "Did you mean" not in result.output
