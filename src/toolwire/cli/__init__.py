@@ -1,5 +1,7 @@
 """The command line. Each command is a file of its own, loaded only when it is called."""
 
+import io
+import sys
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -37,3 +39,7 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="toolwire")
 def main() -> None:
     """Toolwire makes tool calling work between any client and any model."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Models write every letter there is, whatever the locale of this terminal can show.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")

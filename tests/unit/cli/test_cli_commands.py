@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 from click.testing import CliRunner
 
 from toolwire.cli import main
@@ -14,3 +18,14 @@ def test_a_command_like_none_is_simply_unknown() -> None:
     assert result.exit_code == 2
     assert "No such command 'xyz'." in result.output
     assert "Did you mean" not in result.output
+
+
+def test_a_letter_that_the_locale_does_not_have_is_written_all_the_same() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "toolwire", "parse"],
+        input='<tool_call>{"name": "caf\u00e9\u2713", "arguments": {}}</tool_call>'.encode(),
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert "caf\u00e9\u2713" in done.stdout.decode("utf-8")
