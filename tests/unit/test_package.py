@@ -1,0 +1,62 @@
+"""What is installed with Toolwire: little, pinned by hashes, and nothing that runs by itself."""
+
+import re
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+ROOT = Path(__file__).parents[2]
+LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+MOST_DEPENDENCIES = 12
+_PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^]]*\])?==[^\s;]+")
+_HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}(?![0-9a-f])")
+
+
+def requirements(path: Path) -> Iterator[str]:
+    """The requirements of a lock file, each with its hashes on one line."""
+    lines = path.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    return (line for line in lines if line.strip() and not line.lstrip().startswith("#"))
+
+
+def pinned(path: Path) -> set[str]:
+    return {found["name"] for line in requirements(path) if (found := _PIN.match(line))}
+
+
+def declared(*extras: str) -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    optional = (line for extra in extras for line in project["optional-dependencies"][extra])
+    return {re.split(r"[<>=!~;\[ ]", line)[0] for line in (*project["dependencies"], *optional)}
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.name)
+def test_every_requirement_has_one_version_and_a_hash(path: Path) -> None:
+    loose = [line for line in requirements(path) if not _PIN.match(line) or not _HASH.search(line)]
+    assert loose == []
+    assert pinned(path)
+
+
+def test_a_user_gets_few_packages_with_toolwire() -> None:
+    assert len(pinned(ROOT / "requirements" / "runtime.txt")) <= MOST_DEPENDENCIES
+
+
+def test_what_is_declared_is_locked() -> None:
+    assert declared() <= pinned(ROOT / "requirements" / "runtime.txt")
+    assert declared("embedded") <= pinned(ROOT / "requirements" / "dev.txt")
+
+
+def test_the_wheel_holds_the_package_and_nothing_that_runs_by_itself(tmp_path: Path) -> None:
+    [path] = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    names = zipfile.ZipFile(path).namelist()
+    assert "toolwire/py.typed" in names
+    assert "toolwire/conformance/cases/hermes.json" in names
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {"toolwire", f"{Path(path).name.split('-py3')[0]}.dist-info"}
+    assert {Path(name).suffix for name in names if name.startswith("toolwire/")} == {
+        ".py",
+        ".json",
+        ".typed",
+    }
