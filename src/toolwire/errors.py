@@ -22,6 +22,7 @@ Facts live on the class, particulars in the constructor. Each surface turns them
 body in one place (`surfaces.errors`).
 """
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -81,6 +82,10 @@ class MethodNotAllowed(GatewayError):
     status = 405
     type = "invalid_request_error"
     code = "method_not_allowed"
+
+    def __init__(self, message: str, *, allowed: Iterable[str]) -> None:
+        super().__init__(message)
+        self.allowed = tuple(allowed)
 
 
 class TooLarge(GatewayError):

@@ -106,7 +106,9 @@ def test_an_unknown_path_is_404_in_json(target: bytes) -> None:
 def test_a_wrong_method_is_405_and_says_which_is_right(method: str, target: bytes) -> None:
     client = ask(method, target)
     assert told(client) == (405, "invalid_request_error", None, "method_not_allowed")
-    assert ("POST" if method == "GET" else "GET") in client.json["error"]["message"]
+    right = "POST" if method == "GET" else "GET"
+    assert right in client.json["error"]["message"]
+    assert client.headers["allow"] == right
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,8 @@ class App:
             raise NotFound(f"There is nothing at '{path[:200]}'. The API is under /v1.")
         if method not in methods:
             raise MethodNotAllowed(
-                f"'{path}' takes {' or '.join(methods)}, but the request was {method}."
+                f"'{path}' takes {' or '.join(methods)}, but the request was {method}.",
+                allowed=methods,
             )
         return methods[method]
 

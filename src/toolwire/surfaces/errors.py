@@ -4,7 +4,7 @@ import math
 
 import msgspec
 
-from toolwire.errors import GatewayError, UpstreamError
+from toolwire.errors import GatewayError, MethodNotAllowed, UpstreamError
 
 
 def error_body(error: GatewayError) -> bytes:
@@ -33,6 +33,8 @@ def error_headers(error: GatewayError) -> list[tuple[str, str]]:
     headers = [("content-type", "application/json")]
     if isinstance(error, UpstreamError) and error.retry_after is not None:
         headers.append(("retry-after", str(math.ceil(error.retry_after))))
+    if isinstance(error, MethodNotAllowed):
+        headers.append(("allow", ", ".join(error.allowed)))
     return headers
 
 
