@@ -16,6 +16,8 @@ from toolwire.formats import Format, get
 from toolwire.formats import names as format_names
 from toolwire.gateway.repair import TEXT_RULES, VALUE_RULES
 from toolwire.server.config_fields import Setting, settings_of
+from toolwire.server.metrics import Metrics
+from toolwire.server.metrics_text import Collected
 from toolwire.server.settings import (
     BackendConfig,
     ClientKey,
@@ -85,6 +87,8 @@ UPSTREAM = (
         "the model's chat template, for a server that has only `/completions`",
     ),
     ("", "`TOOLWIRE_API_KEY`", "a client key, beside those of the file"),
+    ("", "`TOOLWIRE_CACHE`", "folder for the embedded model; default `~/.cache/toolwire`"),
+    ("`-c`, `--config FILE`", "", "the file; default: `toolwire.toml`, if there is one here"),
 )
 
 SECTIONS: tuple[tuple[str, type[Any]], ...] = (
@@ -208,6 +212,7 @@ def dialect_row(dialect: Dialect) -> tuple[str, ...]:
 HEADERS = (
     ("toolwire-request-id", "the request's id, also in the log (and as `x-request-id`)"),
     ("toolwire-backend", "the backend that answered"),
+    ("toolwire-mode", "how the model was given its tools, and the format its text is read in"),
     ("toolwire-profile", "the client profile that was used; send the header to choose one"),
     ("toolwire-ignored-params", "parameters that this backend does not take and was not sent"),
     ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
@@ -237,6 +242,37 @@ def errors() -> str:
         "What is mended after a stream has begun is in a `toolwire` object on its last chunk.",
     ]
     return page(parts)
+
+
+def metrics() -> str:
+    """The page about what is counted, and whether all is well."""
+    parts = [
+        "# Metrics and health",
+        table(
+            ("path", "what it says"),
+            (
+                (
+                    "`/metrics`",
+                    "what is below, as Prometheus reads it; with client keys, to them alone",
+                ),
+                ("`/healthz`", "the process is up"),
+                ("`/readyz`", "503 while it is stopping, so that no new requests are sent to it"),
+            ),
+        ),
+        "No label holds what a client wrote: routes are those of the configuration, and whatever "
+        "is beyond the known values is counted as `other`. The memory, CPU and files of the "
+        "process are there as well (`process_...`).",
+        table(("metric", "kind", "labels", "what it counts"), metric_rows()),
+    ]
+    return page(parts)
+
+
+def metric_rows() -> Iterable[tuple[str, ...]]:
+    """Every metric, by the name that Prometheus gives it."""
+    for family in Collected(Metrics()).collect():
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        labels = ", ".join(f"`{label}`" for label in family._labelnames)
+        yield f"`{name}`", family.type, labels, family.documentation
 
 
 OTHER_REPAIRS = (
@@ -276,7 +312,7 @@ def repairs() -> str:
         "A model's bad call is no HTTP error, unless the tool is strict: agents recover from a bad "
         "call and stop at an error. What was delivered although it does not fit is named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
-        "`toolwire_unfit_calls` and written in the [trace](traces.md):",
+        "`toolwire_unfit_calls_total` and written in the [trace](traces.md):",
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
         "When the model is asked again, the client never sees the failed attempt, and usage is the "
         "sum. If asking again fails, the first answer is delivered.",
@@ -288,7 +324,8 @@ def repairs() -> str:
         "## Repairs",
         "A rule changes what has only one reading, and its change is kept only if the call fits "
         "afterwards, or is JSON where it was not. Each is reported in `toolwire-repairs` (or on "
-        "the last chunk), in `toolwire_repairs` and in the trace, and each can be switched off:",
+        "the last chunk), in `toolwire_repairs_total` and in the trace, and each can be switched "
+        "off:",
         '```toml\n[repair]\noff = ["wrap_in_array"]\n```',
         table(("rule", "what it does"), rules),
         "Never done: completing what was cut off, dropping fields, inventing values, guessing a "
@@ -436,6 +473,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "configuration.md": configuration,
     "errors.md": errors,
     "formats.md": formats,
+    "metrics.md": metrics,
     "repairs.md": repairs,
 }
 

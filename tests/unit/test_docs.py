@@ -1,12 +1,20 @@
 import importlib.util
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any, get_args
 
+import click
 import pytest
 
+from toolwire.cli import main
 from toolwire.server.config import load
+from toolwire.server.config_fields import settings_of
+from toolwire.server.settings import Config
 
 DOCS = Path(__file__).parents[2] / "docs"
+SOURCE = Path(__file__).parents[2] / "src" / "toolwire"
 
 
 def generator() -> ModuleType:
@@ -31,3 +39,52 @@ def test_the_example_of_the_configuration_page_can_be_loaded(tmp_path: Path) -> 
     config = load(path, env=env, flags={})
     assert [model.name for model in config.models] == ["qwen3-coder", "gpt-5", "*"]
     assert config.models[1].backends[1].timeouts is not None
+
+
+def records_in(record: type[Any]) -> Iterator[type[Any]]:
+    """The tables of the file that are in this one, however deep."""
+    for setting in settings_of(record):
+        for kind in (setting.kind, *get_args(setting.kind)):
+            if isinstance(kind, type) and kind.__module__ == Config.__module__:
+                yield from (kind, *records_in(kind))
+
+
+def test_every_key_of_the_file_is_on_the_configuration_page() -> None:
+    assert set(records_in(Config)) == {record for _, record in generator().SECTIONS}
+    text = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    keys = [
+        key
+        for record in (Config, *records_in(Config))
+        for s in settings_of(record)
+        for key in s.keys
+    ]
+    assert [key for key in keys if not re.search(rf"`(\[+\w*\.?)?{key}(\]+)?`", text)] == []
+
+
+def test_every_flag_of_serve_and_every_variable_is_on_the_configuration_page() -> None:
+    text = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    serve = main.get_command(click.Context(main), "serve")
+    assert serve is not None
+    flags = {flag for option in serve.params for flag in option.opts}
+    source = "".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
+    variables = set(re.findall(r"TOOLWIRE_[A-Z_]+", source))
+    assert [name for name in sorted(flags | variables) if f"`{name}" not in text] == []
+
+
+def test_every_response_header_is_on_the_page_of_errors() -> None:
+    sent = {
+        name
+        for path in (SOURCE / "surfaces").glob("*.py")
+        for name in re.findall(r'"(toolwire-[a-z-]+)"', path.read_text(encoding="utf-8"))
+    }
+    assert sent == {name for name, _ in generator().HEADERS}
+
+
+def test_every_page_is_reached_from_the_readme_and_no_link_is_dead() -> None:
+    root = DOCS.parent
+    linked = set()
+    for page in (root / "README.md", root / "CONTRIBUTING.md", *DOCS.rglob("*.md")):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+            linked.add((page.parent / target).resolve())
+    assert {page for page in DOCS.glob("*.md") if page.resolve() not in linked} == set()

@@ -28,12 +28,14 @@ _TALLIES = (
 def render(metrics: Metrics) -> bytes:
     """Everything that `metrics` has counted, and the process's own memory, CPU and files."""
     registry = CollectorRegistry()
-    registry.register(_Collector(metrics))
+    registry.register(Collected(metrics))
     ProcessCollector(registry=registry)
     return generate_latest(registry)
 
 
-class _Collector(Collector):
+class Collected(Collector):
+    """What `metrics` has counted, as Prometheus has it."""
+
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
 
