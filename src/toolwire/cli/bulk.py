@@ -14,10 +14,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedIOBase
 from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import BinaryIO
+from typing import cast
 
 import click
 from rich.console import Console
@@ -107,10 +108,10 @@ def _cores() -> int:
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[tuple[BinaryIO, int | None]]:
+def _opened(source: str) -> Iterator[tuple[BufferedIOBase, int | None]]:
     """The file and its size, if it has one."""
     if source == "-":
-        yield sys.stdin.buffer, None
+        yield cast("BufferedIOBase", sys.stdin.buffer), None
         return
     try:
         stream = Path(source).open("rb")  # noqa: SIM115 - an error in the block is not ours

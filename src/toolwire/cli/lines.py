@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, BinaryIO
+from io import BufferedIOBase
+from typing import Any
 
 import msgspec
 
@@ -31,14 +32,25 @@ class BadLine(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A stream in blocks of whole lines."""
+    """A stream in blocks of whole lines, as they come.
 
-    stream: BinaryIO
+    One read at a time: a Ctrl-C between two of them would be heard only after the second, and that
+    may never end.
+    """
+
+    stream: BufferedIOBase
     size: int
 
     def __iter__(self) -> Iterator[bytes]:
-        while block := self.stream.read(self.size):
-            yield block if block.endswith(b"\n") else block + self.stream.readline()
+        begun: list[bytes] = []
+        while block := self.stream.read1(self.size):
+            whole, newline, rest = block.rpartition(b"\n")
+            if newline:
+                yield b"".join((*begun, whole, newline))
+                begun.clear()
+            begun.append(rest)
+        if last := b"".join(begun):
+            yield last
 
 
 @dataclass(frozen=True, slots=True)

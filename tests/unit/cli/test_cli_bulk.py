@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from toolwire.cli import main
+from toolwire.cli.lines import Lines
 
 CALL = '<tool_call>{"name": "f", "arguments": {"n": 1}}</tool_call>'
 
@@ -22,6 +24,29 @@ def bulk(lines: str | bytes, *words: str) -> Result:
 
 def objects(result: Result) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout_bytes.splitlines()]
+
+
+class Pieces(io.RawIOBase):
+    """Gives one piece for each read, as a pipe does."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self.left = list(pieces)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.left.pop(0) if self.left else b""
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def test_whole_lines_are_handed_on_before_more_is_read() -> None:
+    raw = Pieces(b"a\nb\nc", b"c", b"c\n\nd\n", b"e")
+    lines = iter(Lines(io.BufferedReader(raw), 1024))
+    assert next(lines) == b"a\nb\n"
+    assert len(raw.left) == 3
+    assert list(lines) == [b"ccc\n\nd\n", b"e"]
 
 
 def test_a_line_in_is_a_line_out_with_its_members() -> None:
