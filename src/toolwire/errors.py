@@ -83,7 +83,7 @@ class MethodNotAllowed(GatewayError):
     type = "invalid_request_error"
     code = "method_not_allowed"
 
-    def __init__(self, message: str, *, allowed: Iterable[str]) -> None:
+    def __init__(self, message: str, *, allowed: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.allowed = tuple(allowed)
 
