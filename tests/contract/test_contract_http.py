@@ -1,6 +1,7 @@
 """The rows of the error contract that are about HTTP, keys, models and backends."""
 
 import asyncio
+import gzip
 import hashlib
 import io
 import json
@@ -109,6 +110,12 @@ def test_a_wrong_method_is_405_and_says_which_is_right(method: str, target: byte
     right = "POST" if method == "GET" else "GET"
     assert right in client.json["error"]["message"]
     assert client.headers["allow"] == right
+
+
+def test_a_compressed_body_is_called_one() -> None:
+    client = ask("POST", CHAT, gzip.compress(body()))
+    assert told(client) == (400, "invalid_request_error", None, None)
+    assert "it is compressed, which is not supported" in client.json["error"]["message"]
 
 
 @pytest.mark.parametrize(

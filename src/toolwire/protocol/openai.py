@@ -95,6 +95,8 @@ _decode_bool = msgspec.json.Decoder(bool | None)
 _decode_str = msgspec.json.Decoder(str)
 _decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
 
+_GZIP = b"\x1f\x8b"
+_COMPRESSED = "it is compressed, which is not supported; send it as it is"
 _MOST_FIELDS = 1000
 """Unknown parameters are accepted, but not by the hundred thousand: each costs time."""
 _FLAGS = {b"true": True, b"false": False}
@@ -199,7 +201,7 @@ def _split(body: bytes) -> dict[str, Raw]:
     except msgspec.ValidationError as error:
         raise explain(error, body, "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise not_json(str(error)) from None
+        raise not_json(_COMPRESSED if body.startswith(_GZIP) else str(error)) from None
     except RecursionError:
         raise not_json("it is nested too deeply") from None
     if len(values) > _MOST_FIELDS:
