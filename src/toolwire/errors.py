@@ -167,6 +167,8 @@ class ToolChoiceUnmet(UpstreamError):
     retryable = False
     said: str = ""
     """What the model said instead."""
+    called: bool = False
+    """Whether it called something else."""
 
 
 class ArgumentsUnfit(UpstreamError):

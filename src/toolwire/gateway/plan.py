@@ -139,7 +139,10 @@ class Plan(msgspec.Struct, frozen=True):
         """The same turn, after the model answered without the call that it must make."""
         answer = [Message("assistant", said)] if said.strip() else []
         demand = Message("user", demand_of(self.request.choice))
-        return self.continued([*answer, demand])
+        plan = self.continued([*answer, demand])
+        # A server that does not keep to the name of a tool can call no other if it has no other.
+        tools = _only(plan.outgoing.tools, self.request.choice.allowed)
+        return replace(plan, outgoing=replace(plan.outgoing, tools=tools))
 
     def continued(self, more: Sequence[Message]) -> "Plan":
         """The same turn, with more said before it that only the backend sees."""
@@ -179,10 +182,12 @@ def _out_of_loop(plan: Plan) -> Plan:
 
 def _allowed(request: Request) -> ToolSet:
     """Only the tools that tool_choice allows: not every backend knows `allowed_tools`."""
-    allowed = request.choice.allowed
-    if allowed is None or request.choice.named:
-        return request.tools
-    tools = request.tools
+    return request.tools if request.choice.named else _only(request.tools, request.choice.allowed)
+
+
+def _only(tools: ToolSet, allowed: frozenset[str] | None) -> ToolSet:
+    if allowed is None:
+        return tools
     return ToolSet(
         {name: tool for name, tool in tools.tools.items() if name in allowed},
         tools.validators,

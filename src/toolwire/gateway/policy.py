@@ -119,5 +119,6 @@ class Policy:
             param="tool_choice",
         )
         said = [*(self._held or ()), *out]
+        error.called = "call_dropped:tool_not_allowed" in self.repairs
         error.said = "".join(event.text for event in said if isinstance(event, TextDelta))
         return error

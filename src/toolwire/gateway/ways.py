@@ -69,12 +69,15 @@ def lacking(error: UpstreamError, way: Way) -> Lack | None:
     """What the backend, asked this way, turns out not to have.
 
     There is no code for that: the words of a refusal decide, and they must be about something
-    that was sent. Prose where a call is demanded says the same without words.
+    that was sent. Prose where a call is demanded says the same without words; a call of another
+    tool than the one demanded does not, for whoever makes it has tools.
     """
     if way.kind == "prompted" and not way.constrained:
         return None
     lack: Lack = "union" if way.union else "constraint" if way.constrained else "tools"
-    if isinstance(error, (ToolChoiceUnmet, ToolsRefused)):
+    if isinstance(error, ToolChoiceUnmet):
+        return None if error.called and lack == "tools" else lack
+    if isinstance(error, ToolsRefused):
         return lack
     if not isinstance(error, (UpstreamRefused, UpstreamUnavailable)):
         return None

@@ -107,6 +107,21 @@ def test_prose_that_nobody_forbade_teaches_nothing(
     assert had_tools(backend) == [True, True]
 
 
+@STREAMED
+def test_a_server_that_calls_another_tool_has_tools_and_is_asked_again_with_the_right_one_only(
+    gateway: Gateway, backend: ScriptedServer, fresh: str, stream: bool
+) -> None:
+    backend.use("std", {"turns": [{"text": "Hm.", "calls": [["now", {}]]}, ACT]})
+    reply = post(gateway, route("auto", fresh), stream=stream, tool_choice=NAMED)
+    assert values(outcome_of(reply, stream=stream)) == MEANT
+    assert repairs_of(reply) == ["asked_again:tool_choice"]
+    assert reply.headers["toolwire-mode"] == f"watched:{fresh}"
+    offered = [tool["function"]["name"] for tool in backend.requests[-1].json["tools"]]
+    assert offered == ["get_weather"]
+    post(gateway, route("auto", fresh), stream=stream)
+    assert had_tools(backend) == [True, True, True]
+
+
 @pytest.mark.parametrize("variant", ["ctxlen", "err400", "err404", "err_detail"])
 def test_another_refusal_teaches_nothing(
     gateway: Gateway, backend: ScriptedServer, fresh: str, variant: str

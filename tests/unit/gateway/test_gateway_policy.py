@@ -125,6 +125,7 @@ class TestDemands:
         with pytest.raises(ToolChoiceUnmet) as caught:
             passed(Policy(choice, parallel=True), turn(*made, text="No."))
         assert (caught.value.status, caught.value.param) == (502, "tool_choice")
+        assert caught.value.called is bool(made)
 
     @pytest.mark.parametrize("reason", ["length", "content_filter"])
     def test_an_answer_that_was_cut_off_is_not_blamed(self, reason: FinishReason) -> None:

@@ -244,6 +244,13 @@ def test_prose_where_a_call_is_demanded_says_that_what_was_sent_is_ignored() -> 
     assert lacking(ToolChoiceUnmet("no call"), PROMPTED) is None
 
 
+def test_a_call_of_another_tool_than_the_one_demanded_says_that_there_are_tools() -> None:
+    unmet = ToolChoiceUnmet("another call")
+    unmet.called = True
+    assert lacking(unmet, WATCHED) is None
+    assert lacking(unmet, CONSTRAINED) == "constraint"
+
+
 @pytest.mark.parametrize("kind", [UpstreamError, UpstreamTimeout])
 def test_a_backend_that_fails_lacks_nothing(kind: type[UpstreamError]) -> None:
     assert lacking(kind("The tools are not supported."), WATCHED) is None
