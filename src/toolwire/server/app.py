@@ -173,12 +173,14 @@ class App:
             if self._passthrough is not None and path.startswith("/v1/"):
                 return self._passthrough.answer
             raise NotFound(f"There is nothing at '{path[:200]}'. The API is under /v1.")
-        if method not in methods:
+        # What can be read can be asked for without its body, as some that watch over servers do.
+        handler = methods.get("GET" if method == "HEAD" else method)
+        if handler is None:
             raise MethodNotAllowed(
                 f"'{path}' takes {' or '.join(methods)}, but the request was {method}.",
                 allowed=methods,
             )
-        return methods[method]
+        return handler
 
     def _fail(self, exchange: Exchange, visit: Visit, error: GatewayError) -> None:
         if exchange.started:

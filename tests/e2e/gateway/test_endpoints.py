@@ -194,6 +194,7 @@ def test_nothing_else_of_the_backend_can_be_reached(
         ("DELETE", "/v1/models/scripted"),
         ("POST", "/healthz"),
         ("PUT", "/metrics"),
+        ("HEAD", "/v1/chat/completions"),
     ],
 )
 def test_a_wrong_method_is_a_405(
@@ -201,11 +202,19 @@ def test_a_wrong_method_is_a_405(
 ) -> None:
     reply = ask(gateway.port, path=path, method=method)
     assert reply.status == 405
-    assert reply.error["code"] == "method_not_allowed"
+    assert reply.headers["allow"]
+    assert method == "HEAD" or reply.error["code"] == "method_not_allowed"
     assert backend.requests == []
 
 
 # Health and metrics.
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/v1/models"])
+def test_what_can_be_read_can_be_asked_for_without_its_body(gateway: Gateway, path: str) -> None:
+    reply = ask(gateway.port, path=path, method="HEAD")
+    assert (reply.status, reply.body) == (200, b"")
+    assert int(reply.headers["content-length"]) > 0
 
 
 def test_health_and_readiness(gateway: Gateway, backend: ScriptedServer) -> None:
