@@ -136,3 +136,10 @@ def test_a_call_without_markers_may_differ_in_spelling_if_only_one_tool_can_be_m
     found = extract(name, text, tools)
     assert bool(found.calls) is taken
     assert taken or found.content == text
+
+
+@pytest.mark.parametrize("name", ["json", "xlam", "sarashina"])
+def test_an_empty_array_behind_a_call_stays_text(name: str) -> None:
+    call = '[{"name": "write", "arguments": {"text": "ab"}}]'
+    found = extract(name, f"{call}\n[] and []", [WRITE])
+    assert (len(found.calls), found.content) == (1, "\n[] and []")

@@ -61,18 +61,18 @@ class JsonCalls:
             turn.sink.hold()
         reader.pos += 1
         clean = yield from self.read_items(turn, strict=strict)
+        if clean and strict and turn.sink.calls == before:
+            clean = turn.refuse("an empty array")
         if hold and clean:
             turn.sink.release()
             turn.settle()
         elif hold:
             turn.sink.drop()
-        if clean and strict and turn.sink.calls == before:
-            return turn.refuse("an empty array")
         return clean
 
     def read_items(self, turn: Turn, *, strict: bool) -> Need[bool]:
         """Elements up to the closing bracket, which may be missing at the end of the text."""
-        reader = turn.reader
+        reader, before = turn.reader, turn.sink.calls
         while True:
             char = yield from skip_space(reader, _SPACE)
             if char == "{":
@@ -84,7 +84,7 @@ class JsonCalls:
                 continue
             if char == "]":
                 reader.pos += 1
-                if turn.sink.calls or not strict:
+                if turn.sink.calls > before or not strict:
                     turn.settle()
                 return True
             return char == "" or (yield from _at_marker(turn))
