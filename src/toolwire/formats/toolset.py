@@ -13,11 +13,12 @@ _PREFIXES = ("functions.", "function.", "tools.", "tool.")
 class ToolSet:
     """The tools of one turn. Empty means that nothing is known, not that nothing may be called."""
 
-    __slots__ = ("_properties", "_tools", "_types")
+    __slots__ = ("_properties", "_spellings", "_tools", "_types")
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._properties: dict[str, Mapping[str, Any]] = {}
+        self._spellings: dict[str, list[str]] | None = None
         self._types: dict[tuple[str, str], Types] = {}
 
     def names(self) -> tuple[str, ...]:
@@ -31,7 +32,11 @@ class ToolSet:
     def allows(self, name: str) -> bool:
         """Whether `name` can be called, as far as is known: also if only one tool can be meant by
         it, which is for whoever takes the call to say."""
-        return not self._tools or names.resolve(name, self._tools) is not None
+        if not self._tools or name in self._tools:
+            return True
+        if self._spellings is None:
+            self._spellings = names.spellings_of(self._tools)
+        return names.resolve(name, self._tools, self._spellings) is not None
 
     def resolve(self, written: str) -> str:
         """The tool that a model means by `written`: as it is, without a prefix, or not doubled."""
