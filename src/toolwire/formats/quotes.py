@@ -5,11 +5,13 @@ line belong together in pairs; a line's end settles the matter, so that one too 
 the calls behind it.
 """
 
+import re
 from collections.abc import Callable
 
-from toolwire.formats.reader import Need, Reader, peek
+from toolwire.formats.reader import Need, Reader
 
 FENCE = "```"
+_TICKS = re.compile(r"`*+")
 
 
 class Quotes:
@@ -46,11 +48,14 @@ class Quotes:
 
     def pass_fence(self, reader: Reader, take: Callable[[int], None]) -> Need[None]:
         """At a code fence, which is given to `take`: it opens one, or ends the one that is open."""
-        run = len(FENCE)
-        take(run)
-        while (yield from peek(reader, 1)) == "`":
-            take(1)
-            run += 1
+        run = 0
+        while True:
+            ticks = len(_TICKS.match(reader.buf, reader.pos).group())  # type: ignore[union-attr]
+            take(ticks)
+            run += ticks
+            if reader.pos < len(reader.buf) or reader.final:
+                break
+            yield
         self.forget()
         if not self._fence:
             self._fence = run
