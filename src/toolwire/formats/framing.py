@@ -2,7 +2,8 @@
 
 Theory of operation. The framer is always in one of four states:
 
-- content: looks for openers, sections, reasoning and code fences; everything else is text;
+- content: looks for openers, sections, reasoning and code fences; everything else is text, also an
+  opener that nothing like a call stands behind (`begin.py`): only the opener is passed over then;
 - a code fence: only its end is looked for, because a call that is quoted is not a call;
 - a region of calls: an opener was found. The engine reads the call; then end markers and layout
   are swallowed and the next opener continues the region. The first plain text ends it. What the
@@ -10,7 +11,8 @@ Theory of operation. The framer is always in one of four states:
 - reasoning: ended by its end marker. A call in it counts only if it is the last thing the model
   wrote: then the end marker was forgotten. If anything follows, it was a draft.
 
-No state holds back more than the longest marker, and the layout in front of it.
+No state holds back more than the longest marker, and the layout in front of it; behind an opener,
+so much as shows whether a call begins.
 """
 
 import re
@@ -19,58 +21,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from toolwire.formats.lexer import Lexer
+from toolwire.formats.lexer import NO_CALL
+from toolwire.formats.markers import LAYOUT, MarkerSet
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn import Engine, Opening, Turn
 
-_REFERENCES = 64
 _REFERENCE_TAIL = re.compile(r"(?::[\d\s:,.\[\]]{0,64}+)?+")
-LAYOUT = 4  # this much whitespace between calls, or after the last, is the format's own
-
-
-@dataclass(frozen=True, slots=True)
-class Reasoning:
-    """The markers around reasoning."""
-
-    opens: tuple[str, ...]
-    closes: tuple[str, ...]
-
-
-def thinking(name: str = "think", *, left: str = "<", right: str = ">") -> Reasoning:
-    """`<think>...</think>` with the newlines that templates put around it."""
-    start, end = f"{left}{name}{right}", f"{left}/{name}{right}"
-    closes = tuple(f"{a}{end}{b}" for a in ("\n", "") for b in ("\n\n", "\n", ""))
-    return Reasoning((f"{start}\n", start), closes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Markers:
-    """The literal texts that frame the calls of a format.
-
-    `opens` come before a call, `ends` after one. `sections` wrap calls and carry no meaning.
-    `bare` openers belong to the call itself ("[", "{"), so only known tools are taken, or, with
-    `bare_start`, anything of the right shape that begins the answer. `drop` is never shown.
-    `reasoning_calls`: a call in reasoning counts only as the last thing written, or always.
-    `loose` tags may carry a tail before ">". `strict`: openers are so plain that only known tools
-    are taken. `citations` begin tags of references that are not shown. `echoes`: the model may
-    write its calls once more behind their end marker.
-    """
-
-    opens: tuple[str, ...] = ()
-    ends: tuple[str, ...] = ()
-    sections: tuple[str, ...] = ()
-    bare: tuple[str, ...] = ()
-    bare_start: Literal["known", "any"] = "known"
-    drop: tuple[str, ...] = ()
-    reasoning: Reasoning | None = None
-    reasoning_calls: Literal["last", "count"] = "last"
-    loose: tuple[str, ...] = ()
-    strict: bool = False
-    citations: tuple[str, ...] = ()
-    echoes: bool = False
+class Markers(MarkerSet):
+    """The framing of a format whose calls are marked in the text."""
 
     def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> "MarkerFramer":
         """A framer for one turn."""
@@ -79,25 +43,6 @@ class Markers:
     def for_tools(self, tools: ToolSet) -> "Markers":  # noqa: ARG002
         """These markers; formats whose markers are the tools' names make their own."""
         return self
-
-    def stop(self) -> Lexer:
-        """The markers at which a malformed call is given up."""
-        return _lexers(self).stop
-
-    def markers(self) -> tuple[str, ...]:
-        """Every marker with a meaning, for those who must not forge one.
-
-        Of a loose tag that is the beginning, since anything may follow.
-        """
-        reasoning = self.reasoning
-        around = (*reasoning.opens, *reasoning.closes) if reasoning else ()
-        every = (*self.opens, *self.ends, *self.sections, *self.drop, *around)
-        return tuple(marker[:-1] if marker in self.loose else marker for marker in every)
-
-    def hold_limit(self) -> int:
-        """How many characters of plain text may be held back at most."""
-        tail = _REFERENCES if self.citations else 0
-        return _lexers(self).content.longest - 1 + LAYOUT + tail
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,40 +59,6 @@ def _tags_of(names: tuple[str, ...]) -> Markers:
     return Markers(bare=tuple(f"<{name}>" for name in names))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lexers:
-    content: Lexer
-    fence: Lexer
-    reasoning: Lexer
-    region: Lexer
-    stop: Lexer
-
-
-@lru_cache(maxsize=256)
-def _lexers(markers: Markers) -> _Lexers:
-    loose = markers.loose
-    calls = _kinds(open=markers.opens, section=markers.sections)
-    swallowed = _kinds(end=markers.ends, drop=markers.drop)
-    think, unthink = {}, {}
-    if markers.reasoning:
-        think = _kinds(think=markers.reasoning.opens)
-        unthink = _kinds(unthink=markers.reasoning.closes)
-    drop = _kinds(drop=markers.drop, citation=markers.citations)
-    bare = _kinds(bare=markers.bare)
-    tags = tuple(marker for marker in markers.bare if len(marker) > 1)
-    return _Lexers(
-        content=Lexer({FENCE: "fence", **drop, **unthink, **think, **bare, **calls}, loose),
-        fence=Lexer({FENCE: "fence"}),
-        reasoning=Lexer({**unthink, **calls}, loose),
-        region=Lexer({**swallowed, **bare, **calls}, loose),
-        stop=Lexer({**swallowed, **_kinds(bare=tags), **calls}, loose),
-    )
-
-
-def _kinds(**markers: tuple[str, ...]) -> dict[str, str]:
-    return {marker: kind for kind, group in markers.items() for marker in group}
-
-
 class MarkerFramer:
     """Reads one turn of a format whose calls are marked in the text."""
 
@@ -159,7 +70,7 @@ class MarkerFramer:
         self._reader = turn.reader
         self._sink = turn.sink
         self._engine = engine
-        self._lexers = _lexers(markers)
+        self._lexers = markers.lexers(engine)
         self._inside = starts_inside
         self._quotes = Quotes()
 
@@ -174,26 +85,38 @@ class MarkerFramer:
             if start > reader.pos:
                 self._text(start - reader.pos)
             if marker:
-                yield from self._meet(marker, end - start, lexer.kinds[marker])
+                kind = lexer.kinds[marker]
+                if not self._pass(end - start, kind):
+                    yield from self._meet(marker, end - start, kind)
             elif reader.final:
                 return
             else:
                 yield
 
+    def _pass(self, size: int, kind: str) -> bool:
+        """Take a marker that nothing need be read behind; False if it is another."""
+        if self._quotes.inline and kind != "fence":
+            self._text(size, "quoted in backticks")
+        elif kind == NO_CALL:
+            self._text(size, self._lexers.unlike)
+        elif kind in ("drop", "unthink"):
+            self._take(size, "markup")
+            self._quotes.forget()
+        else:
+            return False
+        return True
+
     def _meet(self, marker: str, size: int, kind: str) -> Need[None]:
         if kind == "fence":
             yield from self._quotes.pass_fence(self._reader, self._text)
-        elif self._quotes.inline:
-            self._text(size, "quoted in backticks")
-        elif kind in ("open", "section", "bare"):
-            yield from self._region(marker, size, kind, self._sink.text)
         elif kind == "citation":
             yield from self._citation(size)
-        else:
+        elif kind == "think":
             self._take(size, "markup")
             self._quotes.forget()
-            if kind == "think":
-                yield from self._reasoning()
+            yield from self._reasoning()
+        else:
+            yield from self._region(marker, size, kind, self._sink.text)
 
     def _citation(self, size: int) -> Need[None]:
         """A tag around cited text, such as `</co: 0:[1,2]>`, is not shown; any other is text."""
@@ -218,6 +141,10 @@ class MarkerFramer:
                 self._sink.reasoning(reader.buf[reader.pos : start])
                 self._take(start - reader.pos, "reasoning")
             kind = lexer.kinds.get(marker)
+            if kind == NO_CALL:
+                self._sink.reasoning(reader.buf[start:end])
+                self._take(end - start, "reasoning", self._lexers.unlike)
+                continue
             if kind == "unthink":
                 self._take(end - start, "markup")
                 return
@@ -326,6 +253,8 @@ class MarkerFramer:
         reader, lexer = self._reader, self._lexers.region
         if marker not in self._markers.bare:
             reader.pos += size
+            while reader.buf.startswith(marker + marker, reader.pos):
+                reader.pos += size  # an opener written many times
             while marker == (yield from lexer.at(reader))[0]:
                 reader.pos += size  # an opener written twice
         return (yield from self._engine.read(self._turn, Opening(strict)))
@@ -339,10 +268,10 @@ class MarkerFramer:
         reader.pos += size
         self._trace(start, "text", why)
 
-    def _take(self, size: int, kind: Literal["markup", "reasoning"]) -> None:
+    def _take(self, size: int, kind: Literal["markup", "reasoning"], why: str = "") -> None:
         start = self._reader.offset
         self._reader.pos += size
-        self._trace(start, kind)
+        self._trace(start, kind, why)
 
     def _trace(
         self,

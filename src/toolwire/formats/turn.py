@@ -1,9 +1,10 @@
 """What framers and engines share while one turn is read, and the shape of both."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from toolwire.formats.begin import Begin
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, Reader
 from toolwire.formats.sink import Sink
@@ -41,12 +42,16 @@ class Opening(NamedTuple):
     name: str = ""
 
 
-class Engine(Protocol):
+class Engine(Hashable, Protocol):
     """Reads the calls that follow an opener.
 
     `read` stands behind the opener. It returns False where it meets something that is no call;
     then the caller makes text of everything taken since the last call was settled.
+
+    `begins` is about the text where `read` stands; if that is `bare`, it must be a known tool's.
     """
+
+    def begins(self, *, bare: bool) -> Begin: ...
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]: ...
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from cases import chunks, outcome, parse
+from floods import repeat
 
 from toolwire.formats import Parser, Trace
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, ReasoningDelta, TextDelta
@@ -92,6 +93,20 @@ def time_is_linear(make: Make, text_of: Callable[[int], str], size: int, *, chun
         if ratio <= 6.5:
             return
     raise AssertionError(f"four times the text costs {ratio:.1f} times the time")
+
+
+def flood_is_cheap(make: Make, flood: str, *, chunk: int, times: float) -> None:
+    """R2: a flood in pieces of `chunk` costs at most so many times what prose in small pieces does.
+
+    The best of some tries counts.
+    """
+    prose = repeat("a word and ", len(flood))
+    ratio = 0.0
+    for _ in range(4):
+        ratio = _cpu(make, chunks(flood, chunk)) / _cpu(make, chunks(prose, 4))
+        if ratio <= times:
+            return
+    raise AssertionError(f"it costs {ratio:.1f} times what prose does: {flood[:40]!r}")
 
 
 def _cpu(make: Make, pieces: list[str]) -> float:

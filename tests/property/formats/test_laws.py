@@ -9,6 +9,7 @@ from typing import Any
 import laws
 import pytest
 from cases import Case, all_cases, cases_of, chunks, parse, standard_tools
+from floods import hostile_texts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -28,20 +29,6 @@ from toolwire.protocol.events import CallStart, Event
 
 quick = partial(settings, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 EVERY_CUT = 600  # characters: a longer text is cut in 64 places
-FRAGMENTS = ["a", " ", "\n", '"', "'", "{", "}", "[", "]", "(", ")", "<", ">", ":", ",", "=", "\\"]
-FRAGMENTS += ["`", "```", "\\u00", "1", "name", '{"name": "get_time", "arguments": {', "tz", "😀"]
-
-
-def hostile_texts(name: str) -> st.SearchStrategy[str]:
-    """Texts of a format's own markers and pieces of its cases, in any order."""
-    pieces = [piece for case in cases_of(name)[:30] for piece in _pieces(case.text)]
-    markers = [m for marker in get(name).framing.markers() for m in (marker, marker[:-1])]
-    return st.lists(st.sampled_from([*FRAGMENTS, *markers, *pieces]), max_size=14).map("".join)
-
-
-def _pieces(text: str) -> list[str]:
-    third = len(text) // 3 or 1
-    return [text, text[:third], text[third:], text[third : 2 * third]]
 
 
 # Law 1: cutting does not matter.

@@ -4,16 +4,22 @@ import ast
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 import laws
 import pytest
-from cases import standard_tools
+from cases import parse, standard_tools
+from floods import OPENERS, hostile_texts, own, repeat
+from hypothesis import HealthCheck, given, settings
 from patterns import loops_that_backtrack
 
 import toolwire
-from toolwire.formats import get, names, parser_for
+from toolwire.formats import Parser, Trace, get, names, parser_for
+from toolwire.formats.begin import ANYTHING, Begin
+from toolwire.formats.reader import Need
+from toolwire.formats.turn import Engine, Opening, Turn
 
 HERE = Path(__file__).parent
 SOURCE = Path(toolwire.__file__).parent
@@ -99,11 +105,74 @@ def test_a_pattern_that_cannot_is_left_alone(pattern: str) -> None:
 @pytest.mark.parametrize("name", names())
 def test_a_flood_of_one_opener_costs_linear_time(name: str) -> None:
     make = partial(parser_for, name, standard_tools(), delivery="whole")
-    own = get(name).framing.markers()[:2]
-    for opener in dict.fromkeys(("<tool_call>", "[a(", '{"', "<think>", "/", *own)):
-        flood = partial(_repeat, opener)
-        laws.time_is_linear(make, flood, 32_768, chunk=1 << 20)
+    for flood in dict.fromkeys((*OPENERS, *own(name)[::5])):
+        laws.time_is_linear(make, partial(repeat, flood), 8_192, chunk=1 << 20)
 
 
-def _repeat(opener: str, size: int) -> str:
-    return (opener * (size // len(opener) + 1))[:size]
+@pytest.mark.parametrize("name", names())
+def test_a_flood_of_openers_costs_less_than_as_much_prose_in_pieces(name: str) -> None:
+    make = partial(parser_for, name, standard_tools(), delivery="whole")
+    for flood in OPENERS:
+        laws.flood_is_cheap(make, repeat(flood, 16_384), chunk=1 << 20, times=1)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_flood_in_pieces_costs_little_more_than_prose_in_pieces(name: str) -> None:
+    make = partial(parser_for, name, standard_tools())
+    for flood in OPENERS:
+        laws.flood_is_cheap(make, repeat(flood, 8_192), chunk=4, times=6)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_flood_of_a_format_s_own_markers_is_cheap(name: str) -> None:
+    make = partial(parser_for, name, standard_tools(), delivery="whole")
+    for flood in own(name):
+        laws.flood_is_cheap(make, repeat(flood, 16_384), chunk=1 << 20, times=4)
+
+
+class Asking:
+    """An engine that says that anything may be the beginning of a call."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def begins(self, *, bare: bool) -> Begin:
+        return ANYTHING
+
+    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+        return self._engine.read(turn, opening)
+
+
+def asking(name: str, trace: Trace | None = None) -> Parser:
+    """A parser that passes over no opener."""
+    format_ = get(name)
+    return Parser(
+        replace(format_, engine=Asking(format_.engine)),
+        standard_tools(),
+        delivery="whole",
+        trace=trace,
+    )
+
+
+def test_asking_an_engine_about_every_opener_breaks_the_law_of_floods() -> None:
+    flood = repeat("[", 16_384)
+    with pytest.raises(AssertionError):
+        laws.flood_is_cheap(partial(asking, "json"), flood, chunk=1 << 20, times=1)
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_call_is_passed_over(name: str) -> None:
+    @settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @given(hostile_texts(name))
+    def check(text: str) -> None:
+        asked, trace = Trace(), Trace()
+        parse(asking(name, asked), [text])
+        first = next((span for span in asked.spans if span.kind == "call"), None)
+        if first is not None:  # what stands before it may be read otherwise, so it is left out
+            rest = text[first.start :]
+            asked.spans.clear()
+            parse(asking(name, asked), [rest])
+            parse(parser_for(name, standard_tools(), delivery="whole", trace=trace), [rest])
+            assert trace.spans[:1] == asked.spans[:1]
+
+    check()

@@ -1,6 +1,6 @@
 """Markers in text that arrives in pieces."""
 
-from toolwire.formats.lexer import Lexer
+from toolwire.formats.lexer import NO_CALL, Lexer
 from toolwire.formats.reader import Reader
 
 
@@ -30,6 +30,19 @@ def test_a_loose_marker_may_carry_a_tail() -> None:
     assert lexer.search(reader_of("v</p1>")) == (1, 6, "</p>")
     assert lexer.search(reader_of("v</p/>")) == (1, 6, "</p>")
     assert lexer.search(reader_of("v</p1 ")) == (6, 6, "")
+
+
+def test_openers_that_no_call_can_follow_are_passed_over_together() -> None:
+    lexer = Lexer({"[": "bare", "<t>": "open"}, begins={"[": r"\[(?:\Z|x)"})
+    assert lexer.search(reader_of("a [b [ c [x")) == (2, 6, NO_CALL)
+    assert lexer.search(reader_of("a [<t>")) == (2, 3, NO_CALL)
+    assert lexer.search(reader_of("a [xy")) == (2, 3, "[")
+
+
+def test_an_opener_is_held_till_it_is_sure_whether_a_call_can_follow() -> None:
+    lexer = Lexer({"[": "bare"}, begins={"[": r"\[(?:\Z|x)"})
+    assert lexer.search(reader_of("a [")) == (2, 2, "")
+    assert lexer.search(reader_of("a [", final=True)) == (2, 3, "[")
 
 
 def test_a_head_that_is_too_long_is_given_up() -> None:

@@ -78,7 +78,7 @@ def test_the_trace_says_what_was_taken_for_what_and_why_not() -> None:
     trace = Trace()
     extract("hermes", f"<tool_call>no</tool_call> {CALL}", [WRITE], trace=trace)
     assert [span.kind for span in trace.spans] == ["text", "text", "call"]
-    assert trace.spans[0].why == "no JSON where a call should be"
+    assert trace.spans[0].why == "not the JSON of a call"
 
 
 def test_an_unknown_format_is_named_with_what_there_is() -> None:

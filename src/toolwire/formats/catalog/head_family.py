@@ -8,7 +8,8 @@ from toolwire.formats.channels import Channels
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.head_json import HeadJson, kimi_head, typed_head
 from toolwire.formats.engines.json_calls import JsonCalls
-from toolwire.formats.framing import Markers, Reasoning
+from toolwire.formats.framing import Markers
+from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
 from toolwire.formats.writing import Results, Writing
 

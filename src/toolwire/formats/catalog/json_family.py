@@ -3,7 +3,8 @@
 from functools import partial
 
 from toolwire.formats.engines.json_calls import JsonCalls
-from toolwire.formats.framing import Markers, Reasoning, thinking
+from toolwire.formats.framing import Markers
+from toolwire.formats.markers import Reasoning, thinking
 from toolwire.formats.record import Format
 from toolwire.formats.writing import Results, Writing
 
@@ -163,7 +164,7 @@ NEMOTRON_DECI = _json(
     aliases=("nemotron_nano_v2",),
     models=(r"nemotron-nano.*v2", r"nemotron.*(super|ultra).*v1", r"deci.*nemotron"),
 )
-XLAM = _json(
+LAM = _json(
     name="xlam",
     framing=Markers(
         opens=("[TOOL_CALLS]", "<tool_call>"),

@@ -6,7 +6,8 @@ from toolwire.formats.catalog.json_family import THINK
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.tagged import Tagged
-from toolwire.formats.framing import Markers, Reasoning
+from toolwire.formats.framing import Markers
+from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
 from toolwire.formats.writing import Results, Writing
 

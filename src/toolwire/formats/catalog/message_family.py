@@ -16,7 +16,8 @@ from toolwire.formats.engines.lax_object import LaxObject
 from toolwire.formats.engines.raw_body import NamedOr, RawBody
 from toolwire.formats.engines.tagged import Tagged
 from toolwire.formats.engines.wrapped import Wrapped
-from toolwire.formats.framing import Markers, Reasoning
+from toolwire.formats.framing import Markers
+from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
 from toolwire.formats.stripped import StrippableChannels
 from toolwire.formats.writing import Results, Writing

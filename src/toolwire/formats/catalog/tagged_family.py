@@ -8,7 +8,8 @@ from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.tagged import Tagged
 from toolwire.formats.engines.wrapped import Wrapped
-from toolwire.formats.framing import Markers, Reasoning, ToolMarkers, thinking
+from toolwire.formats.framing import Markers, ToolMarkers
+from toolwire.formats.markers import Reasoning, thinking
 from toolwire.formats.record import Format
 from toolwire.formats.writing import Results, Writing
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.reader import Need
 from toolwire.formats.turn import Engine, Opening, Turn
 
@@ -19,6 +20,15 @@ class Either:
     prefix: re.Pattern[str]
     first: Engine
     second: Engine
+
+    def begins(self, *, bare: bool) -> Begin:
+        """What one of the two can read."""
+        first, second = self.first.begins(bare=bare), self.second.begins(bare=bare)
+        if not first.pattern or not second.pattern:
+            return ANYTHING
+        looks = rf"(?={self.looks.pattern}|{self.prefix.pattern}\Z)"
+        pattern = f"(?:{looks}{first.pattern}|{second.pattern})"
+        return Begin(pattern, f"{first.why}, {second.why}")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Look ahead, then read."""

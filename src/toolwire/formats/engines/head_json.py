@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from toolwire.formats import json_text
+from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn import Opening, Turn, copy_rest, finish_call, start_call
@@ -19,6 +20,8 @@ _FENCE_LINE = re.compile(r"`{3}+\w{0,16}+")
 # What a header says: the name, "" if it does not say, None if it is no header; and the id.
 Head: TypeAlias = tuple[str | None, str | None]
 _NAME = re.compile(r"[^\s<>{}\[\]()\"'`,;|]{1,128}+")
+_TYPE_END = "<｜tool▁sep｜>"
+_IN_HEAD = r"[^<>{}\[\]()\"'`,;|]"
 
 
 def plain_head(text: str) -> Head:
@@ -41,7 +44,7 @@ def kimi_head(text: str) -> Head:
 
 def typed_head(text: str) -> Head:
     """`function<SEP>NAME` or `NAME<SEP>`: the first field may be the type of the call."""
-    first, _, second = text.partition("<｜tool▁sep｜>")
+    first, _, second = text.partition(_TYPE_END)
     return plain_head(second if second.strip() else first)
 
 
@@ -61,6 +64,15 @@ class HeadJson:
     raw_key: str = ""
     broken_body: bool = False
     parse: Callable[[str], Head] = plain_head
+
+    def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
+        """A name up to something that may end a header, or is too long to tell."""
+        if self.name_marker:
+            return ANYTHING  # an id comes first, whatever it is made of
+        least = int(self.parse is not typed_head)
+        end = rf"\Z|{_IN_HEAD}|{_head_end(self).ahead}"
+        head = rf"(?:\Z|{_IN_HEAD}{{{least},160}}+(?:{end}))"
+        return Begin(head, "no header of a call")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read one header and its arguments."""
@@ -140,6 +152,14 @@ def _separator_lexer(engine: HeadJson) -> Lexer:
         markers["{"] = "end"
         markers["```"] = "end"
     return Lexer(markers)
+
+
+@lru_cache(maxsize=64)
+def _head_end(engine: HeadJson) -> Lexer:
+    """What the first word of a header may be followed by."""
+    typed = _TYPE_END if engine.parse is typed_head else ""
+    fields = filter(None, (engine.id_marker, typed))
+    return Lexer({**_separator_lexer(engine).kinds, **dict.fromkeys(fields, "field")})
 
 
 def _copy_arguments(turn: Turn, name: str, provider_id: str | None) -> Need[bool]:

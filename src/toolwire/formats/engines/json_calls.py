@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toolwire.formats import json_text, scalars
+from toolwire.formats.begin import Begin, spaced
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
@@ -18,6 +19,9 @@ _SPACE = 256
 _MAX_NAME = 256
 _MAX_NESTING = 3
 _FENCE_LINE = re.compile(r"```\w{0,16}+")
+_PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*+)"')
+_IN_KEY = r"[^\"\\\x00-\x1f]{0,64}+"
+_GAP = r"[\s,]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,21 @@ class JsonCalls:
     separators: str = ",;"
     no_call: str = ""
     answer_key: str = ""
+
+    def begins(self, *, bare: bool) -> Begin:
+        """An object whose first key a call may have, an array, or a fence before them."""
+        strict = bare and not self.name_is_key
+        key = _first_key("|".join(map(re.escape, self._keys())) if strict else _IN_KEY)
+        row = rf"\{{{key}" if self.shape == "any" else "(?!)"
+        array = r"\[" + spaced(rf"\{{{key}" if bare else r"[^\w\"'(]", _GAP)
+        call = f"(?:{array}|{row})"
+        return Begin(call if bare else spaced(f"`|{call}"), "not the JSON of a call")
+
+    def _keys(self) -> tuple[str, ...]:
+        """The members that a call may begin with."""
+        answer = (self.answer_key,) if self.answer_key else ()
+        own = (*self.name_keys, *self.args_keys, *self.id_keys)
+        return (*own, "type", "function", "tool_call", "tool_calls", *answer)
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read one call, or all of an array."""
@@ -102,6 +121,11 @@ class JsonCalls:
 
     def _read_call(self, turn: Turn, *, strict: bool) -> Need[bool]:
         return (yield from _CallObject(self, turn, strict=strict).read())
+
+
+def _first_key(keys: str) -> str:
+    """One of these keys and its colon, or one that is cut off, long, or written unlike others."""
+    return spaced(rf"'|\"(?:(?:{keys})\"{spaced(':')}|{_IN_KEY}(?:\Z|[^\"]))", _GAP)
 
 
 class _CallObject:
@@ -258,6 +282,9 @@ class _CallObject:
 def read_string(turn: Turn) -> Need[str | None]:
     """The short string at the reader's position, decoded; None if there is none."""
     reader = turn.reader
+    if match := _PLAIN_STRING.match(reader.buf, reader.pos):
+        reader.pos = match.end()
+        return match[1]
     quote = yield from peek(reader, 1)
     pieces: list[str] = []
     if quote == "'":

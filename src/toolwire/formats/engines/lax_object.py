@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from toolwire.formats import scalars, values
+from toolwire.formats.begin import Begin
 from toolwire.formats.json_text import escape
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.python_text import MAX_DEPTH
@@ -30,6 +31,10 @@ class LaxObject:
 
     delimiter: str
     typed: bool = False
+
+    def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
+        """A head, or the beginning of one."""
+        return Begin(_HEAD_PREFIX.pattern + r"(?:\Z|[{(])", "not call:NAME{")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read one call."""

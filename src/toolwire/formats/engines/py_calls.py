@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from toolwire.formats import scalars, values
+from toolwire.formats.begin import Begin, spaced
 from toolwire.formats.python_text import copy_literal
 from toolwire.formats.reader import Need, skip_space
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
@@ -15,6 +16,8 @@ from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 _SPACE = 256
 _NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}+")
 _KEY = re.compile(r"[^\W\d][\w\-]{0,127}+")
+_BEGIN_KEY = rf"[)*]|{_KEY.pattern}{spaced('=')}"
+_BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,11 @@ class PyCalls:
     """A list of calls, or, without brackets, one per line."""
 
     brackets: bool = True
+
+    def begins(self, *, bare: bool) -> Begin:
+        """`NAME(` and what may follow it, with or without a bracket before it."""
+        listed = rf"\[{spaced(_BEGIN)}"
+        return Begin(listed if bare else spaced(f"{listed}|{_BEGIN}"), "not NAME(KEY=")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read the calls of a list or of some lines."""

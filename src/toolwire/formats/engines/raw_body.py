@@ -6,6 +6,7 @@ Nothing in the text is escaped and nothing in it is read, not even if it looks l
 from dataclasses import dataclass
 
 from toolwire.formats import values
+from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.json_text import escape
 from toolwire.formats.reader import Need
 from toolwire.formats.toolset import ToolSet
@@ -17,6 +18,10 @@ class RawBody:
     """The text of the argument that the tool demands, or else declares first, or else of `key`."""
 
     key: str = "input"
+
+    def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # it is all the same
+        """Anything."""
+        return ANYTHING
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read the message to its end."""
@@ -39,6 +44,10 @@ class NamedOr:
 
     named: Engine
     other: Engine
+
+    def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # it is all the same
+        """Anything, if it has a name."""
+        return ANYTHING
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read with the one or the other."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolwire.formats import json_text, values
+from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.engines.element_tree import tree_to_json
 from toolwire.formats.engines.raw_value import RawValue
 from toolwire.formats.engines.tags import (
@@ -27,11 +28,20 @@ from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 _SPACE = 256
 _MAX_HEAD = 512
 _NAME = re.compile(r"[^\s<>{}\"'()\[\]]{1,128}+")
+_ATTRIBUTE = r"(?:\Z|[^<>=]{1,64}+(?:\Z|[^<>]))"
+_IN_HEAD = r"[^<>{}()\[\]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tagged(Tags):
     """Reads calls made of these tags."""
+
+    def begins(self, *, bare: bool) -> Begin:
+        """An attribute, or a name up to what may end the head; or what is too long to tell."""
+        if bare:
+            return ANYTHING  # the opener is the whole head
+        name = rf"(?:\Z|{_IN_HEAD}{{1,160}}+(?:\Z|{_IN_HEAD}|{head_lexer(self).ahead}))"
+        return Begin(_ATTRIBUTE if self.head else name, "no head of a call")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read one call."""

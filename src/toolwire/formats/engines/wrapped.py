@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from toolwire.formats.begin import Begin, spaced
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, skip_space
 from toolwire.formats.turn import Engine, Opening, Turn
@@ -17,6 +18,10 @@ class Wrapped:
     opens: tuple[str, ...]
     around: tuple[str, ...]
     inner: Engine
+
+    def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
+        """Something of the structure."""
+        return Begin(spaced(_lexer(self).ahead), "no tag of a call")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read all calls of the body. The name a header gave is only a hint here."""
