@@ -30,7 +30,6 @@ MAY_BACKTRACK = {
     ("toolwire.server.toml_lines", r"(?:[\s,]|#[^\n]*)*"): "the operator's own file",
     ("toolwire.server.toml_lines", '"""(?:'): "the operator's own file",
     ("toolwire.protocol.explain", ".*tool_calls"): "one star at the front of a short path",
-    ("toolwire.protocol.explain", "^(?P<what>.*?)"): "msgspec's errors: what repeats ends at once",
     ("toolwire.protocol.explain", "Object missing"): "one plus before the last character",
     ("toolwire.protocol.patterns", r"\\[pP]"): "of at most 1,000 characters",
     ("toolwire.protocol.patterns", r"\.|\[\^.*"): "of at most 1,000 characters",
