@@ -128,7 +128,9 @@ def configuration() -> str:
         "prompts of messages. It is found in what comes with the model: `chat_template.jinja`, "
         "`tokenizer_config.json`, `chat_template.json` or the `.gguf` file:",
         f"```toml\n{PROMPTS}```",
-        "Such a server is sent the text that ends a turn as a `stop`, after those of the client. "
+        "Such a server is sent the text that ends a turn as a `stop`, after those of the client: "
+        "the mark that the template writes behind an answer or, if there is none, before the turn "
+        "after it; the tokenizer's `eos_token` only if the template has neither. "
         "`vllm`, `llamacpp` and `sglang` take any number; any other server gets four at most, as "
         "OpenAI allows, so to four of the client's none is added: the server has to know the end "
         "of a turn by itself, as most do. Without `max_tokens` most servers stop after 16 tokens: "

@@ -1,5 +1,6 @@
 """A server that takes only prompts (`/completions`): the model's chat template makes them, here."""
 
+from functools import partial
 from typing import Any
 
 from toolwire.backends.base import Answer, Outgoing
@@ -15,6 +16,7 @@ from toolwire.backends.http import HttpPool
 from toolwire.backends.openai_http import OpenAiHttpBackend, lasting
 from toolwire.backends.template_messages import folded, template_messages
 from toolwire.backends.template_process import TemplateFailed, TemplateProcess, TemplateRefused
+from toolwire.backends.turn_end import turn_end
 from toolwire.errors import ToolsRefused, UpstreamRefused
 
 
@@ -34,6 +36,7 @@ class CompletionsBackend(OpenAiHttpBackend):
         self.template = template
         self.facts = template.facts
         self._process = TemplateProcess(template.source)
+        self._turn_end: str | None = None
 
     async def open(self, outgoing: Outgoing) -> Answer:
         """See `Backend.open`."""
@@ -45,9 +48,9 @@ class CompletionsBackend(OpenAiHttpBackend):
         prompt = await self.prompt(outgoing)
         if outgoing.schema:
             prompt = without_reasoning(prompt)
-        body = encode_completion(
-            outgoing, prompt, self._dialect, self._model, stop=self.template.eos
-        )
+        if self._turn_end is None:
+            self._turn_end = await turn_end(self.template, partial(self._render, asked=False))
+        body = encode_completion(outgoing, prompt, self._dialect, self._model, stop=self._turn_end)
         answer = await self._send([body], stream=outgoing.request.stream)
         opening = opened_reasoning(prompt)
         return ReasoningAnswer(answer, opening) if opening else answer
@@ -74,14 +77,14 @@ class CompletionsBackend(OpenAiHttpBackend):
         bos = self.template.bos if self.template.adds_bos else ""
         return prompt.removeprefix(bos)
 
-    async def _render(self, messages: list[dict[str, Any]]) -> str:
+    async def _render(self, messages: list[dict[str, Any]], *, asked: bool = True) -> str:
         return await self._process.render(
             {
                 "messages": messages,
                 # Templates ask whether these are none, and something undefined is not.
                 "tools": None,
                 "documents": None,
-                "add_generation_prompt": True,
+                "add_generation_prompt": asked,
                 "bos_token": self.template.bos,
                 "eos_token": self.template.eos,
             }

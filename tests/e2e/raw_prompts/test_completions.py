@@ -11,7 +11,7 @@ from tests.e2e.gateway.wire import Reply, ask, chat_body
 from tests.e2e.prompted.models import raw
 from tests.e2e.raw_prompts.conftest import FAMILIES
 from tests.scripted import ScriptedServer
-from tests.templates import read_prompt
+from tests.templates import SHAPES, read_prompt
 
 NAMED = {"type": "function", "function": {"name": "get_weather"}}
 FAMILY = pytest.mark.parametrize("family", FAMILIES)
@@ -138,6 +138,15 @@ def test_parameters_keep_their_meaning_and_those_of_a_chat_are_left_out(
     assert (body["temperature"], body["max_tokens"], body["seed"]) == (0.25, 9, 3)
     assert not {"logprobs", "reasoning_effort", "max_completion_tokens"} & set(body)
     assert reply.headers["toolwire-ignored-params"] == "logprobs, reasoning_effort"
+
+
+@FAMILY
+def test_the_model_stops_where_its_template_ends_a_turn(
+    gateway: Gateway, backend: ScriptedServer, family: str
+) -> None:
+    backend.use("only_completions", "echo")
+    answer(gateway, f"{family}/generic")
+    assert sent(backend)["stop"] == [SHAPES[family].end]
 
 
 @pytest.mark.parametrize(
