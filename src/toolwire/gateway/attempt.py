@@ -163,7 +163,7 @@ class Attempt:
                 native, make_parser, self._new_call_id, promoting=way.kind == "watched"
             )
         fit = plan.fit(final=self._final, resumed=self._resumed)
-        choice = self._choices[index] = _Choice(reading, plan.policy(), fit)
+        choice = self._choices[index] = _Choice(reading, plan.policy(final=self._final), fit)
         return choice
 
 

@@ -66,10 +66,10 @@ class Plan(msgspec.Struct, frozen=True):
         live = live and not self.mending.whole_streams
         return "live" if live else "whole"
 
-    def policy(self) -> Policy:
+    def policy(self, *, final: bool) -> Policy:
         """A fresh policy for one choice."""
-        tools = self.outgoing.tools.tools
-        return Policy(self.request.choice, parallel=self.request.parallel, tools=tools)
+        request, tools = self.request, self.outgoing.tools.tools
+        return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
 
     def fit(self, *, final: bool, resumed: bool) -> LiveFit | WholeFit | None:
         """A fresh check of calls for one choice; None where there can be none."""

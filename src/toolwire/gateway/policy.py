@@ -19,12 +19,26 @@ from toolwire.protocol.events import (
 )
 from toolwire.protocol.names import resolve
 
+_PROSE = 400
+"""Characters without the call that is demanded, after which none was to come."""
+
 
 class Policy:
-    """One choice of one answer. Calls that are not allowed are left out, and that is recorded."""
+    """One choice of one answer. Calls that are not allowed are left out, and that is recorded.
 
-    def __init__(self, choice: ToolChoice, *, parallel: bool, tools: Collection[str] = ()) -> None:
+    `final`: the model will not be asked again.
+    """
+
+    def __init__(
+        self,
+        choice: ToolChoice,
+        *,
+        parallel: bool,
+        tools: Collection[str] = (),
+        final: bool = True,
+    ) -> None:
         self._tools = tools
+        self._final = final
         self.repairs: set[str] = set()
         self.calls = 0
         self._choice = choice
@@ -105,20 +119,27 @@ class Policy:
     def _end(self, reason: FinishReason, out: list[Event]) -> None:
         if not self.calls and not self._spoke:
             out.extend(self._blank)
-        if reason in ("length", "content_filter"):
-            out.append(TurnEnd(reason))
-            return
+        cut = reason in ("length", "content_filter")
         if self._choice.mode == "required" and not self.calls:
-            raise self._unmet(out)
-        out.append(TurnEnd("tool_calls" if self.calls else "stop"))
+            said = self._said(out)
+            if not cut:
+                raise self._unmet(said)
+            if reason == "length" and len(said) >= _PROSE and not self._final:
+                raise self._unmet(said[:_PROSE])  # the whole of it may have filled the context
+        if not cut:
+            reason = "tool_calls" if self.calls else "stop"
+        out.append(TurnEnd(reason))
 
-    def _unmet(self, out: list[Event]) -> ToolChoiceUnmet:
+    def _said(self, out: list[Event]) -> str:
+        said = [*(self._held or ()), *out]
+        return "".join(event.text for event in said if isinstance(event, TextDelta))
+
+    def _unmet(self, said: str) -> ToolChoiceUnmet:
         error = ToolChoiceUnmet(
             "The model answered without the tool call that 'tool_choice' demands. "
             "Ask again, or use 'tool_choice': 'auto'.",
             param="tool_choice",
         )
-        said = [*(self._held or ()), *out]
         error.called = "call_dropped:tool_not_allowed" in self.repairs
-        error.said = "".join(event.text for event in said if isinstance(event, TextDelta))
+        error.said = said
         return error

@@ -63,6 +63,7 @@ def gateway(upstream: str, weights: Path) -> Iterator[Gateway]:
     config = (
         f'[[models]]\nname = "prompts"\nbackend = {{ {backend}, chat_template = "{weights}" }}\n'
         f'[[models]]\nname = "messages"\nmode = "prompted"\nbackend = {{ {backend} }}\n'
+        f'[[models]]\nname = "tools"\nbackend = {{ {backend} }}\n'
     )
     with running(config=config) as process:
         yield process
@@ -95,6 +96,24 @@ def test_a_demanded_call_is_made_whole_and_streamed(
         (call,) = message.tool_calls
         assert call.function.name == name
         assert name == "now" or set(json.loads(call.function.arguments)) == {"city"}
+
+
+def test_a_server_that_ignores_tools_for_want_of_a_template_is_found_out(
+    client: openai.OpenAI,
+) -> None:
+    """The model's own template has no tools: this server then passes over them in silence."""
+    given = {"messages": [PARIS], "tools": [WEATHER], "tool_choice": "required", **OPTIONS}
+    told = []
+    for limit in (150, 30):
+        given["max_tokens"] = limit  # it never stops by itself
+        reply = client.chat.completions.with_raw_response.create(model="tools", **given)
+        told.append((reply.headers["toolwire-mode"], reply.headers.get("toolwire-repairs")))
+        (call,) = reply.parse().choices[0].message.tool_calls or []
+        assert call.function.name == "get_weather"
+    assert told == [
+        ("prompted:generic", "asked_again:tool_choice"),
+        ("prompted:generic", None),
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -132,6 +132,19 @@ class TestDemands:
         out = passed(Policy(ToolChoice("required"), parallel=True), turn(text="L", reason=reason))
         assert out == [TextDelta("L"), TurnEnd(reason)]
 
+    def test_long_prose_that_was_cut_off_is_no_beginning_of_a_call(self) -> None:
+        policy = Policy(ToolChoice("required"), parallel=True, final=False)
+        with pytest.raises(ToolChoiceUnmet) as caught:
+            passed(policy, turn(text="Well, " * 1000, reason="length"))
+        assert caught.value.said == ("Well, " * 1000)[:400]
+
+    @pytest.mark.parametrize(("text", "final"), [("L" * 399, False), ("L" * 9999, True)])
+    def test_a_short_beginning_and_the_last_attempt_are_delivered_as_they_are(
+        self, text: str, final: bool
+    ) -> None:
+        policy = Policy(ToolChoice("required"), parallel=True, final=final)
+        assert passed(policy, turn(text=text, reason="length"))[-1] == TurnEnd("length")
+
     def test_a_demand_that_is_met_loses_none_of_the_text(self) -> None:
         out = passed(Policy(ToolChoice("required"), parallel=True), turn("f", text="Let me see."))
         assert out[0] == TextDelta("Let me see.")
