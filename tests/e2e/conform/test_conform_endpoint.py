@@ -135,6 +135,14 @@ def test_through_toolwire_everything_works(server: ScriptedServer, variant: str)
         assert failing(gateway.url) == set()
 
 
+def test_behind_toolwire_the_advice_is_not_to_put_it_in_front(server: ScriptedServer) -> None:
+    server.use("std", ["I would rather not."])
+    with running("--upstream", server.url) as gateway:
+        found = findings(gateway.url)["a single call"]
+    assert found.verdict is Verdict.FAILS
+    assert "in front already" in found.advice
+
+
 def test_the_command_prints_each_check_with_advice_and_counts(server: ScriptedServer) -> None:
     server.use("text_call", obedient)
     result = CliRunner().invoke(main, ["conform", "--endpoint", server.url, "--model", "scripted"])

@@ -49,6 +49,9 @@ class Streamed:
 class Endpoint:
     """A server, a model on it, and how to get in."""
 
+    is_toolwire = False
+    """Whether what answers is Toolwire, as far as it has answered."""
+
     def __init__(self, url: str, model: str, key: str | None = None, timeout: float = 60) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -96,7 +99,9 @@ class Endpoint:
         data = None if body is None else json.dumps(body).encode()
         try:
             connection.request(method, self._parts.path.rstrip("/") + path, data, headers)
-            yield connection.getresponse()
+            response = connection.getresponse()
+            self.is_toolwire = self.is_toolwire or "toolwire-request-id" in response.headers
+            yield response
         except (OSError, http.client.HTTPException, UpstreamError) as error:
             raise Unreachable(f"{self.url}: {error or type(error).__name__}") from None
         finally:

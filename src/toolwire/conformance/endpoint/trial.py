@@ -7,6 +7,11 @@ from enum import StrEnum
 
 from toolwire.conformance.endpoint.client import Endpoint, Unreachable
 
+_OF_THE_MODEL = (
+    "Toolwire is in front already, so it is the model, or how it is asked: try another `mode` or "
+    "`format`, or `examples`; `[trace]` shows what the model wrote."
+)
+
 
 class Verdict(StrEnum):
     """How a check ended. `unsure`: the model did something else, which proves nothing."""
@@ -66,5 +71,6 @@ def run_checks(endpoint: Endpoint, checks: Iterable[Check]) -> Iterator[Finding]
                 raise
             detail, verdict = f"no answer: {error}", Verdict.FAILS
         answered = True
-        advice = check.advice if verdict is Verdict.FAILS else ""
-        yield Finding(check.name, verdict, detail, advice, time.monotonic() - start)
+        advice = _OF_THE_MODEL if endpoint.is_toolwire else check.advice
+        advised = advice if verdict is Verdict.FAILS else ""
+        yield Finding(check.name, verdict, detail, advised, time.monotonic() - start)
