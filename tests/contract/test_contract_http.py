@@ -13,7 +13,7 @@ from tests.contract.wire import body
 
 from toolwire.backends.base import clip
 from toolwire.backends.http import Head
-from toolwire.backends.openai_http import refusal
+from toolwire.backends.refusal import refusal
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from toolwire.server.app import App
 from toolwire.server.logs import Logs

@@ -13,7 +13,8 @@ from toolwire.backends.completions_answer import (
 from toolwire.backends.completions_request import completions_dialect, encode_completion
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import HttpPool
-from toolwire.backends.openai_http import OpenAiHttpBackend, lasting
+from toolwire.backends.openai_http import OpenAiHttpBackend
+from toolwire.backends.refusal import lasting
 from toolwire.backends.template_messages import folded, template_messages
 from toolwire.backends.template_process import TemplateFailed, TemplateProcess, TemplateRefused
 from toolwire.backends.turn_end import turn_end
