@@ -126,6 +126,7 @@ class Backend:
     name: str = "backend"
     patience: Patience = DEFAULT_PATIENCE
     facts: ModelFacts = UNKNOWN_MODEL
+    unmet: bool = False
     opened: list[Outgoing] = field(default_factory=list)
 
     def ignored(self, request: Request) -> list[str]:

@@ -110,6 +110,15 @@ class Backend(Protocol):
         ...
 
     @property
+    def unmet(self) -> bool:
+        """Whether it may know more of its model than is known here: `meet` it first."""
+        ...
+
+    async def meet(self) -> None:
+        """Ask it for `facts`, if it has any. Whatever comes of it, the backend can be used."""
+        ...
+
+    @property
     def constrains(self) -> bool:
         """Whether it can be held to a JSON Schema while it writes."""
         ...

@@ -25,6 +25,7 @@ class CompletionsBackend(OpenAiHttpBackend):
     """Speaks to one base URL with prompts. Close it: it has a process for its template."""
 
     endpoint = "/completions"
+    tells = False
     advice = (
         "Check its base URL, which mostly ends in /v1; if it has /chat/completions, leave "
         "'chat_template' (--chat-template) out."

@@ -138,7 +138,8 @@ _ALL = (
         reasoning_in_history=True,
         tool_choices=_CHOICES - {"named"},
         constraint="grammar",
-        note="Older versions have tools only with --jinja. A named tool_choice is read as auto.",
+        note="Older versions have tools only with --jinja. A named tool_choice is read as auto. "
+        "Is asked whether its model has tools.",
     ),
     Dialect(
         name="ollama",

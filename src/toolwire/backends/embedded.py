@@ -150,6 +150,7 @@ class EmbeddedBackend:
     """The embedded model. Closing its engine is up to whoever started it."""
 
     constrains = True
+    unmet = False
 
     def __init__(self, name: str, engine: Engine, patience: Patience = DEFAULT_PATIENCE) -> None:
         self.name = name
@@ -157,6 +158,9 @@ class EmbeddedBackend:
         self.facts = facts_of(engine)
         self.patience = patience
         self._check = GrammarCheck()
+
+    async def meet(self) -> None:
+        """See `Backend.meet`. What there is to know came with the engine."""
 
     def chooses(self, request: Request) -> bool:
         """See `Backend.chooses`. Not if the text has a form of its own that it must fit, and not

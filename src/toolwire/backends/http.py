@@ -48,6 +48,11 @@ class Origin:
         )
 
     @property
+    def root(self) -> str:
+        """The path above that of the API, for what servers have beside it."""
+        return self.path.removesuffix("/v1")
+
+    @property
     def authority(self) -> str:
         """The Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -277,9 +282,15 @@ class HttpPool:
         self._buffer = bytearray(_BLOCK)
         self._tls = ssl.create_default_context() if origin.tls else None
 
-    def head(self, method: str, path: str, headers: Mapping[str, str]) -> bytes:
-        """All of a request's head but its length, to be made once for requests that are alike."""
-        lines = [f"{method} {self.origin.path}{path} HTTP/1.1", f"host: {self.origin.authority}"]
+    def head(
+        self, method: str, path: str, headers: Mapping[str, str], *, base: str | None = None
+    ) -> bytes:
+        """All of a request's head but its length, to be made once for requests that are alike.
+
+        The path is below that of the origin, or below `base`.
+        """
+        base = self.origin.path if base is None else base
+        lines = [f"{method} {base}{path} HTTP/1.1", f"host: {self.origin.authority}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         return "\r\n".join([*lines, "content-length: "]).encode("latin-1")
 

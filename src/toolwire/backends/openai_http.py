@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from toolwire.backends import llamacpp
 from toolwire.backends.base import (
     DEFAULT_PATIENCE,
     UNKNOWN_MODEL,
@@ -16,15 +17,12 @@ from toolwire.backends.base import (
     clip,
 )
 from toolwire.backends.dialects import Dialect
-from toolwire.backends.http import Connection, HttpPool
+from toolwire.backends.http import Connection, Head, HttpPool
 from toolwire.backends.model_name import with_model
 from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.backends.openai_request import encode_body, ignored_params
 from toolwire.backends.refusal import refusal
-from toolwire.errors import (
-    UpstreamError,
-    UpstreamTimeout,
-)
+from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from toolwire.protocol.chat import Request
 
 
@@ -39,6 +37,9 @@ class _Models(msgspec.Struct):
 _decode_models = msgspec.json.Decoder(_Models)
 _MAX_ERROR_BODY = 64 * 1024
 _LARGE_BODY = 128 * 1024
+_LONGEST_MEETING = 5.0
+_REMEMBERED = 600.0
+"""Seconds after which a server is asked again: it may have another model."""
 _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url", "no route")
 """What servers say of a path that they do not have. "Refused" are our words for none at all."""
 
@@ -119,6 +120,8 @@ class OpenAiHttpBackend:
     """Speaks to one base URL, in one dialect. `redact` masks keys in what the server says."""
 
     endpoint = "/chat/completions"
+    tells = True
+    """Whether a server that knows its model may tell; False if that is known already."""
     advice = (
         "Check its base URL, which mostly ends in /v1; if it has only /completions, give it the "
         "model's chat template with 'chat_template' (--chat-template)."
@@ -150,6 +153,30 @@ class OpenAiHttpBackend:
         }
         self._max_line = max_line
         self._redact = redact
+        self.unmet = self.tells and dialect.name == "llamacpp"
+        self._met_until = 0.0
+        self._meeting = asyncio.Lock()
+
+    async def meet(self) -> None:
+        """See `Backend.meet`. Only llama.cpp knows, and tells, what its model can."""
+        async with self._meeting:
+            if not self.unmet:
+                return
+            try:
+                async with asyncio.timeout(_LONGEST_MEETING):
+                    told = await self._fetch(llamacpp.PATH, self.pool.origin.root)
+                self.facts = llamacpp.facts_of(told)
+            except UpstreamUnavailable:
+                return  # as what is to be asked now will be, most likely
+            except (UpstreamError, TimeoutError, ValueError):
+                pass  # another server, or one that does not tell
+            self.unmet = False
+            self._met_until = asyncio.get_running_loop().time() + _REMEMBERED
+
+    def _notice(self, head: Head) -> None:
+        """A server that calls itself llama.cpp is worth a meeting, again from time to time."""
+        if self.tells and head.headers.get(b"server") == llamacpp.SERVER:
+            self.unmet = asyncio.get_running_loop().time() >= self._met_until
 
     def chooses(self, _request: Request) -> bool:
         """See `Backend.chooses`. No server of today has it for every model."""
@@ -169,6 +196,7 @@ class OpenAiHttpBackend:
         try:
             if connection.head.status != 200:
                 raise self._without_endpoint(await self._refusal(connection))
+            self._notice(connection.head)
             streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
             return OpenAiHttpAnswer(
                 self.pool,
@@ -195,12 +223,15 @@ class OpenAiHttpBackend:
 
         An error is: it may hold our key.
         """
-        patience = self.patience
         if self._model and "json" in kind:
             body = await self._named(body, self._model)
+        return await self._raw(self._head(method, target, kind, "*/*"), body)
+
+    async def _raw(self, head: bytes, body: bytes = b"") -> "RawHttpAnswer":
+        patience = self.patience
         try:
             async with asyncio.timeout(patience.first_token):
-                connection = await self.pool.send(self._head(method, target, kind, "*/*"), [body])
+                connection = await self.pool.send(head, [body])
                 if connection.head.status >= 300:
                     try:
                         raise await self._refusal(connection)
@@ -209,7 +240,19 @@ class OpenAiHttpBackend:
         except TimeoutError:
             text = f"The backend '{self.name}' gave no answer within {patience.first_token:g} s."
             raise UpstreamTimeout(text) from None
+        self._notice(connection.head)
         return RawHttpAnswer(self.pool, connection, patience.idle)
+
+    async def _fetch(self, target: str, base: str | None = None) -> bytes:
+        """What the server has at a path, whole."""
+        headers = {**self._headers, "accept": "application/json"}
+        answer = await self._raw(self.pool.head("GET", target, headers, base=base))
+        blocks: list[bytes] = []
+        try:
+            await answer.relay(blocks.append)
+        finally:
+            answer.close()
+        return b"".join(blocks)
 
     async def _named(self, body: bytes, model: str) -> bytes:
         """A body that is passed on, under our name for the model; a large one beside the loop."""
@@ -223,14 +266,9 @@ class OpenAiHttpBackend:
 
     async def models(self) -> list[str]:
         """The names of the models that this server says it has."""
-        answer = await self.forward("GET", "/models", "application/json", b"")
-        blocks: list[bytes] = []
+        told = await self._fetch("/models")
         try:
-            await answer.relay(blocks.append)
-        finally:
-            answer.close()
-        try:
-            return [model.id for model in _decode_models.decode(b"".join(blocks)).data]
+            return [model.id for model in _decode_models.decode(told).data]
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise UpstreamError(f"The backend '{self.name}' gave no list of models.") from None
 

@@ -235,6 +235,8 @@ class Turn:
         self._news = False  # what an earlier attempt said is none of this one's
         request = self._plan.request
         offered = self._plan.offers_tools
+        if offered and backend.unmet:
+            await backend.meet()
         demanded = offered and request.choice.mode == "required"
         optional = request if offered and not demanded else None
         way = self._way = self._model.ways.choose(

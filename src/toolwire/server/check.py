@@ -59,9 +59,14 @@ async def _check(config: Config, engine: Engine | None) -> list[Finding]:
 
 
 async def _prompting(backend: OpenAiHttpBackend | EmbeddedBackend) -> str:
-    """Whether the chat template of a backend can be rendered. Raises `GatewayError` if not."""
+    """Whether tools go into the prompt, and whether the chat template of a backend can be rendered.
+
+    Raises `GatewayError` if it cannot.
+    """
     if not isinstance(backend, CompletionsBackend):
-        return ""
+        if backend.unmet:
+            await backend.meet()
+        return "" if backend.facts.has_tools else "; its model has no tools: they are prompted"
     messages = (Message("system", "Be brief."), Message("user", "Hello"))
     await backend.prompt(Outgoing(Request("", messages), messages, NO_TOOLS))
     return "; the chat template makes prompts of messages"

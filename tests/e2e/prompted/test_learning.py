@@ -214,6 +214,8 @@ def schemas(backend: ScriptedServer) -> list[Any]:
     """The schema of each request that reached the backend, if it had one."""
     found = []
     for asked in backend.requests:
+        if asked.method == "GET":
+            continue  # what of its model the server knows
         wanted = asked.json.get("response_format", {}).get("json_schema", {}).get("schema")
         found.append(wanted or asked.json.get("structured_outputs", {}).get("json"))
     return found

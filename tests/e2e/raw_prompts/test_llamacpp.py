@@ -12,10 +12,12 @@ from typing import Any
 import openai
 import pytest
 import xllamacpp
+from click.testing import CliRunner
 from tests.e2e.gateway.process import Gateway, running
 from tests.e2e.gateway.wire import ask
 
 from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
+from toolwire.cli import main
 
 WEATHER: Any = {
     "type": "function",
@@ -64,6 +66,7 @@ def gateway(upstream: str, weights: Path) -> Iterator[Gateway]:
         f'[[models]]\nname = "prompts"\nbackend = {{ {backend}, chat_template = "{weights}" }}\n'
         f'[[models]]\nname = "messages"\nmode = "prompted"\nbackend = {{ {backend} }}\n'
         f'[[models]]\nname = "tools"\nbackend = {{ {backend} }}\n'
+        f'[[models]]\nname = "unknown"\nbackend = {{ url = "{upstream}" }}\n'
     )
     with running(config=config) as process:
         yield process
@@ -98,22 +101,29 @@ def test_a_demanded_call_is_made_whole_and_streamed(
         assert name == "now" or set(json.loads(call.function.arguments)) == {"city"}
 
 
-def test_a_server_that_ignores_tools_for_want_of_a_template_is_found_out(
-    client: openai.OpenAI,
+@pytest.mark.parametrize(
+    ("model", "modes"), [("tools", ["prompted"] * 2), ("unknown", ["watched", "prompted"])]
+)
+def test_a_server_that_would_pass_over_tools_in_silence_is_asked_whether_it_would(
+    client: openai.OpenAI, model: str, modes: list[str]
 ) -> None:
-    """The model's own template has no tools: this server then passes over them in silence."""
-    given = {"messages": [PARIS], "tools": [WEATHER], "tool_choice": "required", **OPTIONS}
-    told = []
-    for limit in (150, 30):
-        given["max_tokens"] = limit  # it never stops by itself
-        reply = client.chat.completions.with_raw_response.create(model="tools", **given)
-        told.append((reply.headers["toolwire-mode"], reply.headers.get("toolwire-repairs")))
-        (call,) = reply.parse().choices[0].message.tool_calls or []
-        assert call.function.name == "get_weather"
-    assert told == [
-        ("prompted:generic", "asked_again:tool_choice"),
-        ("prompted:generic", None),
-    ]
+    """One that is not known to be llama.cpp is known by its first answer."""
+    given: Any = {"model": model, "messages": [PARIS], "max_tokens": 1, **FIXED}
+    used, tokens = [], []
+    for _ in modes:
+        reply = client.chat.completions.with_raw_response.create(**given, tools=[WEATHER])
+        used.append(reply.headers["toolwire-mode"].partition(":")[0])
+        usage = reply.parse().usage
+        tokens.append(usage.prompt_tokens if usage else 0)
+    assert used == modes
+    bare = client.chat.completions.create(**given).usage
+    assert bare is not None
+    assert [count > bare.prompt_tokens for count in tokens] == [m == "prompted" for m in modes]
+
+
+def test_the_check_tells_of_it_too(upstream: str) -> None:
+    done = CliRunner().invoke(main, ["check", "--upstream", upstream])
+    assert "its model has no tools: they are prompted" in done.output
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -47,6 +47,7 @@ class Backend:
     name = "b"
     constrains = False
     facts = UNKNOWN_MODEL
+    unmet = False
 
     def __init__(
         self, patience: Patience, *silences: float | None, retry_after: float | None = None

@@ -1,0 +1,40 @@
+"""What a llama.cpp server says of the model that it has loaded.
+
+Such a server passes over tools in silence where the model's template has no place for them: only
+by asking can that be known before a turn is lost.
+"""
+
+import msgspec
+
+from toolwire.backends.base import ModelFacts
+
+SERVER = b"llama.cpp"
+"""What it calls itself in the header `server`."""
+
+PATH = "/props"
+"""Where it tells; not under `/v1`."""
+
+
+class _Abilities(msgspec.Struct, frozen=True):
+    supports_tools: bool = True
+
+
+class _Properties(msgspec.Struct):
+    model_alias: str = ""
+    model_path: str = ""
+    chat_template: str = ""
+    chat_template_caps: _Abilities = _Abilities()
+
+
+_decode = msgspec.json.Decoder(_Properties).decode
+
+
+def facts_of(body: bytes) -> ModelFacts:
+    """The facts in its answer. Raises `ValueError`. Older versions do not tell what they can."""
+    told = _decode(body)
+    called = (told.model_alias or told.model_path).replace("\\", "/")
+    return ModelFacts(
+        name=called.rpartition("/")[2],
+        template=told.chat_template,
+        has_tools=told.chat_template_caps.supports_tools,
+    )
