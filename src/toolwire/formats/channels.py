@@ -1,8 +1,9 @@
 """Formats that write several typed messages: each has a header that says what it is.
 
 A message is `START header HEADER_END body MESSAGE_END`; the first one lacks its START, because the
-prompt ended with it. The header decides the route: text, reasoning, or a tool, whose body an
-engine reads. A header that never comes to its end is text; text between messages is text.
+prompt ended with it, and a later one may lack it too. The header decides the route: text,
+reasoning, or a tool, whose body an engine reads. A header that never comes to its end is text; text
+between messages is text.
 """
 
 from collections.abc import Callable
@@ -39,7 +40,8 @@ class Channels:
     """The markers of a format of messages.
 
     `starts` begin a header. `inner` begin one too but belong to it. `first` show that the text
-    begins inside a header; so do the tools' names with `named` behind them.
+    begins, or goes on behind a message, inside a header; so do the tools' names with `named` behind
+    them.
     """
 
     starts: tuple[str, ...]
@@ -116,9 +118,7 @@ class ChannelFramer:
 
     def run(self) -> Need[None]:
         """Read the whole turn."""
-        marker, size = yield from self._lexers.first.at(self._reader)
-        if marker:
-            yield from self._header(size, self._lexers.first.kinds[marker])
+        yield from self._begun_header()
         while True:
             marker, size = yield from self._body()
             if not marker:
@@ -128,8 +128,15 @@ class ChannelFramer:
             if kind == "end":
                 self._take(size, "markup")
                 self._target = "text"
+                yield from self._begun_header()
             else:
                 yield from self._header(size, kind)
+
+    def _begun_header(self) -> Need[None]:
+        """A header without its START, if what stands here shows one."""
+        marker, size = yield from self._lexers.first.at(self._reader)
+        if marker:
+            yield from self._header(size, self._lexers.first.kinds[marker])
 
     def _body(self) -> Need[tuple[str, int]]:
         """Text or reasoning up to the next marker, which is not taken; "" at the end."""

@@ -6,6 +6,8 @@ from toolwire.formats.channels import Route, Target
 from toolwire.formats.toolset import ToolSet
 
 _RECIPIENT = re.compile(r"\bto=([^\s<]{1,128}+)")
+_FUNCTION = re.compile(r"\bfunctions\.[^\s<]{1,128}+")
+_NOT_TOOLS = frozenset({"assistant", "user", "all"})  # a message to these is one like any other
 _CHANNEL = re.compile(r"analysis|commentary|final")
 _BUILT_IN = re.compile(r"(?:assistant|user|self|python|browser|container)(?:\..*+)?+")
 _NAME = re.compile(r"[\w.\-]{1,128}+")
@@ -19,9 +21,12 @@ CONTENT_MARKERS = tuple(_CONTENT_KINDS)
 
 
 def harmony(header: str, _end: str, tools: ToolSet) -> Route | None:
-    """`<|channel|>commentary to=functions.NAME`: junk around the words we know is ignored."""
-    found = _RECIPIENT.findall(header)
-    recipient = next((r for r in reversed(found) if r != "assistant"), "")
+    """`<|channel|>commentary to=functions.NAME`: junk around the words we know is ignored.
+
+    Such a name is the recipient also where `to=` is missing.
+    """
+    found = _RECIPIENT.findall(header) or _FUNCTION.findall(header)
+    recipient = next((r for r in reversed(found) if r not in _NOT_TOOLS), "")
     if recipient.startswith("functions.") or (recipient and tools.known(recipient)):
         return Route("tool", tools.resolve(recipient))
     if recipient and tools.allows(recipient) and not _BUILT_IN.fullmatch(recipient):
@@ -32,10 +37,10 @@ def harmony(header: str, _end: str, tools: ToolSet) -> Route | None:
 
 
 def addressed(header: str, _end: str, tools: ToolSet) -> Route | None:
-    """` to=self|user|NAME`."""
+    """` to=self|user|commentary|NAME`: commentary is shown to the user."""
     found = _RECIPIENT.search(header)
     recipient = found[1] if found else "user"
-    if recipient in ("user", "self"):
+    if recipient in ("user", "self", "commentary"):
         return Route("reasoning" if recipient == "self" else "text")
     return Route("tool", tools.resolve(recipient))
 

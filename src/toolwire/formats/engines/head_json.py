@@ -54,7 +54,8 @@ class HeadJson:
 
     `separators` end the header and are taken; with `brace` the JSON itself ends it. In a header
     the id stands behind `id_marker`, or in front of `name_marker`. With `raw_key`, a body that is
-    not JSON is the text of one argument; with `broken_body` it is still the body of a call.
+    not JSON is the text of one argument; with `broken_body` it is still the body of a call, and
+    one that is empty is no arguments.
     """
 
     separators: tuple[str, ...] = ()
@@ -97,7 +98,11 @@ class HeadJson:
         return clean
 
     def _read_raw(self, turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
-        """A body that is not JSON: all of it one argument, or malformed."""
+        """A body that is not JSON: all of it one argument, or none, or malformed."""
+        if self.broken_body and (yield from turn.stop.at(turn.reader))[0]:
+            start_call(turn, name, provider_id)
+            turn.sink.args("{}")
+            return (yield from finish_call(turn, ok=True))
         if self.broken_body and turn.sink.live:
             start_call(turn, name, provider_id)
             return (yield from finish_call(turn, ok=False))
