@@ -209,14 +209,18 @@ def _tree(key: str, value: Any, prefix: str, guard: _Guard) -> str:
 
 
 def _write_result(record: Format, result: RenderedResult) -> str:
+    def guarded(text: str) -> str:
+        return neutralize(record, text.replace("<", "\\u003c"))
+
     def quoted() -> str:
-        return neutralize(record, values.to_json(result.content).replace("<", "\\u003c"))
+        return values.to_json(result.content)
 
     return _fill(
         record.results.result,
         {
             "result": lambda: neutralize(record, result.content),
-            "json": quoted,
+            "json": lambda: guarded(quoted()),
+            "value": lambda: guarded(values.any_json(result.content) or quoted()),
             "name": lambda: result.name,
             "id": lambda: result.provider_id,
             "qid": lambda: values.to_json(result.provider_id),

@@ -2,7 +2,8 @@
 
 In `call`: {name}, {id}, {args} (the JSON object), {json} (the call as a JSON object), {python},
 {lax} and {params}, which is `param` for each argument with {key}, {value}, {string} and {type}.
-In `result`: {result} (the text), {json} (the text as a JSON string), {name}, {id}, {index}.
+In `result`: {result} (the text), {json} (the text as a JSON string), {value} (the text if it is
+JSON, else as a JSON string), {name}, {id}, {index}.
 """
 
 from dataclasses import dataclass

@@ -138,7 +138,9 @@ OTHER_NAMES = [
     "solar_open",
     "minimax_m1",
     "mistral_v3",
+    "mistral_v7",
     "mistral_v11",
+    "mistral_v13",
     "cline_xml",
     "generic",
 ]

@@ -49,6 +49,27 @@ def test_results_are_put_in_call_order_and_merged_where_the_model_expects_it() -
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    {
+        "mistral_v3": '{"content": {"t": "\\u003cb>"}, "call_id": "1"}',
+        "mistral_v7": '1[TOOL_CONTENT]{"t": "<b>"}',
+        "mistral_call_id": '1[TOOL_CONTENT]{"t": "<b>"}',
+        "mistral": '{"t": "<b>"}',
+    }.items(),
+)
+def test_each_generation_of_mistral_is_told_results_in_its_own_way(
+    name: str, expected: str
+) -> None:
+    (turn,) = render_results(name, [RenderedResult("f", '{"t": "<b>"}', "1")])
+    assert turn.text == f"[TOOL_RESULTS]{expected}[/TOOL_RESULTS]"
+
+
+def test_a_result_that_is_no_json_is_a_string_where_json_is_demanded() -> None:
+    (turn,) = render_results("mistral_v3", [RenderedResult("f", 'say "hi"', "1")])
+    assert '"content": "say \\"hi\\""' in turn.text
+
+
 def test_ids_are_what_the_model_demands() -> None:
     assert provider_id("kimi_k2", "f", 3) == "functions.f:3"
     assert provider_id("mistral", "f", 3) == "000000003"

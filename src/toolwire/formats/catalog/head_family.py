@@ -28,13 +28,14 @@ _mistral = partial(
     special_tokens=("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]", "[/THINK]"),
     ids="mistral9",
 )
+# Each generation of Mistral's tokenizers writes calls and results in a way of its own.
 MISTRAL = _mistral(
     name="mistral",
     writing=Writing("[TOOL_CALLS]{name}[ARGS]{args}"),
     results=Results("[TOOL_RESULTS]{result}[/TOOL_RESULTS]", role="tool", merged=False),
-    aliases=("mistral_v11", "mistral_v13"),
+    aliases=("mistral_v13",),
     models=(
-        r"mistral-small-3\.[1-9]",
+        r"mistral-small-3\.[3-9]",
         r"mistral-small-2[56]",
         r"devstral",
         r"magistral",
@@ -42,29 +43,43 @@ MISTRAL = _mistral(
         r"mistral-(medium|large)-?(3|2[56])",
     ),
 )
-MISTRAL_V3 = _mistral(
-    name="mistral_v3",
+_mistral_array = partial(
+    _mistral,
     writing=Writing(
         '{"name": {qname}, "arguments": {args}, "id": {qid}}',
         before="[TOOL_CALLS][",
         between=", ",
         after="]",
     ),
+)
+MISTRAL_V3 = _mistral_array(
+    name="mistral_v3",
     results=Results(
-        '[TOOL_RESULTS]{"content": {json}, "call_id": {qid}}[/TOOL_RESULTS]',
+        '[TOOL_RESULTS]{"content": {value}, "call_id": {qid}}[/TOOL_RESULTS]',
         role="tool",
         merged=False,
     ),
-    aliases=("mistral_v7",),
     models=(r"mistral-7b.*v0\.3", r"mixtral", r"mistral-nemo", r"mistral-large-2[34]", r"mistral"),
+)
+_MISTRAL_ID_RESULTS = Results(
+    "[TOOL_RESULTS]{id}[TOOL_CONTENT]{result}[/TOOL_RESULTS]", role="tool", merged=False
+)
+MISTRAL_V7 = _mistral_array(
+    name="mistral_v7",
+    results=_MISTRAL_ID_RESULTS,
+    models=(
+        r"mistral-small-3\.[01]",
+        r"mistral-small-(24b-instruct-)?250[1-5]",
+        r"mistral-large-(instruct-)?2411",
+        r"pixtral-large",
+    ),
 )
 MISTRAL_SMALL_32 = _mistral(
     name="mistral_call_id",
     writing=Writing("[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]{args}"),
-    results=Results(
-        "[TOOL_RESULTS]{id}[TOOL_CONTENT]{result}[/TOOL_RESULTS]", role="tool", merged=False
-    ),
-    models=(r"mistral-small-3\.2",),
+    results=_MISTRAL_ID_RESULTS,
+    aliases=("mistral_v11",),
+    models=(r"mistral-small-3\.2", r"mistral-small-2506"),
 )
 
 _DEEPSEEK = Markers(

@@ -201,15 +201,18 @@ ARRAYS = (
         think=None,
         behind=False,
     ),
-    Wire(
-        format="mistral_v3",
-        json=True,
-        call=call_with_id,
-        before="[TOOL_CALLS][",
-        between=", ",
-        after="]",
-        opener="[TOOL_CALLS]",
-        think=("[THINK]", "[/THINK]"),
+    *(
+        Wire(
+            format=name,
+            json=True,
+            call=call_with_id,
+            before="[TOOL_CALLS][",
+            between=", ",
+            after="]",
+            opener="[TOOL_CALLS]",
+            think=("[THINK]", "[/THINK]"),
+        )
+        for name in ("mistral_v3", "mistral_v7")
     ),
 )
 
