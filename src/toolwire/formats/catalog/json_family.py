@@ -254,7 +254,7 @@ _COHERE_WRITING = Writing(
     after="\n]<|END_ACTION|>",
 )
 _cohere = partial(
-    _array,
+    _json,
     framing=_COHERE,
     writing=_COHERE_WRITING,
     results=_COHERE_RESULTS,

@@ -80,6 +80,9 @@ class _ObjectCopy:
             if char == ",":
                 reader.pos += 1
                 continue
+            if depth == 0 and separator == ", " and (yield from self.turn.stop.at(reader))[0]:
+                self.put("}")  # the last bracket was forgotten
+                return True
             key = yield from self._key()
             if key is None:
                 return False

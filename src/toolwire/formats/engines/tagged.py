@@ -62,12 +62,16 @@ class Tagged(Tags):
     def _read_head(self, turn: Turn) -> Need[str | None]:
         """The rest of the opening tag, or the text up to the first parameter."""
         reader, lexer = turn.reader, head_lexer(self)
-        reader.pos += len(self.head_start)
+        start = self.head_start
+        reader.pos += len(start)
         found = yield from lexer.read_to(reader, _MAX_HEAD)
         if found is None:
             return None
         head, marker, size = found
-        reader.pos += len(head) + (size if lexer.kinds[marker] == "end" else 0)
+        size = size if lexer.kinds[marker] == "end" else 0
+        whole = start + reader.buf[reader.pos : reader.pos + len(head) + size]
+        reader.pos += len(head) + size
+        yield from _skip_doubled_head(turn, whole)
         return head
 
 
@@ -161,15 +165,14 @@ class _CallBody:
         head = marker[1:-1] if tags.declared else (yield from self._read_until(tags.key_end))
         if head is None:
             return False
-        if tags.glyphs:
-            head = unglyph(head)
+        written, head = head, unglyph(head) if tags.glyphs else head
         given = attributes(head) if tags.key else {}
         key = given.get(tags.key, "") if tags.key else head.strip().strip("\"'")
         if tags.type_tags[0]:
             given["type"] = yield from self._read_type()
         if tags.value_open and not (yield from self._pass(tags.value_open)):
             return False
-        yield from self._skip_doubled(key)
+        yield from self._skip_doubled(written)
         return (yield from self._value(key, self._converter(key, given)))
 
     def _read_until(self, tag: str) -> Need[str | None]:
@@ -197,12 +200,12 @@ class _CallBody:
             return ""
         return ((yield from self._read_until(end)) or "").strip()
 
-    def _skip_doubled(self, key: str) -> Need[None]:
+    def _skip_doubled(self, head: str) -> Need[None]:
         """Pass the same opening tag written twice."""
         tags, reader = self.tags, self.turn.reader
-        if tags.key or tags.value_open or tags.declared:
+        if tags.type_tags[0] or tags.value_open or tags.declared:
             return
-        again = f"{tags.param}{key}{tags.key_end}"
+        again = f"{tags.param}{head}{tags.key_end}"
         lead = int((yield from peek(reader, 1)) == "\n")
         if (yield from peek(reader, lead + 1))[lead:] != again[0]:
             return
@@ -283,6 +286,14 @@ class _CallBody:
         )
         take = (lambda text: put(unglyph(text))) if self.glyphs else put
         return (yield from value.copy(take))
+
+
+def _skip_doubled_head(turn: Turn, head: str) -> Need[None]:
+    """Pass the same opening tag written twice: nothing between them, so no call ended there."""
+    reader = turn.reader
+    marker, size = yield from turn.stop.at(reader)
+    if marker and (yield from peek(reader, size + len(head)))[size:] == head:
+        reader.pos += size + len(head)
 
 
 def _text_name(head: str) -> str:
