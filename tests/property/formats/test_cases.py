@@ -110,6 +110,21 @@ SGLANG_NAMES = [
     "step3p5",
     "trinity",
 ]
+LMDEPLOY_NAMES = [
+    "deepseek-v32",
+    "deepseek-v4",
+    "glm47",
+    "intern-s1",
+    "internlm",
+    "interns2-preview",
+    "kimi-k2",
+    "kimi_k2",
+    "llama3",
+    "qwen",
+    "qwen2d5",
+    "qwen3",
+    "qwen3coder",
+]
 OTHER_NAMES = [
     "nemotron_deci",
     "phi4",
@@ -146,7 +161,9 @@ OTHER_NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", sorted({*VLLM_NAMES, *SGLANG_NAMES, *OTHER_NAMES}))
+@pytest.mark.parametrize(
+    "name", sorted({*VLLM_NAMES, *SGLANG_NAMES, *LMDEPLOY_NAMES, *OTHER_NAMES})
+)
 def test_every_name_other_engines_use_is_known(name: str) -> None:
     assert get(name).name in names()
 

@@ -28,6 +28,8 @@ MODELS = {
     "mistralai/Mistral-Small-24B-Instruct-2501": "mistral_v7",
     "mistralai/Mistral-Small-3.1-24B-Instruct-2503": "mistral_v7",
     "mistralai/Mistral-Small-3.2-24B-Instruct-2506": "mistral_call_id",
+    "internlm/Intern-S1": "internlm",
+    "internlm/Intern-S2-Preview": "qwen3_coder",
     "deepseek-ai/DeepSeek-V3-0324": "deepseek_v3",
     "deepseek-ai/DeepSeek-V3.1": "deepseek_v31",
     "deepseek-ai/DeepSeek-V3.2-Exp": "deepseek_v31",

@@ -146,7 +146,7 @@ KIMI_K2 = _head(
         after="<|tool_calls_section_end|>",
     ),
     results=Results("## Return of {id}\n{result}", role="tool", merged=False),
-    aliases=("kimik2", "kimi"),
+    aliases=("kimik2", "kimi-k2", "kimi"),
     models=(r"kimi-?k2", r"kimi-dev"),
     special_tokens=(
         "<|tool_calls_section_begin|>",

@@ -33,7 +33,7 @@ HERMES = _json(
     name="hermes",
     framing=tags("tool_call"),
     writing=lines("tool_call"),
-    aliases=("qwen3_json", "qwen", "qwen25", "minicpmv"),
+    aliases=("qwen3_json", "qwen", "qwen25", "qwen2d5", "qwen3", "minicpmv"),
     models=(
         r"hermes-?[23]",
         r"hermes-.*(llama-3|mistral|mixtral|theta)",
@@ -222,7 +222,7 @@ INTERNLM = _json(
         "<|action_start|><|plugin|>\n{json}<|action_end|>", between="\n", keys=_PARAMETERS
     ),
     results=Results("{result}", role="environment", merged=False),
-    aliases=("interns1",),
+    aliases=("interns1", "intern-s1"),
     models=(r"internlm", r"intern-?s1"),
     special_tokens=("<|action_start|>", "<|plugin|>", "<|action_end|>"),
 )

@@ -53,6 +53,7 @@ QWEN3_CODER = _tagged(
         "qwen_xml",
         "qwen_coder",
         "qwen3coder",
+        "interns2-preview",
         "granite_thinking",
     ),
     models=(
@@ -61,6 +62,7 @@ QWEN3_CODER = _tagged(
         r"nemotron-?3",
         r"granite-?4\.2",
         r"nanbeige",
+        r"intern-?s2(-preview)?",
     ),
 )
 STEP3P5 = _tagged(
@@ -134,7 +136,7 @@ DEEPSEEK_V32 = _markup("｜DSML｜", "function_calls")(
         before="<function_results>\n",
         after="\n</function_results>",
     ),
-    aliases=("deepseek_v3_2", "deepseekv32", "deepseek32"),
+    aliases=("deepseek_v3_2", "deepseekv32", "deepseek32", "deepseek-v32"),
     models=(r"deepseek-v3\.2(?!-exp)",),
 )
 DEEPSEEK_V4 = _markup("｜DSML｜", "tool_calls", "toolcalls", "tool")(
