@@ -16,6 +16,7 @@ from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
+_BRACE_GAP = 4  # so much whitespace may stand between a brace too many and a marker
 _MAX_NAME = 256
 _MAX_NESTING = 3
 _FENCE_LINE = re.compile(r"```\w{0,16}+")
@@ -116,6 +117,7 @@ class JsonCalls:
                 return False
             ahead = yield from _after_layout(turn, self.separators)
             if ahead < 0:
+                yield from _pass_extra_brace(turn)
                 return True
             reader.pos += ahead
 
@@ -327,6 +329,19 @@ def _after_layout(turn: Turn, separators: str) -> Need[int]:
         if ahead == 8 or not (char.isspace() or char in separators):
             return -1
         ahead += 1
+
+
+def _pass_extra_brace(turn: Turn) -> Need[None]:
+    """Pass one brace too many, if at most layout stands between it and a marker."""
+    reader, ahead = turn.reader, 1
+    if (yield from peek(reader, 1)) != "}":
+        return
+    while ahead <= _BRACE_GAP and (yield from peek(reader, ahead + 1))[ahead:].isspace():
+        ahead += 1
+    marker, _ = yield from turn.stop.at(reader, ahead)
+    if marker:
+        reader.pos += 1
+        turn.settle()
 
 
 def _skip_fence(turn: Turn) -> Need[bool]:
