@@ -71,6 +71,7 @@ class MarkerFramer:
         self._sink = turn.sink
         self._engine = engine
         self._lexers = markers.lexers(engine)
+        self._words = markers.reasoning.words if markers.reasoning else frozenset()
         self._inside = starts_inside
         self._quotes = Quotes()
 
@@ -86,19 +87,21 @@ class MarkerFramer:
                 self._text(start - reader.pos)
             if marker:
                 kind = lexer.kinds[marker]
-                if not self._pass(end - start, kind):
+                if not self._pass(marker, end - start, kind):
                     yield from self._meet(marker, end - start, kind)
             elif reader.final:
                 return
             else:
                 yield
 
-    def _pass(self, size: int, kind: str) -> bool:
+    def _pass(self, marker: str, size: int, kind: str) -> bool:
         """Take a marker that nothing need be read behind; False if it is another."""
         if self._quotes.inline and kind != "fence":
             self._text(size, "quoted in backticks")
         elif kind == NO_CALL:
             self._text(size, self._lexers.unlike)
+        elif marker in self._words and not (kind == "think" and self._sink.blank):
+            self._text(size, "words of the answer")
         elif kind in ("drop", "unthink"):
             self._take(size, "markup")
             self._quotes.forget()

@@ -16,10 +16,19 @@ LAYOUT = 4  # this much whitespace between calls, or after the last, is the form
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The markers around reasoning."""
+    """The markers around reasoning.
+
+    `words` of them are plain English: they open reasoning only where the answer begins, and close
+    only what they opened.
+    """
 
     opens: tuple[str, ...]
     closes: tuple[str, ...]
+    words: frozenset[str] = frozenset()
+
+    def tags(self) -> tuple[str, ...]:
+        """The markers that are no words."""
+        return tuple(one for one in (*self.opens, *self.closes) if one not in self.words)
 
 
 def thinking(name: str = "think", *, left: str = "<", right: str = ">") -> Reasoning:
@@ -66,10 +75,9 @@ class MarkerSet:
     def markers(self) -> tuple[str, ...]:
         """Every marker with a meaning, for those who must not forge one.
 
-        Of a loose tag that is the beginning, since anything may follow.
+        Of a loose tag that is the beginning, since anything may follow. Plain words anyone may use.
         """
-        reasoning = self.reasoning
-        around = (*reasoning.opens, *reasoning.closes) if reasoning else ()
+        around = self.reasoning.tags() if self.reasoning else ()
         every = (*self.opens, *self.ends, *self.sections, *self.drop, *around)
         return tuple(marker[:-1] if marker in self.loose else marker for marker in every)
 

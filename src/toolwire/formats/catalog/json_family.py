@@ -12,6 +12,15 @@ THINK = thinking()
 _json = partial(Format, family="json", engine=JsonCalls())
 _array = partial(Format, family="json", engine=JsonCalls(shape="array"))
 _PARAMETERS = ("name", "parameters")
+_NEWLINES = ("\n\n", "\n", "")
+_RESPONSE = (
+    "<response>\n",
+    "<response>",
+    "\n</response>\n",
+    "\n</response>",
+    "</response>\n",
+    "</response>",
+)
 
 
 def tags(name: str, drop: tuple[str, ...] = ()) -> Markers:
@@ -27,6 +36,13 @@ def array(before: str, after: str = "") -> Writing:
 def lines(name: str) -> Writing:
     """Each call in a pair of tags, on lines of their own."""
     return Writing(f"<{name}>\n{{json}}\n</{name}>", between="\n")
+
+
+def _spoken(opens: tuple[str, ...], closes: tuple[str, ...]) -> Reasoning:
+    """Reasoning between plain words, with the newlines that stand around them."""
+    starts = tuple(f"{words}{after}" for words in opens for after in _NEWLINES)
+    ends = tuple(f"{a}{words}{b}" for words in closes for a in _NEWLINES for b in _NEWLINES)
+    return Reasoning(starts, ends, frozenset((*starts, *ends)))
 
 
 HERMES = _json(
@@ -71,17 +87,7 @@ LONGCAT = _json(
 )
 ERNIE45 = _json(
     name="ernie45",
-    framing=tags(
-        "tool_call",
-        drop=(
-            "<response>\n",
-            "<response>",
-            "\n</response>\n",
-            "\n</response>",
-            "</response>\n",
-            "</response>",
-        ),
-    ),
+    framing=tags("tool_call", drop=_RESPONSE),
     writing=lines("tool_call"),
     models=(r"ernie-?4\.5",),
 )
@@ -97,9 +103,21 @@ LLAMA3_JSON = _json(
     template=("<|start_header_id|>", '"parameters": '),
     special_tokens=("<|python_tag|>", "<|eom_id|>"),
 )
+_GRANITE_SPOKEN = _spoken(
+    ("Here is my thought process:", "Here's my thought process:"),
+    ("Here is my response:", "Here's my response:"),
+)
 GRANITE = _array(
     name="granite",
-    framing=Markers(opens=("<|tool_call|>", "<tool_call>"), drop=("<|end_of_text|>",)),
+    framing=Markers(
+        opens=("<|tool_call|>", "<tool_call>"),
+        drop=("<|end_of_text|>", *_RESPONSE),
+        reasoning=Reasoning(
+            (*_GRANITE_SPOKEN.opens, *THINK.opens),
+            (*_GRANITE_SPOKEN.closes, *THINK.closes),
+            _GRANITE_SPOKEN.words,
+        ),
+    ),
     writing=array("<|tool_call|>"),
     results=Results("{result}", role="tool_response", merged=False),
     models=(r"granite-?3\.",),
@@ -131,6 +149,7 @@ HUNYUAN_A13B = _json(
     results=Results("<tool_response>{result}</tool_response>", role="tool", between=""),
     models=(r"hunyuan-a13b",),
 )
+_APRIEL_STEPS = ("Here are my reasoning steps:\n", "Here are my reasoning steps:")
 APRIEL = _json(
     name="apriel",
     framing=Markers(
@@ -138,8 +157,9 @@ APRIEL = _json(
         ends=("</tool_calls>",),
         drop=("[END FINAL RESPONSE]", "<|end|>"),
         reasoning=Reasoning(
-            ("Here are my reasoning steps:\n", "Here are my reasoning steps:"),
+            _APRIEL_STEPS,
             ("\n[BEGIN FINAL RESPONSE]\n", "[BEGIN FINAL RESPONSE]\n", "[BEGIN FINAL RESPONSE]"),
+            frozenset(_APRIEL_STEPS),
         ),
     ),
     writing=array("<tool_calls>", "</tool_calls>"),

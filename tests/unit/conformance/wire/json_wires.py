@@ -137,7 +137,10 @@ OBJECTS = (
     ),
 )
 ARRAYS = (
-    array("granite", "<|tool_call|>"),
+    replace(
+        array("granite", "<|tool_call|>"),
+        think=("Here is my thought process:\n\n", "\n\nHere is my response:\n\n"),
+    ),
     array("jamba", "<tool_calls>", "</tool_calls>"),
     array("hunyuan_a13b", "<tool_calls>", "</tool_calls>"),
     array("nemotron_deci", "<TOOLCALL>", "</TOOLCALL>"),
