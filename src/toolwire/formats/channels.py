@@ -41,7 +41,7 @@ class Channels:
 
     `starts` begin a header. `inner` begin one too but belong to it. `first` show that the text
     begins, or goes on behind a message, inside a header; so do the tools' names with `named` behind
-    them.
+    them. `unstarted` is the header of a tool, `{name}`, that may come without its START.
     """
 
     starts: tuple[str, ...]
@@ -51,6 +51,7 @@ class Channels:
     inner: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     named: str = ""
+    unstarted: str = ""
 
     def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> Framer:
         """A framer for one turn."""
@@ -58,7 +59,7 @@ class Channels:
 
     def for_tools(self, tools: ToolSet) -> "Channels":
         """These markers, with the tools' names if they can begin a header."""
-        return _with_names(self, tools.names()) if self.named else self
+        return _with_names(self, tools.names()) if self.named or self.unstarted else self
 
     def stop(self) -> Lexer:
         """The markers that end a message."""
@@ -75,7 +76,9 @@ class Channels:
 
 @lru_cache(maxsize=64)
 def _with_names(channels: Channels, names: tuple[str, ...]) -> Channels:
-    return replace(channels, first=(*channels.first, *(name + channels.named for name in names)))
+    named = tuple(name + channels.named for name in names if channels.named)
+    unstarted = tuple(channels.unstarted.format(name=name) for name in names if channels.unstarted)
+    return replace(channels, first=(*channels.first, *named), inner=(*channels.inner, *unstarted))
 
 
 @dataclass(frozen=True, slots=True)

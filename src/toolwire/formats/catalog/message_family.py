@@ -84,6 +84,7 @@ MUSE_GLIMMER = _messages(
         header_ends=("<|message|>",),
         message_ends=("<|eom|>", "<|eot|>"),
         first=(" to=", "to=", "<|message|>", "assistant to="),
+        unstarted="to={name}<|message|>",
         route=addressed,
     ),
     engine=_ATEM,
