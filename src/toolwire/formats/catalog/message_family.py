@@ -199,6 +199,7 @@ GEMMA4 = _lax(
     framing=Markers(
         opens=("<|tool_call>",),
         ends=("<tool_call|>",),
+        drop=("<|tool_response>", "<turn|>", "<eos>"),
         reasoning=Reasoning(
             ("<|channel>thought\n", "<|channel>thought"), ("\n<channel|>", "<channel|>")
         ),
