@@ -102,6 +102,7 @@ def encode_completion(
         params[name] = value
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
         params["skip_special_tokens"] = b"false"
+        params["spaces_between_special_tokens"] = b"false"
     fields = [b'{"model":' + _encode(model or request.model), b'"prompt":' + _encode(prompt)]
     fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
     fields.append(b'"stream":true' if request.stream else b'"stream":false')

@@ -42,7 +42,8 @@ class Dialect:
     developer_role: bool = False
     message_names: bool = True
     strips_special_tokens: bool = False
-    """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent."""
+    """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent, and may
+    then put a space on both sides of each unless `spaces_between_special_tokens: false` is, too."""
     tool_choices: frozenset[Choice] = _CHOICES
     constraint: Constraint = "json_schema"
     """In which form it takes the JSON Schema that an answer must fit."""

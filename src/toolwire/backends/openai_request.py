@@ -79,6 +79,7 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list
         params[name] = form % outgoing.schema
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
         params["skip_special_tokens"] = b"false"
+        params["spaces_between_special_tokens"] = b"false"
     fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
     rest = []
     if request.stream and request.include_usage and "stream_options" in dialect.params:

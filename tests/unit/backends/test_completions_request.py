@@ -135,6 +135,7 @@ def test_a_server_that_wants_the_form_of_chat_gets_it() -> None:
 
 def test_special_tokens_are_kept_where_they_mark_a_call() -> None:
     assert body("vllm", special=True)["skip_special_tokens"] is False
+    assert body("vllm", special=True)["spaces_between_special_tokens"] is False
     assert "skip_special_tokens" not in body("vllm")
     assert "skip_special_tokens" not in body("llamacpp", special=True)
 

@@ -316,4 +316,5 @@ def test_special_tokens_are_kept_where_a_server_would_strip_the_markers(
     outgoing = structs.replace(read(body()).outgoing, keep_special_tokens=True)
     made = b"".join(encode_body(outgoing, dialect, None))
     assert (b'"skip_special_tokens":false' in made) is asked_for
+    assert (b'"spaces_between_special_tokens":false' in made) is asked_for
     assert b"skip_special_tokens" not in encoded(body(), dialect)
