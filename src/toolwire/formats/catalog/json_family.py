@@ -212,14 +212,14 @@ FIREFUNCTION_V2 = _array(
     aliases=("firefunction",),
     models=(r"firefunction",),
 )
-APERTUS = _array(
+APERTUS = _json(
     name="apertus",
     framing=Markers(
         opens=("<|tools_prefix|>",),
         ends=("<|tools_suffix|>",),
         reasoning=Reasoning(("<|inner_prefix|>",), ("<|inner_suffix|>",)),
     ),
-    engine=JsonCalls(shape="array", name_is_key=True),
+    engine=JsonCalls(name_is_key=True),
     writing=Writing(
         "{{qname}: {args}}",
         before="<|tools_prefix|>[",

@@ -79,7 +79,7 @@ SEED_OSS = _tagged(
     engine=_FUNCTION,
     writing=_function_writing("seed:tool_call", ""),
     results=Results("{result}", role="tool", merged=False),
-    models=(r"seed-oss",),
+    models=(r"seed-?oss",),
     special_tokens=("<seed:tool_call>", "</seed:tool_call>", "<seed:think>", "</seed:think>"),
 )
 MIMO = _tagged(
@@ -128,7 +128,7 @@ def _markup(mark: str, *wrappers: str) -> partial[Format]:
 
 
 _DSML_RESULTS = Results("<tool_result>{result}</tool_result>", role="user", between="\n\n")
-DEEPSEEK_V32 = _markup("｜DSML｜", "function_calls")(
+DEEPSEEK_V32 = _markup("｜DSML｜", "function_calls", "tool_calls")(
     name="deepseek_v32",
     results=Results(
         "<result>{result}</result>",
@@ -139,7 +139,7 @@ DEEPSEEK_V32 = _markup("｜DSML｜", "function_calls")(
     aliases=("deepseek_v3_2", "deepseekv32", "deepseek32", "deepseek-v32"),
     models=(r"deepseek-v3\.2(?!-exp)",),
 )
-DEEPSEEK_V4 = _markup("｜DSML｜", "tool_calls", "toolcalls", "tool")(
+DEEPSEEK_V4 = _markup("｜DSML｜", "tool_calls", "toolcalls", "tool", "function_calls")(
     name="deepseek_v4",
     results=_DSML_RESULTS,
     aliases=("deepseekv4", "deepseek-v4", "deepseek_v4_0"),
@@ -191,7 +191,7 @@ MINIMAX_M2 = _tagged(
     writing=_invoke_writing("minimax:tool_call"),
     results=_MINIMAX_RESULTS,
     aliases=("minimax-m2",),
-    models=(r"minimax-m2",),
+    models=(r"minimax-m2", r"\bmm-m2"),
     special_tokens=("<minimax:tool_call>", "</minimax:tool_call>"),
 )
 _M3 = "]<]minimax[>["
@@ -207,7 +207,7 @@ MINIMAX_M3 = _tagged(
         head="name",
         param=f"{_M3}<",
         close=f"{_M3}</{{key}}>",
-        call_close=(f"{_M3}</invoke>",),
+        call_close=(f"{_M3}</invoke>", f"{_M3}</tool_call>"),
         tree=_M3,
     ),
     writing=Writing(
@@ -219,7 +219,7 @@ MINIMAX_M3 = _tagged(
     ),
     results=_MINIMAX_RESULTS,
     aliases=("minimax-m3",),
-    models=(r"minimax-m3",),
+    models=(r"minimax-m3", r"\bmm-m3"),
     special_tokens=(_M3,),
 )
 DOTS = _tagged(
