@@ -2,7 +2,8 @@
 
 Formats whose values carry no type (tagged parameters, escaped strings) come here. The order of the
 attempts is the contract: null, integer, number, boolean, object or array, string. A property that
-can only be a string is never converted, and what fits no allowed type stays the text it was.
+can only be a string is never converted. What fits no allowed type stays the text it was, unless it
+is JSON and text is not allowed either: `null` for an integer was meant as null, not as a word.
 """
 
 import json
@@ -36,6 +37,8 @@ def coerce(text: str, types: Types) -> str:
         for allowed, convert in _ATTEMPTS:
             if types & allowed and (converted := convert(stripped)) is not None:
                 return converted
+        if "string" not in types and (value := any_json(stripped)):
+            return value
     return quote(text)
 
 

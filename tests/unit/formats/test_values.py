@@ -25,6 +25,11 @@ ROOT = {"$defs": {"n": {"type": "integer"}, "loop": {"$ref": "#/$defs/loop"}}}
         ("{broken", {"object"}, '"{broken"'),
         ("nan", {"number"}, '"nan"'),
         (" x ", {"integer"}, '" x "'),
+        ("null", {"integer"}, "null"),
+        ("2.5", {"integer"}, "2.5"),
+        ("1e3", {"integer"}, "1e3"),
+        ("5", {"array"}, "5"),
+        ("5", {"object", "string"}, '"5"'),
         ("7", set(), '"7"'),
     ],
 )
