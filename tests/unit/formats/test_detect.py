@@ -18,6 +18,9 @@ MODELS = {
     "NousResearch/Hermes-3-Llama-3.1-8B": "hermes",
     "Qwen/Qwen2.5-7B-Instruct": "hermes",
     "Qwen/Qwen3-32B-AWQ": "hermes",
+    "Qwen/Qwen3-0.6B": "hermes",
+    "qwen3:1.7b": "hermes",
+    "Qwen/Qwen3.5-0.8B": "qwen3_coder",
     "Qwen/Qwen3-Coder-30B-A3B-Instruct": "qwen3_coder",
     "meta-llama/Llama-3.3-70B-Instruct": "llama3_json",
     "meta-llama/Llama-4-Scout-17B": "llama4_pythonic",
@@ -30,6 +33,15 @@ MODELS = {
     "mistralai/Mistral-Small-3.2-24B-Instruct-2506": "mistral_call_id",
     "internlm/Intern-S1": "internlm",
     "internlm/Intern-S2-Preview": "qwen3_coder",
+    "mistral-small3.2:24b": "mistral_call_id",
+    "mistralai/Ministral-8B-Instruct-2410": "mistral_v3",
+    "mistralai/Ministral-3-8B-Instruct-2512": "mistral",
+    "granite4:tiny-h": "granite4",
+    "ibm-granite/granite-4.2-8b": "qwen3_coder",
+    "NousResearch/Hermes-4-14B": "hermes",
+    "LGAI-EXAONE/EXAONE-4.0-32B": "hermes",
+    "ByteDance-Seed/SeedOss-36B": "seed_oss",
+    "MM-M3-preview": "minimax_m3",
     "deepseek-ai/DeepSeek-V3-0324": "deepseek_v3",
     "deepseek-ai/DeepSeek-V3.1": "deepseek_v31",
     "deepseek-ai/DeepSeek-V3.2-Exp": "deepseek_v31",
@@ -55,6 +67,7 @@ def test_a_model_is_known_by_its_name(model: str, expected: str) -> None:
 
 def test_a_model_of_no_known_family_is_not_guessed() -> None:
     assert detect_model("acme/unheard-of-7b") is None
+    assert detect_model("tencent/Hunyuan-4B-Instruct") is None  # a size, not version 4
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ MISTRAL = _mistral(
     results=Results("[TOOL_RESULTS]{result}[/TOOL_RESULTS]", role="tool", merged=False),
     aliases=("mistral_v13",),
     models=(
-        r"mistral-small-3\.[3-9]",
+        r"mistral-small-?3\.[3-9]",
         r"mistral-small-2[56]",
         r"devstral",
         r"magistral",
@@ -59,7 +59,14 @@ MISTRAL_V3 = _mistral_array(
         role="tool",
         merged=False,
     ),
-    models=(r"mistral-7b.*v0\.3", r"mixtral", r"mistral-nemo", r"mistral-large-2[34]", r"mistral"),
+    models=(
+        r"mistral-7b.*v0\.3",
+        r"mixtral",
+        r"mistral-nemo",
+        r"mistral-large-2[34]",
+        r"mistral",
+        r"ministral",
+    ),
 )
 _MISTRAL_ID_RESULTS = Results(
     "[TOOL_RESULTS]{id}[TOOL_CONTENT]{result}[/TOOL_RESULTS]", role="tool", merged=False
@@ -68,7 +75,7 @@ MISTRAL_V7 = _mistral_array(
     name="mistral_v7",
     results=_MISTRAL_ID_RESULTS,
     models=(
-        r"mistral-small-3\.[01]",
+        r"mistral-small-?3\.[01]",
         r"mistral-small-(24b-instruct-)?250[1-5]",
         r"mistral-large-(instruct-)?2411",
         r"pixtral-large",
@@ -79,7 +86,7 @@ MISTRAL_SMALL_32 = _mistral(
     writing=Writing("[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]{args}"),
     results=_MISTRAL_ID_RESULTS,
     aliases=("mistral_v11",),
-    models=(r"mistral-small-3\.2", r"mistral-small-2506"),
+    models=(r"mistral-small-?3\.2", r"mistral-small-2506"),
 )
 
 _DEEPSEEK = Markers(

@@ -49,24 +49,25 @@ HERMES = _json(
     name="hermes",
     framing=tags("tool_call"),
     writing=lines("tool_call"),
-    aliases=("qwen3_json", "qwen", "qwen25", "qwen2d5", "qwen3", "minicpmv"),
+    aliases=("qwen3_json", "qwen", "qwen25", "qwen2d5", "qwen3"),
     models=(
-        r"hermes-?[23]",
+        r"hermes-?[234]",
         r"hermes-.*(llama-3|mistral|mixtral|theta)",
         r"qwen-?2\.5(?!.*(coder|vl).*fc)",
         r"qwq",
-        r"qwen-?3(?!.*(coder|\.[5-9]|next.*coder))",
+        r"qwen-?3(?!\.[5-9]|.*coder)",
         r"mimo-vl",
         r"smollm3",
         r"reka-edge",
         r"bielik",
+        r"exaone-?4",
     ),
 )
 GRANITE4 = _json(
     name="granite4",
     framing=tags("tool_call"),
     writing=lines("tool_call"),
-    models=(r"granite-?4\.[01]",),
+    models=(r"granite-?4(\.[01])?",),
 )
 TRINITY = _json(
     name="trinity",

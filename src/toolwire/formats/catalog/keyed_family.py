@@ -100,7 +100,7 @@ HY_V3 = _hy(
         param="<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n",
     ),
     aliases=("hunyuan",),
-    models=(r"\bhy-?3", r"hunyuan-?3"),
+    models=(r"\bhy-?3", r"hunyuan-?3(?!b)"),
 )
 HY_V4 = _hy(
     name="hy_v4",
@@ -111,7 +111,7 @@ HY_V4 = _hy(
         after="</tool_calls>",
         param="<arg_key>{key}</arg_key><arg_value>{value}</arg_value>",
     ),
-    models=(r"\bhy-?4", r"hunyuan-?4"),
+    models=(r"\bhy-?4", r"hunyuan-?4(?!b)"),
 )
 K2_HORIZON = _tagged(
     name="k2_horizon",

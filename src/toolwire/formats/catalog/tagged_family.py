@@ -306,6 +306,6 @@ HF = _tagged(
         JsonCalls(),
     ),
     writing=Writing("<tool_call>\n{json}\n</tool_call>", between="\n"),
-    aliases=("response_template",),
+    aliases=("response_template", "minicpmv"),
     note="a checkpoint without a format of its own: JSON or tagged parameters in <tool_call>",
 )
