@@ -1,7 +1,7 @@
 """An answer that goes on where its prompt ended: in the middle of the model's reasoning.
 
 Some templates open the reasoning in the prompt, so the text begins inside it and only closes it.
-The opening is put back, and the text is what a reader of `<think>` expects.
+The opening is put back, and the text is what a reader of the model's format expects.
 """
 
 import re
@@ -9,19 +9,37 @@ import re
 from toolwire.backends.base import Answer, Listener
 from toolwire.protocol.fragments import Fragment
 
-_OPEN = re.compile(r"<think>\s*\Z")
-_CLOSE = "</think>\n\n"
+_CLOSES = {
+    "[THINK]": "[/THINK]",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|inner_prefix|>": "<|inner_suffix|>",
+    "<|channel>thought": "<channel|>",
+    "<|open|>think<|sep|>": "<|close|>think<|sep|>",
+}
+"""What opens reasoning and is no tag, and what closes it."""
+_MARKS = "|".join(map(re.escape, _CLOSES))
+# `<think>`, `<seed:think>`, `<ifm|think_fast>`, `<think:opensource>`, or one of the others.
+_OPEN = re.compile(
+    rf"(?:<(?P<tag>(?:\w{{1,16}}+[:|])?think[:\w]{{0,32}}+)>|(?P<mark>{_MARKS}))\s*\Z"
+)
 
 
 def opened_reasoning(prompt: str) -> str:
     """The opening of reasoning that a prompt ends with, "" if it does not."""
-    found = _OPEN.search(prompt, max(0, len(prompt) - 64))
+    found = _opening(prompt)
     return found.group() if found else ""
 
 
 def without_reasoning(prompt: str) -> str:
     """The prompt, with reasoning closed: what is held to a schema cannot close it by itself."""
-    return prompt + _CLOSE if opened_reasoning(prompt) else prompt
+    found = _opening(prompt)
+    if found is None:
+        return prompt
+    return prompt + (f"</{found['tag']}>\n\n" if found["tag"] else _CLOSES[found["mark"]])
+
+
+def _opening(prompt: str) -> re.Match[str] | None:
+    return _OPEN.search(prompt, max(0, len(prompt) - 64))
 
 
 class ReasoningAnswer:

@@ -47,3 +47,24 @@ def test_reasoning_is_open_only_at_the_end_of_a_prompt(prompt: str, opening: str
     assert opened_reasoning(prompt) == opening
     closed = without_reasoning(prompt)
     assert closed == (f"{prompt}</think>\n\n" if opening else prompt)
+
+
+@pytest.mark.parametrize(
+    ("opening", "close"),
+    [
+        ("<seed:think>", "</seed:think>\n\n"),
+        ("<mm:think>\n", "</mm:think>\n\n"),
+        ("<ifm|think_fast>", "</ifm|think_fast>\n\n"),
+        ("<think:opensource>", "</think:opensource>\n\n"),
+        ("[THINK]", "[/THINK]"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<|channel>thought\n", "<channel|>"),
+        ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+    ],
+)
+def test_reasoning_is_opened_and_closed_in_the_words_of_each_model(
+    opening: str, close: str
+) -> None:
+    prompt = f"Why?<assistant>{opening}"
+    assert opened_reasoning(prompt) == opening
+    assert without_reasoning(prompt) == prompt + close
