@@ -81,6 +81,8 @@ UPSTREAM = (
     ("`--upstream`, repeatable", "`TOOLWIRE_UPSTREAM`, separated by spaces", "base URL"),
     ("`--upstream-key-env NAME`", "`TOOLWIRE_UPSTREAM_KEY` (the key itself)", "its key"),
     ("`--upstream-dialect`", "`TOOLWIRE_UPSTREAM_DIALECT`", "its dialect; default `openai`"),
+    ("`--upstream-mode`", "`TOOLWIRE_UPSTREAM_MODE`", "its `mode`, as in `[[models]]`"),
+    ("`--upstream-format`", "`TOOLWIRE_UPSTREAM_FORMAT`", "its `format`, as in `[[models]]`"),
     (
         "`--chat-template FILE`",
         "`TOOLWIRE_CHAT_TEMPLATE`",

@@ -31,6 +31,17 @@ def with_configuration(command: Any) -> Any:
             type=click.Path(path_type=Path),
             help="The model's chat template, for an --upstream that has only /completions.",
         ),
+        click.option(
+            "--upstream-format",
+            metavar="NAME",
+            help="The format of its model's tool calls. [default: by what is known of the model]",
+        ),
+        click.option(
+            "--upstream-mode",
+            metavar="MODE",
+            help="How it is given tools: auto, native, watched, or prompted for a server that has "
+            "none. [default: auto]",
+        ),
         click.option("--upstream-dialect", metavar="NAME", help="What kind of server it is."),
         click.option(
             "--upstream-key-env",

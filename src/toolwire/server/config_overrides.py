@@ -19,7 +19,14 @@ from toolwire.server.secret import Secret
 from toolwire.server.settings import BackendConfig, ClientKey, Config, Route
 
 SECTIONS = ("listen", "limits", "timeouts", "retries", "repair", "log", "trace", "embedded")
-UPSTREAM_FLAGS = ("upstream", "upstream_key_env", "upstream_dialect", "chat_template")
+UPSTREAM_FLAGS = (
+    "upstream",
+    "upstream_key_env",
+    "upstream_dialect",
+    "upstream_mode",
+    "upstream_format",
+    "chat_template",
+)
 
 
 def with_overrides(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
@@ -61,12 +68,13 @@ def _with_upstream(config: Config, env: Mapping[str, str], flags: Mapping[str, A
         return config
     url = setting_of(BackendConfig, "url")
     common: dict[str, Any] = {
-        "dialect": _upstream_dialect(env, flags),
+        "dialect": _of_upstream(BackendConfig, "dialect", env, flags),
         "key": _upstream_key(env, flags),
         "chat_template": _upstream_template(env, flags),
     }
     backends = [BackendConfig(url=value(url, text, (), source), **common) for text in urls]
-    return _with_any(config, backends)
+    route = {name: _of_upstream(Route, name, env, flags) for name in ("mode", "format")}
+    return _with_any(config, backends, **route)
 
 
 def _with_embedded(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
@@ -84,12 +92,16 @@ def _with_any(config: Config, backends: list[BackendConfig], **settings: Any) ->
     return replace(config, models=(*(m for m in config.models if m.name != "*"), route))
 
 
-def _upstream_dialect(env: Mapping[str, str], flags: Mapping[str, Any]) -> str:
-    setting = setting_of(BackendConfig, "dialect")
-    name, source = flags.get("upstream_dialect"), "--upstream-dialect"
-    if not name:
-        name, source = env.get("TOOLWIRE_UPSTREAM_DIALECT"), "TOOLWIRE_UPSTREAM_DIALECT"
-    return str(value(setting, name or setting.default, (), source))
+def _of_upstream(
+    cls: type[Any], name: str, env: Mapping[str, str], flags: Mapping[str, Any]
+) -> Any:
+    """A setting of the server, or of the models on it."""
+    setting, flag = setting_of(cls, name), f"upstream_{name}"
+    given, source = flags.get(flag), _as_flag(flag)
+    if not given:
+        source = f"TOOLWIRE_{flag.upper()}"
+        given = env.get(source)
+    return value(setting, given, (), source) if given else setting.default
 
 
 def _upstream_template(env: Mapping[str, str], flags: Mapping[str, Any]) -> ChatTemplate | None:

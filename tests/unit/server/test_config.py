@@ -20,6 +20,7 @@ from toolwire.server.config import (
     secrets_of,
 )
 from toolwire.server.config_fields import settings_of
+from toolwire.server.config_overrides import UPSTREAM_FLAGS
 
 HASH = auth.hash_key("tw-client-key")
 MODEL = '[[models]]\nname = "m"\nbackend = { url = "http://localhost:8000/v1" }\n'
@@ -198,12 +199,17 @@ def test_the_environment_alone_is_enough() -> None:
         "TOOLWIRE_UPSTREAM": "http://a/v1 http://b/v1",
         "TOOLWIRE_UPSTREAM_KEY": "sk-upstream",
         "TOOLWIRE_UPSTREAM_DIALECT": "vllm",
+        "TOOLWIRE_UPSTREAM_MODE": "native",
+        "TOOLWIRE_UPSTREAM_FORMAT": "mistral",
         "TOOLWIRE_HOST": "0.0.0.0",
         "TOOLWIRE_API_KEY": "tw-client-key",
     }
     config = load(None, env=env, flags={})
     assert [b.key for b in config.models[0].backends] == [Secret("sk-upstream")] * 2
     assert [b.dialect for b in config.models[0].backends] == ["vllm"] * 2
+    assert (config.models[0].mode, config.models[0].format) == ("native", "mistral")
+    changed = load(None, env=env, flags={"upstream_mode": "prompted", "upstream_format": "qwen25"})
+    assert (changed.models[0].mode, changed.models[0].format) == ("prompted", "qwen25")
     assert auth.Keyring(config.keys).check("Bearer tw-client-key") == "TOOLWIRE_API_KEY"
     assert "tw-client-key" not in repr(config)
 
@@ -252,7 +258,7 @@ def test_a_file_may_begin_with_the_mark_that_some_editors_put_there(load_text: L
     assert load_text("\ufeffhistory = 'repair'\n" + MODEL).history == "repair"
 
 
-@pytest.mark.parametrize("flag", ["upstream_key_env", "upstream_dialect", "chat_template"])
+@pytest.mark.parametrize("flag", UPSTREAM_FLAGS[1:])
 def test_what_is_said_of_an_upstream_needs_one(flag: str, load_text: Loader) -> None:
     with pytest.raises(ConfigError, match=f"--{flag.replace('_', '-')} is for .*: give both"):
         load_text(MODEL, **{flag: "vllm"})
@@ -404,6 +410,8 @@ def test_an_error_never_repeats_a_secret(text: str, load_text: Loader) -> None:
             {"upstream": ["http://h"], "upstream_dialect": "gpt"},
             ["--upstream-dialect", "vllm"],
         ),
+        ({}, {"upstream": ["http://h"], "upstream_mode": "x"}, ["--upstream-mode", "prompted"]),
+        ({}, {"upstream": ["http://h"], "upstream_format": "x"}, ["--upstream-format", "x"]),
         ({"TOOLWIRE_API_KEY": "schlüssel"}, {}, ["TOOLWIRE_API_KEY", "ASCII"]),
     ],
 )
