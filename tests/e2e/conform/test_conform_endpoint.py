@@ -135,6 +135,20 @@ def test_through_toolwire_everything_works(server: ScriptedServer, variant: str)
         assert failing(gateway.url) == set()
 
 
+def test_tools_that_never_reach_the_model_are_found_by_the_length_of_the_prompt(
+    server: ScriptedServer,
+) -> None:
+    name = "tools reach the model"
+    assert findings(server.url, name)[name].detail == "+20 tokens"
+    server.use("std", [{"text": "Hello!", "usage": [7, 2]}])
+    found = findings(server.url, name)[name]
+    assert found.verdict is Verdict.FAILS
+    assert "7 tokens with and without tools" in found.detail
+    assert "--upstream-mode prompted" in found.advice
+    server.use("nousage", obedient)
+    assert findings(server.url, name)[name].verdict is Verdict.UNSURE
+
+
 def test_behind_toolwire_the_advice_is_not_to_put_it_in_front(server: ScriptedServer) -> None:
     server.use("std", ["I would rather not."])
     with running("--upstream", server.url) as gateway:

@@ -48,6 +48,17 @@ def plain_chat(server: Endpoint) -> None:
     _finished(answer, "stop", "length")
 
 
+def tools_reach_the_model(server: Endpoint) -> str:
+    body: dict[str, Any] = {"messages": messages("Say hello."), "max_tokens": 16}
+    bare, offered = (whole(server.chat(**body, **more)).usage for more in ({}, {"tools": [TIME]}))
+    for figures in (bare, offered):
+        if not isinstance(figures, dict) or not isinstance(figures.get("prompt_tokens"), int):
+            raise Unsure("there is no usage, which would tell")
+    less, more = bare["prompt_tokens"], offered["prompt_tokens"]
+    require(less != more, f"a prompt has {less} tokens with and without tools: they are left out")
+    return f"{more - less:+} tokens"
+
+
 def single_call(server: Endpoint) -> str:
     answer = whole(server.chat(messages=messages(ONE), tools=[WEATHER, TIME]))
     _called(answer, "get_weather")
@@ -215,6 +226,10 @@ def _list(answer: Answer) -> str:
 
 
 _PARSER = "Let the server parse calls (its tool-call parser), or put `toolwire serve` in front."
+_HIDDEN = (
+    "Its chat template has no tools, or the server does not use it; "
+    "`toolwire serve --upstream-mode prompted` in front writes them into the prompt."
+)
 _FRONT = "The server does not enforce it; `toolwire serve` in front does."
 _STREAM = "Its streaming parser is broken; `toolwire serve` in front mends the stream."
 
@@ -222,6 +237,7 @@ CHECKS = (
     Check(
         "plain chat", plain_chat, "Is this the base URL of a chat API, and the model's name right?"
     ),
+    Check("tools reach the model", tools_reach_the_model, _HIDDEN),
     Check("a single call", single_call, _PARSER),
     Check("a call without arguments", no_arguments, _PARSER),
     Check("parallel calls", parallel_calls, _PARSER),
