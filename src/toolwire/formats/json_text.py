@@ -85,14 +85,14 @@ def _copy_complete(reader: Reader, put: Put, stack: list[str], expect: int) -> i
     pos = start = reader.pos
     while expect < _DONE and (match := _TOKEN.match(buf, pos)):
         token = match[1]
-        then = _after(expect, token, stack)
-        if then == _WRONG:
-            return _WRONG
+        expect = _after(expect, token, stack)
+        if expect == _WRONG:
+            pos = match.start(1)  # as far as it is taken when it arrives in pieces
+            break
         pos = match.end()
         if token in scalars.PYTHON_WORDS:
             put(buf[start : match.start(1)] + scalars.PYTHON_WORDS[token])
             start = pos
-        expect = then
     if pos > start:
         put(buf[start:pos])
     reader.pos = pos
