@@ -90,13 +90,13 @@ class JsonCalls:
             turn.sink.drop()
         return clean
 
-    def read_items(self, turn: Turn, *, strict: bool) -> Need[bool]:
+    def read_items(self, turn: Turn, *, strict: bool, depth: int = 0) -> Need[bool]:
         """Elements up to the closing bracket, which may be missing at the end of the text."""
         reader, before = turn.reader, turn.sink.calls
         while True:
             char = yield from skip_space(reader, _SPACE)
             if char == "{":
-                if not (yield from self._read_call(turn, strict=strict)):
+                if not (yield from _CallObject(self, turn, strict=strict, depth=depth).read()):
                     return False
                 char = yield from skip_space(reader, _SPACE)
             if char == ",":
@@ -113,16 +113,13 @@ class JsonCalls:
         """One call after another, with nothing or a separator between them."""
         reader = turn.reader
         while True:
-            if not (yield from self._read_call(turn, strict=strict)):
+            if not (yield from _CallObject(self, turn, strict=strict).read()):
                 return False
             ahead = yield from _after_layout(turn, self.separators)
             if ahead < 0:
                 yield from _pass_extra_brace(turn)
                 return True
             reader.pos += ahead
-
-    def _read_call(self, turn: Turn, *, strict: bool) -> Need[bool]:
-        return (yield from _CallObject(self, turn, strict=strict).read())
 
 
 def _first_key(keys: str) -> str:
@@ -135,11 +132,11 @@ class _CallObject:
 
     __slots__ = ("depth", "engine", "held", "name", "provider_id", "strange", "strict", "turn")
 
-    def __init__(self, engine: JsonCalls, turn: Turn, *, strict: bool) -> None:
+    def __init__(self, engine: JsonCalls, turn: Turn, *, strict: bool, depth: int = 0) -> None:
         self.engine = engine
         self.turn = turn
         self.strict = strict
-        self.depth = 0
+        self.depth = depth
         self.name = ""
         self.provider_id: str | None = None
         self.held: str | None = None  # arguments that came before the name
@@ -181,9 +178,7 @@ class _CallObject:
         if key in ("function", "tool_call") and char == "{":
             return (yield from self._nested())
         if key == "tool_calls" and char == "[":
-            turn.reader.pos += 1
-            clean = yield from engine.read_items(turn, strict=self.strict)
-            return clean and (yield from self._pass_brace())
+            return (yield from self._nested_list())
         if engine.answer_key and key == engine.answer_key and char == '"':
             return (yield from self._answer())
         if self.strict and key not in ("type", *engine.id_keys):
@@ -194,10 +189,21 @@ class _CallObject:
 
     def _nested(self) -> Need[bool]:
         """The call is a member of another object, as in OpenAI's own messages."""
-        self.depth += 1
-        if self.depth > _MAX_NESTING:
-            return self.turn.refuse("objects in objects")
+        if not self._deeper():
+            return False
         return (yield from self.read()) and (yield from self._pass_brace())
+
+    def _nested_list(self) -> Need[bool]:
+        """The calls are a member of another object."""
+        if not self._deeper():
+            return False
+        self.turn.reader.pos += 1
+        items = self.engine.read_items(self.turn, strict=self.strict, depth=self.depth)
+        return (yield from items) and (yield from self._pass_brace())
+
+    def _deeper(self) -> bool:
+        self.depth += 1
+        return self.depth <= _MAX_NESTING or self.turn.refuse("objects in objects")
 
     def _pass_brace(self) -> Need[bool]:
         """Behind the calls of an outer object, whose brace may be missing."""
