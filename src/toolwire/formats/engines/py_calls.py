@@ -16,6 +16,7 @@ from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 _SPACE = 256
 _NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}+")
 _KEY = re.compile(r"[^\W\d][\w\-]{0,127}+")
+_NO_MORE = "}"  # in place of a key: the braces end here
 _BEGIN_KEY = rf"[)*]|{_KEY.pattern}{spaced('=')}"
 _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
 
@@ -113,17 +114,21 @@ class _Keys:
 
     def first(self) -> Need[str | None]:
         """The key that must be there, if anything is."""
-        return (yield from self._key((yield from self._next())))
+        key = yield from self._key((yield from self._next()))
+        return (yield from self.following()) if key == _NO_MORE else key
 
     def following(self) -> Need[str | None]:
         """The key behind a value."""
-        char = yield from self._next()
-        if self._braced and char == "}":
-            self._braced = False
-            char = yield from self._next(taken=1)
-        if char == ",":
-            return (yield from self._key((yield from self._next(taken=1))))
-        return "" if char == ")" and not self._braced else None
+        key: str | None = _NO_MORE
+        while key == _NO_MORE:
+            char = yield from self._next()
+            if self._braced and char == "}":
+                self._braced = False
+                char = yield from self._next(taken=1)
+            if char != ",":
+                return "" if char == ")" and not self._braced else None
+            key = yield from self._key((yield from self._next(taken=1)))
+        return key
 
     def _next(self, taken: int = 0) -> Need[str]:
         self._reader.pos += taken
@@ -131,7 +136,7 @@ class _Keys:
 
     def _key(self, char: str) -> Need[str | None]:
         if self._braced and char == "}":  # a comma behind the last one, or none at all
-            return (yield from self.following())
+            return _NO_MORE
         if self._braced:
             return (yield from self._quoted())
         if char == ")":
