@@ -79,10 +79,10 @@ class Reader:
 def skip_space(reader: Reader, limit: int) -> Need[str]:
     """Take at most `limit` characters of whitespace and return the next character, not taken.
 
-    Returns "" at the end of the text, and " " when the limit was reached.
+    Returns "" at the end of the text, and " " when there was more, one character of which is taken.
     """
     while True:
-        match = _SPACE.match(reader.buf, reader.pos)
+        match = _SPACE.match(reader.buf, reader.pos, reader.pos + limit + 1)
         end = match.end() if match else reader.pos
         limit -= end - reader.pos
         reader.pos = end

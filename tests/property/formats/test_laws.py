@@ -103,6 +103,16 @@ def test_no_text_raises(name: str, text: str) -> None:
         parse(parser_for(name, standard_tools(), delivery=delivery), chunks(text, 3))  # type: ignore[arg-type]
 
 
+DEEP = ('{"tool_calls": [', '{"function": {', "[a(**{},", "**{},", "[a(b=[", "{b:{", '{"a": [')
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_depth_raises(name: str) -> None:
+    for opener in ("", "[a(", *get(name).framing.markers()[:3]):
+        for level in DEEP:
+            parse(parser_for(name, standard_tools()), chunks(opener + level * 500, 4096))
+
+
 class Forgetful(Parser):
     """Loses what was still held at the end."""
 
