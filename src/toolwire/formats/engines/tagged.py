@@ -292,7 +292,8 @@ def _skip_doubled_head(turn: Turn, head: str) -> Need[None]:
     """Pass the same opening tag written twice: nothing between them, so no call ended there."""
     reader = turn.reader
     marker, size = yield from turn.stop.at(reader)
-    if marker and (yield from peek(reader, size + len(head)))[size:] == head:
+    opens = turn.stop.kinds.get(marker) in ("open", "bare")
+    if opens and (yield from peek(reader, size + len(head)))[size:] == head:
         reader.pos += size + len(head)
 
 
