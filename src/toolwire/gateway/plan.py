@@ -69,6 +69,8 @@ class Plan(msgspec.Struct, frozen=True):
     def policy(self, *, final: bool) -> Policy:
         """A fresh policy for one choice."""
         request, tools = self.request, self.outgoing.tools.tools
+        # Of several, another may have the call, and the client may have seen it.
+        final = final or request.params.get("n", b"1") != b"1"
         return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
 
     def fit(self, *, final: bool, resumed: bool) -> LiveFit | WholeFit | None:

@@ -4,6 +4,7 @@ Also the one place that decides the finish reason, and the one that keeps white 
 out of the answer, so that a stream and a whole answer say the same (spec 1.8).
 """
 
+import re
 from collections.abc import Collection
 
 from toolwire.errors import ToolChoiceUnmet
@@ -21,6 +22,8 @@ from toolwire.protocol.names import resolve
 
 _PROSE = 400
 """Characters without the call that is demanded, after which none was to come."""
+_MARKED = re.compile(r"(?<![\s\w])[\w-]++")
+"""Words with a sign, or nothing, before them, as the name in every format of calls has."""
 
 
 class Policy:
@@ -124,7 +127,7 @@ class Policy:
             said = self._said(out)
             if not cut:
                 raise self._unmet(said)
-            if reason == "length" and len(said) >= _PROSE and not self._final:
+            if reason == "length" and not self._final and self._is_prose(said):
                 raise self._unmet(said[:_PROSE])  # the whole of it may have filled the context
         if not cut:
             reason = "tool_calls" if self.calls else "stop"
@@ -133,6 +136,10 @@ class Policy:
     def _said(self, out: list[Event]) -> str:
         said = [*(self._held or ()), *out]
         return "".join(event.text for event in said if isinstance(event, TextDelta))
+
+    def _is_prose(self, said: str) -> bool:
+        """Whether no call was to come; a call that breaks off names its tool in its markup."""
+        return len(said) >= _PROSE and set(_MARKED.findall(said)).isdisjoint(self._tools)
 
     def _unmet(self, said: str) -> ToolChoiceUnmet:
         error = ToolChoiceUnmet(

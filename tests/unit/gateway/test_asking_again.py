@@ -103,3 +103,16 @@ def test_a_strict_call_is_not_delivered_even_then(stream: bool) -> None:
     assert len(backend.opened) == 2
     assert b"tool_calls" not in client.written
     assert b'"No."' in client.written
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_prose_that_is_cut_off_beside_a_choice_with_the_call_is_delivered(stream: bool) -> None:
+    call = Fragment(calls=(CallFragment(0, "a", "f", '{"x": 1}'),), finish="tool_calls")
+    prose = Fragment(choice=1, text="Well, " * 200, finish="length")
+    backend = Backend([[call], [prose]])
+    tools = [tool("f", SCHEMA)]
+    client = chat(body(tools=tools, tool_choice="required", stream=stream, n=2), backend)
+    assert len(backend.opened) == 1
+    chunks = client.chunks if stream else [client.json]
+    ends = {c["index"]: c["finish_reason"] for chunk in chunks for c in chunk["choices"]}
+    assert ends == {0: "tool_calls", 1: "length"}

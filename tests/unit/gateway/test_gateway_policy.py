@@ -145,6 +145,17 @@ class TestDemands:
         policy = Policy(ToolChoice("required"), parallel=True, final=final)
         assert passed(policy, turn(text=text, reason="length"))[-1] == TurnEnd("length")
 
+    @pytest.mark.parametrize("opener", ['<tool_call>\n{"name": "f", "', "<tool_call>f\n", "f\n{"])
+    def test_a_call_that_was_cut_off_is_not_taken_for_prose(self, opener: str) -> None:
+        policy = Policy(ToolChoice("required"), parallel=True, tools=("f",), final=False)
+        events = turn(text=opener + "word " * 200, reason="length")
+        assert passed(policy, events)[-1] == TurnEnd("length")
+
+    def test_prose_with_the_name_of_a_tool_as_a_word_is_prose(self) -> None:
+        policy = Policy(ToolChoice("required"), parallel=True, tools=("now",), final=False)
+        with pytest.raises(ToolChoiceUnmet):
+            passed(policy, turn(text="I know it now. " * 200, reason="length"))
+
     def test_a_demand_that_is_met_loses_none_of_the_text(self) -> None:
         out = passed(Policy(ToolChoice("required"), parallel=True), turn("f", text="Let me see."))
         assert out[0] == TextDelta("Let me see.")
