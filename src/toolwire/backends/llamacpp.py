@@ -31,7 +31,10 @@ _decode = msgspec.json.Decoder(_Properties).decode
 
 def facts_of(body: bytes) -> ModelFacts:
     """The facts in its answer. Raises `ValueError`. Older versions do not tell what they can."""
-    told = _decode(body)
+    try:
+        told = _decode(body)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     called = (told.model_alias or told.model_path).replace("\\", "/")
     return ModelFacts(
         name=called.rpartition("/")[2],

@@ -36,6 +36,7 @@ class _Models(msgspec.Struct):
 
 _decode_models = msgspec.json.Decoder(_Models)
 _MAX_ERROR_BODY = 64 * 1024
+_MAX_FETCHED = 8 << 20
 _LARGE_BODY = 128 * 1024
 _LONGEST_MEETING = 5.0
 _REMEMBERED = 600.0
@@ -156,17 +157,20 @@ class OpenAiHttpBackend:
         self.unmet = self.tells and dialect.name == "llamacpp"
         self._met_until = 0.0
         self._meeting = asyncio.Lock()
+        self._missed = 0
 
     async def meet(self) -> None:
         """See `Backend.meet`. Only llama.cpp knows, and tells, what its model can."""
+        missed = self._missed
         async with self._meeting:
-            if not self.unmet:
-                return
+            if not self.unmet or self._missed > missed:
+                return  # others did, or could not, while this one waited
             try:
                 async with asyncio.timeout(_LONGEST_MEETING):
                     told = await self._fetch(llamacpp.PATH, self.pool.origin.root)
                 self.facts = llamacpp.facts_of(told)
             except UpstreamUnavailable:
+                self._missed += 1
                 return  # as what is to be asked now will be, most likely
             except (UpstreamError, TimeoutError, ValueError):
                 pass  # another server, or one that does not tell
@@ -247,12 +251,18 @@ class OpenAiHttpBackend:
         """What the server has at a path, whole."""
         headers = {**self._headers, "accept": "application/json"}
         answer = await self._raw(self.pool.head("GET", target, headers, base=base))
-        blocks: list[bytes] = []
+        told = bytearray()
+
+        def read(block: bytes) -> None:
+            told.extend(block)
+            if len(told) > _MAX_FETCHED:
+                raise UpstreamError(f"The backend '{self.name}' has too much at {target}.")
+
         try:
-            await answer.relay(blocks.append)
+            await answer.relay(read)
         finally:
             answer.close()
-        return b"".join(blocks)
+        return bytes(told)
 
     async def _named(self, body: bytes, model: str) -> bytes:
         """A body that is passed on, under our name for the model; a large one beside the loop."""
@@ -269,7 +279,7 @@ class OpenAiHttpBackend:
         told = await self._fetch("/models")
         try:
             return [model.id for model in _decode_models.decode(told).data]
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise UpstreamError(f"The backend '{self.name}' gave no list of models.") from None
 
     async def _refusal(self, connection: Connection) -> UpstreamError:

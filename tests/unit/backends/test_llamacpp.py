@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 
@@ -10,6 +11,7 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.llamacpp import facts_of
 from toolwire.backends.openai_http import OpenAiHttpBackend
+from toolwire.errors import UpstreamError
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,12 @@ def test_its_words_are_read_and_what_it_does_not_say_is_not_held_against_it(
     assert facts_of(body) == facts
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"chat_template_caps":1}', b"\xff"])
+DEEP = b'{"x":' + b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[]", b'{"chat_template_caps":1}', b"\xff", DEEP]
+)
 def test_what_is_something_else_is_none_of_it(body: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of which kind is all the same
         facts_of(body)
@@ -57,7 +64,8 @@ class Told:
             "connection: close\r\n\r\n".encode()
             + body
         )
-        await writer.drain()
+        with suppress(ConnectionError):  # whoever has heard enough hangs up
+            await writer.drain()
         writer.close()
 
 
@@ -100,6 +108,31 @@ def test_one_that_does_not_tell_can_be_used_and_one_that_is_not_up_is_asked_agai
         assert backend.facts.has_tools
 
     assert met(Told(answer), "llamacpp", use) is settled
+
+
+def test_those_who_wait_while_it_turns_out_not_to_be_up_do_not_ask_in_turn() -> None:
+    server = Told((503, b"{}"))
+    everyone = lambda backend: asyncio.gather(*(backend.meet() for _ in range(5)))  # noqa: E731
+    assert not met(server, "llamacpp", everyone)
+    assert server.asked == ["/at/props"]
+
+
+def test_one_that_never_stops_telling_is_not_listened_to_for_ever() -> None:
+    async def use(backend: OpenAiHttpBackend) -> None:
+        await backend.meet()
+        assert backend.facts.has_tools
+        with pytest.raises(UpstreamError, match="too much at /models"):
+            await backend.models()
+
+    assert met(Told((200, TELLS[1] + b" " * (9 << 20))), "llamacpp", use)
+
+
+def test_a_list_of_models_that_is_none_is_said_to_be_none() -> None:
+    async def use(backend: OpenAiHttpBackend) -> None:
+        with pytest.raises(UpstreamError, match="gave no list of models"):
+            await backend.models()
+
+    met(Told((200, DEEP)), "generic", use)
 
 
 @pytest.mark.parametrize(("name", "settled"), [("llama.cpp", False), ("uvicorn", True), ("", True)])
