@@ -117,7 +117,7 @@ class MarkerFramer:
         elif kind == "think":
             self._take(size, "markup")
             self._quotes.forget()
-            yield from self._reasoning()
+            yield from self._reasoning(spoken=marker in self._words)
         else:
             yield from self._region(marker, size, kind, self._sink.text)
 
@@ -135,8 +135,8 @@ class MarkerFramer:
         else:
             self._text(size)
 
-    def _reasoning(self) -> Need[None]:
-        """Read reasoning, from behind its opener to behind its end."""
+    def _reasoning(self, *, spoken: bool = True) -> Need[None]:
+        """Read reasoning, from behind its opener to behind its end, which may be `spoken`."""
         reader, lexer = self._reader, self._lexers.reasoning
         while True:
             start, end, marker = lexer.search(reader)
@@ -144,9 +144,9 @@ class MarkerFramer:
                 self._sink.reasoning(reader.buf[reader.pos : start])
                 self._take(start - reader.pos, "reasoning")
             kind = lexer.kinds.get(marker)
-            if kind == NO_CALL:
+            if kind == NO_CALL or (marker in self._words and not spoken):
                 self._sink.reasoning(reader.buf[start:end])
-                self._take(end - start, "reasoning", self._lexers.unlike)
+                self._take(end - start, "reasoning", self._lexers.unlike if kind == NO_CALL else "")
                 continue
             if kind == "unthink":
                 self._take(end - start, "markup")
