@@ -140,6 +140,7 @@ def test_tools_that_never_reach_the_model_are_found_by_the_length_of_the_prompt(
 ) -> None:
     name = "tools reach the model"
     assert findings(server.url, name)[name].detail == "+20 tokens"
+    assert not any("max_tokens" in asked.json for asked in server.requests)  # some models refuse it
     server.use("std", [{"text": "Hello!", "usage": [7, 2]}])
     found = findings(server.url, name)[name]
     assert found.verdict is Verdict.FAILS

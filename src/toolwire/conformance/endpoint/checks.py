@@ -49,7 +49,7 @@ def plain_chat(server: Endpoint) -> None:
 
 
 def tools_reach_the_model(server: Endpoint) -> str:
-    body: dict[str, Any] = {"messages": messages("Say hello."), "max_tokens": 16}
+    body = {"messages": messages("Say hello.")}  # no limit: not every model takes max_tokens
     bare, offered = (whole(server.chat(**body, **more)).usage for more in ({}, {"tools": [TIME]}))
     for figures in (bare, offered):
         if not isinstance(figures, dict) or not isinstance(figures.get("prompt_tokens"), int):
