@@ -429,9 +429,9 @@ def formats() -> str:
     parts = [
         "# Formats",
         f"Toolwire reads and writes {len(records)} formats, by the names and aliases that vLLM, "
-        "SGLang, llama.cpp, dynamo and smg give them. `toolwire formats --model NAME` says which "
-        "one a model writes, `toolwire parse --format auto < text` which one a text is in. What "
-        "each must get right is in `src/toolwire/conformance/cases/`; how to add one, in "
+        "SGLang, LMDeploy, llama.cpp, dynamo and smg give them. `toolwire formats --model NAME` "
+        "says which one a model writes, `toolwire parse --format auto < text` which one a text is "
+        "in. What each must get right is in `src/toolwire/conformance/cases/`; how to add one, in "
         "[add a format](add-a-format.md).",
     ]
     for family in sorted({record.family for record in records}, key=list(FAMILIES).index):
