@@ -1,5 +1,6 @@
 """Markers in text that arrives in pieces."""
 
+from toolwire.formats.engines.tags import Tags, body_lexer, value_lexer
 from toolwire.formats.lexer import NO_CALL, Lexer
 from toolwire.formats.reader import Reader
 
@@ -54,3 +55,11 @@ def test_a_head_that_is_too_long_is_given_up() -> None:
     except StopIteration as end:
         found = end.value
     assert found is None
+
+
+def test_what_ends_a_value_is_made_once_for_all_keys_that_have_the_same_close() -> None:
+    tags = Tags(param="<p=", close="</p>", call_close=("</c>",))
+    named = Tags(param="<p=", close="</{key}>", call_close=("</c>",))
+    for each, same in ((tags, True), (named, False)):
+        body = body_lexer(each, "f", ())
+        assert (value_lexer(each, body, "a") is value_lexer(each, body, "b")) == same

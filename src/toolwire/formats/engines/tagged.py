@@ -86,7 +86,7 @@ class _CallBody:
         self.name = name
         self.glyphs = glyphs
         self.put = turn.sink.args
-        self.seen: list[str] = []
+        self.seen: dict[str, None] = {}
         self.wrapped: str | None = None  # the value of a wrapper parameter, till it is sure
         keys = tuple(turn.tools.properties(name)) if tags.declared else ()
         self.body = body_lexer(tags, name, keys)
@@ -151,7 +151,7 @@ class _CallBody:
     def _complete(self) -> bool:
         """Whether a call that was cut off between parameters has all it needs."""
         known = bool(self.seen) or bool(self.turn.tools.known(self.name))
-        return known and self.turn.tools.required(self.name) <= set(self.seen)
+        return known and self.turn.tools.required(self.name) <= self.seen.keys()
 
     def _close_object(self) -> None:
         if self.wrapped is not None:
@@ -254,7 +254,7 @@ class _CallBody:
                 text = "".join(pieces)
                 self._put_value(convert(text) if convert else values.quote(text), wrapper=wrapper)
         if not again:
-            self.seen.append(key)
+            self.seen[key] = None
         return ended
 
     def _put_value(self, value: str, *, wrapper: bool) -> None:
@@ -270,20 +270,19 @@ class _CallBody:
     def _release_wrapped(self) -> None:
         """Another parameter follows, so the first was no wrapper."""
         if self.wrapped is not None:
-            self.put(f"{{{values.quote(self.seen[0])}: {self.wrapped}")
+            self.put(f"{{{values.quote(next(iter(self.seen)))}: {self.wrapped}")
             self.wrapped = None
 
     def _unwrap(self) -> str:
         value = self.wrapped or ""
         if value.startswith("{"):
             return value
-        return f"{{{values.quote(self.seen[0])}: {value}}}"
+        return f"{{{values.quote(next(iter(self.seen)))}: {value}}}"
 
     def _copy_raw(self, key: str, put: Callable[[str], None]) -> Need[bool]:
         declared = self.turn.tools.properties(self.name)
-        value = RawValue(
-            self.tags, self.turn, self.body, key, frozenset(declared) - {*self.seen, key}
-        )
+        still = {other for other in declared if other != key and other not in self.seen}
+        value = RawValue(self.tags, self.turn, self.body, key, still)
         take = (lambda text: put(unglyph(text))) if self.glyphs else put
         return (yield from value.copy(take))
 

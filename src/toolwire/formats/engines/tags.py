@@ -76,9 +76,14 @@ def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
     return Lexer(kinds, _loose(tags, kinds))
 
 
-@lru_cache(maxsize=512)
 def value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
     """What may end a value. With `trim` the newline in front belongs to the tag."""
+    keyed = tags.tree or "{key}" in tags.close
+    return _value_lexer(tags, body, key if keyed else "")
+
+
+@lru_cache(maxsize=512)
+def _value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
     close = tags.close.replace("{key}", key)
     kinds = {marker: kind for marker, kind in body.kinds.items() if kind != "layout"}
     if tags.tree:
