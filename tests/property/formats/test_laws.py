@@ -61,6 +61,19 @@ def test_hostile_text_may_be_cut_anywhere(name: str, delivery: Any) -> None:
     check()
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("gemma4", "<|tool_call>call:f{" + "k" * 140 + ":1}<tool_call|>"),
+        ("gemma4", "<|tool_call>call:f{k:" + "v" * 600 + "}<tool_call|>"),
+        ("functionary_v31", '<function=e>{"<function=".\n'),
+        ("minimax_m1", '<tool_calls>{"name":"r","arguments":{}}' + "\n" * 12 + "</think>"),
+    ],
+)
+def test_what_is_too_long_or_wrong_may_be_cut_anywhere(name: str, text: str) -> None:
+    laws.cutting_does_not_matter(partial(parser_for, name), text, laws.every_chunk_size(text))
+
+
 def test_a_lexer_that_holds_nothing_back_breaks_law_1(monkeypatch: pytest.MonkeyPatch) -> None:
     case = next(c for c in cases_of("hermes") if c.name == "text_in_front")
     whole = case.parser

@@ -19,8 +19,9 @@ _SPACE = 256
 _MAX_BARE = 512
 _HEAD = re.compile(r"\s{0,9}+(?:call)?+:?+\s{0,9}+([^\s{}()<>:]{1,128}+)\s{0,9}+([{(])")
 _HEAD_PREFIX = re.compile(r"\s{0,9}+(?:call|cal|ca|c)?+:?+\s{0,9}+[^\s{}()<>:]{0,128}+\s{0,9}+")
-_BARE = re.compile(r"[^,{}()\[\]<]*+")
-_KEY = re.compile(r"[^:,{}()\[\]]{0,128}+")
+_MAX_KEY = 128
+_BARE = re.compile(rf"[^,{{}}()\[\]<]{{0,{_MAX_BARE + 1}}}+")
+_KEY = re.compile(rf"[^:,{{}}()\[\]]{{0,{_MAX_KEY}}}+")
 _CLOSER = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -104,11 +105,13 @@ class _ObjectCopy:
         while not key:
             match = _KEY.match(reader.buf, reader.pos)
             end = match.end() if match else reader.pos
+            if end - reader.pos >= _MAX_KEY:
+                return None
             if end < len(reader.buf):
                 key = reader.buf[reader.pos : end].strip().strip("\"'")
                 reader.pos = end
                 break
-            if reader.final or end - reader.pos >= 128:
+            if reader.final:
                 return None
             yield
         if not key or (yield from skip_space(reader, _SPACE)) != ":":
@@ -184,9 +187,11 @@ class _ObjectCopy:
         while True:
             match = _BARE.match(reader.buf, reader.pos)
             end = match.end() if match else reader.pos
+            if end - reader.pos > _MAX_BARE:
+                return False
             if end < len(reader.buf):
                 break
-            if reader.final or end - reader.pos > _MAX_BARE:
+            if reader.final:
                 return False
             yield
         text = reader.buf[reader.pos : end].strip()

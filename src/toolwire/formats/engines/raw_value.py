@@ -37,7 +37,6 @@ class RawValue:
         """Copy raw text up to where the value certainly ends."""
         reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
         yield from self._value_start(put)
-        depth = 0
         while True:
             start, end, marker = lexer.search(reader)
             if start > reader.pos:
@@ -49,7 +48,6 @@ class RawValue:
                 yield
                 continue
             kind, size = lexer.kinds[marker], end - start
-            depth += (kind == "nest") - (kind == "end" and depth > 0)
             if kind == "end" and (yield from self._can_follow(size)):
                 reader.pos += size
                 return True
