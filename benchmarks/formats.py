@@ -6,6 +6,7 @@ second of whole text, and CPU seconds for a 1 MiB argument in 1-character deltas
 of several runs; nothing but the parser runs in the timed part.
 """
 
+import argparse
 import json
 import sys
 import time
@@ -92,4 +93,11 @@ def main(chosen: list[str]) -> int:
 TOOLS = tools()
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("format", nargs="*", help="a format; all if none is named")
+    chosen = parser.parse_args().format
+    if unknown := sorted({*chosen} - {*names()}):
+        parser.error(f"no format is called {', '.join(unknown)}: `toolwire formats` lists them")
+    sys.exit(main(chosen))
