@@ -169,6 +169,24 @@ def test_a_model_that_talks_is_asked_again_and_the_client_sees_only_the_call(
 
 
 @STREAMED
+def test_prose_that_is_cut_off_is_asked_again_and_delivered_only_if_it_stays_so(
+    gateway: Gateway, backend: ScriptedServer, stream: bool
+) -> None:
+    cut = {"text": "Well, let me think. " * 50, "finish": "length"}
+    model = route("prompted", "hermes")
+    backend.use("std", {"raw": "hermes", "turns": [cut, ACT]})
+    reply = post(gateway, model, stream=stream, tool_choice="required")
+    outcome = outcome_of(reply, stream=stream)
+    assert (values(outcome), outcome.content) == (MEANT, "")
+    assert repairs_of(reply) == ["asked_again:tool_choice"]
+    assert backend.requests[-1].json["messages"][2]["content"] == cut["text"][:400]
+    backend.use("std", {"raw": "hermes", "turns": [cut]})
+    outcome = outcome_of(post(gateway, model, stream=stream, tool_choice="required"), stream=stream)
+    assert (outcome.content, outcome.finish, outcome.calls) == (cut["text"], "length", [])
+    assert len(backend.requests) == 2
+
+
+@STREAMED
 @pytest.mark.parametrize("choice", ["required", NAMED])
 def test_a_model_that_will_not_call_is_a_clear_error_and_nothing_else(
     gateway: Gateway, backend: ScriptedServer, stream: bool, choice: Any
