@@ -54,7 +54,9 @@ class Models:
     def _model(self, name: str) -> dict[str, Any]:
         model = self.routes.find(name)
         ways = model.ways
-        found = {b.name: ways.format_of(name, b.facts) for b in model.pool.backends}
+        backends = model.pool.backends
+        found = {b.name: ways.format_of(name, b.facts) for b in backends}
+        told = {b.name: "without tools" for b in backends if not b.facts.has_tools}
         return {
             "id": name,
             "object": "model",
@@ -63,6 +65,6 @@ class Models:
             "toolwire": {
                 "mode": ways.mode,
                 "formats": {backend: (f.format, f.reason) for backend, f in found.items()},
-                "ways": ways.known(name),
+                "ways": told | ways.known(name),
             },
         }

@@ -105,7 +105,7 @@ def test_a_demanded_call_is_made_whole_and_streamed(
     ("model", "modes"), [("tools", ["prompted"] * 2), ("unknown", ["watched", "prompted"])]
 )
 def test_a_server_that_would_pass_over_tools_in_silence_is_asked_whether_it_would(
-    client: openai.OpenAI, model: str, modes: list[str]
+    client: openai.OpenAI, gateway: Gateway, model: str, modes: list[str]
 ) -> None:
     """One that is not known to be llama.cpp is known by its first answer."""
     given: Any = {"model": model, "messages": [PARIS], "max_tokens": 1, **FIXED}
@@ -119,6 +119,8 @@ def test_a_server_that_would_pass_over_tools_in_silence_is_asked_whether_it_woul
     bare = client.chat.completions.create(**given).usage
     assert bare is not None
     assert [count > bare.prompt_tokens for count in tokens] == [m == "prompted" for m in modes]
+    shown = json.loads(ask(gateway.port, path=f"/v1/models/{model}").body)["toolwire"]
+    assert list(shown["ways"].values()) == ["without tools"]
 
 
 def test_the_check_tells_of_it_too(upstream: str) -> None:
