@@ -18,8 +18,8 @@ from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
 from toolwire.gateway.constraint import FORMAT
 from toolwire.gateway.plan import make_plan
 from toolwire.gateway.ways import Way
-from toolwire.protocol.openai import RequestReader
-from toolwire.protocol.toolset import ToolReader
+from toolwire.surfaces.openai.reader import RequestReader
+from toolwire.surfaces.openai.tools import ToolReader
 
 READER = RequestReader(ToolReader(max_tools=128, cache_bytes=1 << 20), max_messages=100)
 WAY = Way("prompted", FORMAT, constrained=True, one_call=DEFAULT_WEIGHTS.habits.one_call)

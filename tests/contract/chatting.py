@@ -25,7 +25,7 @@ from toolwire.gateway.run import Pace
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
 from toolwire.surfaces.exchange import Headers, HttpRequest, Visit
-from toolwire.surfaces.openai_chat import OpenAiChat
+from toolwire.surfaces.openai.chat import OpenAiChat
 
 
 @dataclass

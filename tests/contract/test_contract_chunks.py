@@ -10,8 +10,8 @@ from tests.contract.joining import join, same, whole
 from tests.contract.wire import body, tool
 
 from toolwire.errors import UpstreamError
-from toolwire.protocol.events import Usage
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.usage import Usage
 
 TOOLS = [tool("read"), tool("write")]
 CALL = Fragment(calls=(CallFragment(0, "x1", "read", ""),))

@@ -8,9 +8,9 @@ from tests.contract.wire import body, read, refusal, shown, tool
 
 from toolwire.errors import RequestError
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
-from toolwire.protocol.toolset import ToolReader
+from toolwire.surfaces.openai.reader import RequestReader
+from toolwire.surfaces.openai.tools import ToolReader
 
 TEXT = {"type": "string"}
 REQUIRED = (

@@ -7,9 +7,9 @@ import pytest
 
 from toolwire.errors import GatewayError, RequestError
 from toolwire.gateway.plan import Plan, make_plan
-from toolwire.protocol.openai import RequestReader
-from toolwire.protocol.toolset import ToolReader
-from toolwire.surfaces.errors import error_body
+from toolwire.surfaces.openai.errors import error_body
+from toolwire.surfaces.openai.reader import RequestReader
+from toolwire.surfaces.openai.tools import ToolReader
 
 USER = {"role": "user", "content": "hello"}
 ABSENT = object()

@@ -20,11 +20,12 @@ from toolwire.gateway.policy import Policy
 from toolwire.gateway.run import Report
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import ToolChoice
-from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta, TurnEnd, Usage
+from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta, TurnEnd
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import HttpRequest, Visit
-from toolwire.surfaces.openai_chunks import AnswerHead, ChunkEncoder
-from toolwire.surfaces.openai_sinks import StreamSink, WholeSink
+from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder
+from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
 TOOLS = ("read", "write", "get", "get_weather", "look_up")
 Call = tuple[str, str]

@@ -7,13 +7,23 @@ is not sent. What text may look like is, to servers that take it here, in the fo
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
+from typing import TypeGuard
 
 import msgspec
+from msgspec import Raw
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.dialects import Constraint, Dialect
-from toolwire.backends.openai_request import CONSTRAINTS
+from toolwire.backends.openai_params import (
+    CONSTRAINTS,
+    Params,
+    constrain,
+    encode_format,
+    forwarded,
+    keep_special_tokens,
+    wire_params,
+)
+from toolwire.protocol.sampling import ResponseFormat
 
 _encode = msgspec.json.Encoder().encode
 _OF_CHAT = (
@@ -37,31 +47,23 @@ class _Server:
     `constrains`: whether it can be held to a JSON Schema. `stops`: how many it takes.
     """
 
-    unlimited: bytes = b"4096"
+    unlimited: int | None = 4096
     stops: float = 4
-    form: Callable[[bytes], tuple[str, bytes]] | None = None
+    form: Callable[[ResponseFormat], tuple[str, bytes]] | None = None
     constrains: bool = False
 
 
-class _Wanted(msgspec.Struct):
-    type: Any = None
+def _as_sent(wanted: ResponseFormat) -> tuple[str, bytes]:
+    return _FORM, encode_format(wanted)
 
 
-_decode_wanted = msgspec.json.Decoder(_Wanted | None).decode
-
-
-def _as_sent(wanted: bytes) -> tuple[str, bytes]:
-    return _FORM, wanted
-
-
-def _as_schema(wanted: bytes) -> tuple[str, bytes]:
-    schema = (msgspec.json.decode(wanted).get("json_schema") or {}).get("schema")
-    return "json_schema", _encode(schema if isinstance(schema, dict) else {"type": "object"})
+def _as_schema(wanted: ResponseFormat) -> tuple[str, bytes]:
+    return "json_schema", wanted.json_schema
 
 
 _SERVERS = {
-    "vllm": _Server(b"null", inf, _as_sent, constrains=True),
-    "llamacpp": _Server(b"-1", inf, _as_schema, constrains=True),
+    "vllm": _Server(None, inf, _as_sent, constrains=True),
+    "llamacpp": _Server(-1, inf, _as_schema, constrains=True),
     "sglang": _Server(stops=inf, form=_as_sent, constrains=True),
 }
 _CONSTRAINTS: Mapping[Constraint, tuple[str, bytes]] = {
@@ -88,39 +90,33 @@ def encode_completion(
     """The body to send. `stop` is what ends a turn, in the words of the template."""
     request = outgoing.request
     server = _SERVERS.get(dialect.name, _ANY)
-    params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
-    wanted = params.pop(_FORM, b"null")
+    params = forwarded(wire_params(request), dialect)
+    params.pop(_FORM, None)
     if _LIMIT in dialect.params:
         params.setdefault(_LIMIT, server.unlimited)
     if _STOP in dialect.params:
-        params |= _stops(params.pop(_STOP, b"null"), stop, server.stops)
+        _end_turn(params, stop, server.stops)
     if outgoing.schema and dialect.constraint != "none":
-        name, form = _CONSTRAINTS[dialect.constraint]
-        params[name] = form % outgoing.schema
-    elif server.form is not None and _is_form(wanted):
-        name, value = server.form(wanted)
-        params[name] = value
+        constrain(params, _CONSTRAINTS[dialect.constraint], outgoing.schema)
+    elif server.form is not None and _FORM in dialect.params and _is_form(request.response_format):
+        name, json = server.form(request.response_format)
+        params[name] = Raw(json)
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
-        params["skip_special_tokens"] = b"false"
-        params["spaces_between_special_tokens"] = b"false"
-    fields = [b'{"model":' + _encode(model or request.model), b'"prompt":' + _encode(prompt)]
-    fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
-    fields.append(b'"stream":true' if request.stream else b'"stream":false')
+        keep_special_tokens(params)
+    params = {"model": model or request.model, "prompt": prompt, **params}
+    params["stream"] = request.stream
     if request.stream and request.include_usage and "stream_options" in dialect.params:
-        fields.append(b'"stream_options":{"include_usage":true}')
-    return b",".join(fields) + b"}"
+        params["stream_options"] = {"include_usage": True}
+    return _encode(params)
 
 
-def _is_form(wanted: bytes) -> bool:
-    """Whether the client wants text in a form. Nothing else is read: the form may be long."""
-    read = _decode_wanted(wanted)
-    return read is not None and read.type not in (None, "text")
+def _is_form(wanted: ResponseFormat | None) -> TypeGuard[ResponseFormat]:
+    """Whether the client wants text in a form."""
+    return wanted is not None and wanted.kind != "text"
 
 
-def _stops(given: bytes, end: str, most: float) -> dict[str | None, bytes]:
-    """The client's stops, and the end of a turn if there is room: not every server knows it."""
-    wanted = msgspec.json.decode(given) or []
-    stops = [wanted] if isinstance(wanted, str) else list(wanted)
+def _end_turn(params: Params, end: str, most: float) -> None:
+    """Add the end of a turn to the client's stops if there is room: not every server knows it."""
+    stops = [*params.get(_STOP, ())]
     if end and end not in stops and len(stops) < most:
-        stops.append(end)
-    return {_STOP: _encode(stops)} if stops else {}
+        params[_STOP] = [*stops, end]

@@ -165,7 +165,7 @@ class EmbeddedBackend:
     def chooses(self, request: Request) -> bool:
         """See `Backend.chooses`. Not if the text has a form of its own that it must fit, and not
         for a model that opens its calls itself, in its own format."""
-        if "response_format" in request.params or self.engine.habits.call_threshold == AS_WRITTEN:
+        if request.response_format is not None or self.engine.habits.call_threshold == AS_WRITTEN:
             return False
         # A model that needs a threshold repeats the call it has made.
         return request.messages[-1].role != "tool"

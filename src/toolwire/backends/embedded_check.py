@@ -12,10 +12,10 @@ from toolwire.backends.embedded_choice import Body, Generate
 from toolwire.protocol.lru import ByteLru
 
 TEMPTATION = {
-    "max_tokens": b"1",
-    "temperature": b"0",
-    "logit_bias": b'[["A", 100]]',
-    "cache_prompt": b"true",
+    "max_tokens": 1,
+    "temperature": 0,
+    "logit_bias": [["A", 100]],
+    "cache_prompt": True,
 }
 """The parameters that ask for one token, and all but demand a certain one."""
 

@@ -14,7 +14,7 @@ import msgspec
 
 from toolwire.backends.embedded_engine import Take
 
-PROBE = {"max_tokens": b"1", "logprobs": b"true", "top_logprobs": b"300", "temperature": b"0"}
+PROBE = {"max_tokens": 1, "logprobs": True, "top_logprobs": 300, "temperature": 0}
 """The parameters that ask for one token, and for the likeliest ones in its place."""
 
 _OPENINGS = ("[", "{")

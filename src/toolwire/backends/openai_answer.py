@@ -11,9 +11,9 @@ import msgspec
 
 from toolwire.backends.base import Redact, clip
 from toolwire.errors import UpstreamError
-from toolwire.protocol.events import Usage
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.sse import SseDecoder, SseEvent
+from toolwire.protocol.usage import Usage
 
 _MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
 _BROKEN_LINES = 16
@@ -189,12 +189,16 @@ def error_text(error: object) -> str:
 def _usage(usage: _Usage) -> Usage | None:
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
-    details = {
-        name: value
-        for name in ("prompt_tokens_details", "completion_tokens_details")
-        if (value := getattr(usage, name)) is not None
-    }
-    return Usage(usage.prompt_tokens, usage.completion_tokens, _encode(details) if details else b"")
+    return Usage(
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        _figures(usage.prompt_tokens_details),
+        _figures(usage.completion_tokens_details),
+    )
+
+
+def _figures(details: dict[str, Any] | None) -> dict[str, int]:
+    return {name: value for name, value in (details or {}).items() if type(value) is int}
 
 
 def _fragment(choice: _Choice) -> Fragment:

@@ -20,7 +20,8 @@ from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import Connection, Head, HttpPool
 from toolwire.backends.model_name import with_model
 from toolwire.backends.openai_answer import AnswerDecoder
-from toolwire.backends.openai_request import encode_body, ignored_params
+from toolwire.backends.openai_params import ignored_params
+from toolwire.backends.openai_request import encode_body
 from toolwire.backends.refusal import refusal
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from toolwire.protocol.chat import Request

@@ -1,30 +1,29 @@
 """Our nouns -> the body of an OpenAI-compatible `/chat/completions`, in a server's dialect.
 
-Fields that SDKs echo back are gone by now (they are not in our nouns); sampling parameters and
-tools are the client's checked bytes.
+Fields that SDKs echo back are gone by now: they are not in our nouns.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from toolwire.backends.base import Outgoing
-from toolwire.backends.dialects import Constraint, Dialect
-from toolwire.protocol.chat import Message, Request, Tool, ToolCall, ToolSet
+from toolwire.backends.dialects import Dialect
+from toolwire.backends.openai_params import (
+    CONSTRAINTS,
+    Params,
+    constrain,
+    encode_fields,
+    forwarded,
+    keep_special_tokens,
+    wire_params,
+)
+from toolwire.backends.openai_parts import encode_parts
+from toolwire.protocol.chat import Message, Tool, ToolCall, ToolSet
 from toolwire.protocol.ids import provider_ids
 
 _encode = msgspec.json.Encoder().encode
-
-
-_FORM = b'{"type":"json_schema","json_schema":{"name":"tool_calls","strict":true,"schema":%b}}'
-CONSTRAINTS: Mapping[Constraint, tuple[str, bytes]] = {
-    "json_schema": ("response_format", _FORM),
-    "grammar": ("response_format", _FORM),  # llama.cpp makes the grammar itself
-    "structured_outputs": ("structured_outputs", b'{"json":%b}'),
-    "guided_json": ("guided_json", b"%b"),
-}
-"""The parameter of each kind of constraint, and its value with a place for the JSON Schema."""
 
 
 class _Function(msgspec.Struct):
@@ -61,8 +60,11 @@ class _ToolSpec(msgspec.Struct):
     format: Raw | UnsetType = UNSET
 
 
-def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list[bytes]:
-    """The body to send, in pieces. `model` is the backend's own name for it, if it has one.
+def encode_body(
+    outgoing: Outgoing, dialect: Dialect, model: str | None, params: Params | None = None
+) -> list[bytes]:
+    """The body to send, in pieces. `model` is the backend's own name for it, if it has one;
+    `params` stand in for those of the request.
 
     The tools, mostly the largest part of it, are a piece of their own, so that nobody copies them.
     """
@@ -71,16 +73,15 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list
         b'{"model":' + _encode(model or request.model),
         b'"messages":' + encode_messages(outgoing.messages, dialect),
     ]
-    params = {dialect.forwarded_as(name): raw for name, raw in request.params.items()}
+    params = forwarded(wire_params(request) if params is None else params, dialect)
     if outgoing.schema:
         # The call that is demanded comes first: one answer cannot have two forms.
         params.pop("response_format", None)
-        name, form = CONSTRAINTS[dialect.constraint]
-        params[name] = form % outgoing.schema
+        constrain(params, CONSTRAINTS[dialect.constraint], outgoing.schema)
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
-        params["skip_special_tokens"] = b"false"
-        params["spaces_between_special_tokens"] = b"false"
-    fields += [_encode(name) + b":" + raw for name, raw in params.items() if name is not None]
+        keep_special_tokens(params)
+    if params:
+        fields.append(encode_fields(params))
     rest = []
     if request.stream and request.include_usage and "stream_options" in dialect.params:
         rest.append(b'"stream_options":{"include_usage":true}')
@@ -89,11 +90,6 @@ def encode_body(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list
         return [b",".join([*fields, *rest])]
     tools, *more = about_tools
     return [b",".join([*fields, b""]), tools, b",".join([b"", *more, *rest])]
-
-
-def ignored_params(request: Request, dialect: Dialect) -> list[str]:
-    """What the client sent and this dialect does not take."""
-    return [name for name in request.params if dialect.forwarded_as(name) is None]
 
 
 def encode_messages(messages: Sequence[Message], dialect: Dialect) -> bytes:
@@ -108,7 +104,8 @@ def _message(
     message: Message, dialect: Dialect, ids: dict[str, str], names: dict[str, str]
 ) -> _Message:
     role = message.role
-    content = _joined(message.content) if isinstance(message.content, list) else message.content
+    said = message.content
+    content = encode_parts(said) if isinstance(said, tuple) else said
     if role == "tool":
         # No client sends the tool's name, and some models' templates need it.
         call_id = message.call_id
@@ -125,10 +122,6 @@ def _message(
         if message.reasoning and dialect.reasoning_in_history:
             out.reasoning_content = message.reasoning
     return out
-
-
-def _joined(parts: list[bytes]) -> Raw:
-    return Raw(b"[" + b",".join(parts) + b"]")
 
 
 def _call(call: ToolCall, provider_id: str) -> _Call:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from toolwire.errors import UpstreamRefused
 from toolwire.protocol.chat import Message
+from toolwire.protocol.content import Content, TextPart, kind_of, text_of
 
 
 def template_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -22,19 +21,18 @@ def _message(number: int, message: Message) -> dict[str, Any]:
     return made
 
 
-def _text(number: int, content: str | list[bytes] | None) -> str:
+def _text(number: int, content: Content) -> str:
     if content is None or isinstance(content, str):
         return content or ""
-    parts = msgspec.json.decode(b"[" + b",".join(content) + b"]")  # at once: there may be many
-    for at, part in enumerate(parts):
-        if not isinstance(part.get("text"), str):
+    for at, part in enumerate(content):
+        if not isinstance(part, TextPart):
             raise UpstreamRefused(
-                f"This model takes text only, and this is a part of type '{part.get('type')}'.",
+                f"This model takes text only, and this is a part of type '{kind_of(part)}'.",
                 status=400,
                 param=f"messages[{number}].content[{at}]",
                 code="unsupported_value",
             )
-    return "\n".join(part["text"] for part in parts)
+    return text_of(content, "\n")
 
 
 def folded(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

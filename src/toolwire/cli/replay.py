@@ -13,9 +13,9 @@ from toolwire.errors import GatewayError
 from toolwire.gateway.replay import CannotReplay, Difference, check_replayable
 from toolwire.gateway.replay import replay as run_again
 from toolwire.protocol.chat import Request
-from toolwire.protocol.openai import RequestReader
-from toolwire.protocol.toolset import ToolReader
-from toolwire.surfaces.profiles import profile_for
+from toolwire.surfaces.openai.profiles import profile_for
+from toolwire.surfaces.openai.reader import RequestReader
+from toolwire.surfaces.openai.tools import ToolReader
 
 _MOST = 1_000_000
 _SHOWN = 2000

@@ -18,8 +18,9 @@ from toolwire.gateway.trace import AttemptTrace
 from toolwire.gateway.watched import WatchedTurn
 from toolwire.gateway.ways import DEFAULT_FORMAT, Way
 from toolwire.protocol.chat import Message
-from toolwire.protocol.events import Event, Usage
+from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.usage import Usage
 
 Send = Callable[[int, list[Event]], None]
 
@@ -108,7 +109,8 @@ class Attempt:
         for fragment in fragments:
             if fragment.usage is not None:
                 self.usage = fragment.usage
-                continue
+                if fragment.only_usage:
+                    continue
             index = fragment.choice
             choice = self._choices.get(index) or self._open(index)
             events = choice.reading.feed(fragment)

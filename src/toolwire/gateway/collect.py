@@ -12,7 +12,6 @@ from toolwire.protocol.events import (
     ReasoningDelta,
     TextDelta,
     TurnEnd,
-    Usage,
 )
 
 
@@ -36,7 +35,6 @@ class Whole(msgspec.Struct):
 class Collector(msgspec.Struct):
     """Joins one choice's events. `whole` is there after the `TurnEnd`."""
 
-    usage: Usage | None = None
     _text: list[str] = []
     _reasoning: list[str] = []
     _starts: list[CallStart] = []
@@ -66,8 +64,6 @@ class Collector(msgspec.Struct):
             self._reasoning.append(event.text)
         elif isinstance(event, Extra):
             self._extras.setdefault(event.name, []).append(event.json)
-        elif isinstance(event, Usage):
-            self.usage = event
 
     def whole(self) -> Whole:
         """The message."""

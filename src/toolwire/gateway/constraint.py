@@ -9,21 +9,16 @@ from typing import Any
 
 import msgspec
 
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.chat import Request, Tool
 
 FORMAT = "generic"
 
 _NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
-_FORMS = ("json_schema", "json_object")
 _OF_A_DOCUMENT = ("$schema", "$id")
 _DATA = ("const", "enum", "default", "examples")
 """Keywords whose values are no schemas, whatever they look like."""
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 """Keywords whose values hold schemas under names that are no keywords."""
-
-
-class _Wanted(msgspec.Struct):
-    type: Any = None
 
 
 def calls_schema(tools: Iterable[Tool], *, parallel: bool) -> bytes:
@@ -49,25 +44,13 @@ def calls_or_form_schema(calls: bytes, form: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode({"anyOf": union, "$defs": places})
 
 
-def wants_form(params: Mapping[str, bytes]) -> bool:
-    """Whether the client wants text in a form. Nothing else is read: the form may be long."""
-    raw = params.get("response_format", b"null")
-    wanted = msgspec.json.decode(raw, type=_Wanted | None)
-    return wanted is not None and wanted.type in _FORMS
-
-
-def wanted_form(params: Mapping[str, bytes]) -> Mapping[str, Any] | None:
-    """The JSON Schema that the client's `response_format` stands for; None if it wants text."""
-    if not wants_form(params):
+def wanted_form(request: Request) -> Mapping[str, Any] | None:
+    """The JSON Schema that text must fit; None if the client wants it as it comes."""
+    wanted = request.response_format
+    if wanted is None or not wanted.is_json:
         return None
-    wanted = msgspec.json.decode(params["response_format"])
-    schema = (wanted.get("json_schema") or {}).get("schema")
-    return schema if isinstance(schema, dict) else {"type": "object"}
-
-
-def without_form(params: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The parameters without the client's `response_format`."""
-    return {name: raw for name, raw in params.items() if name != "response_format"}
+    schema: Mapping[str, Any] = msgspec.json.decode(wanted.json_schema)
+    return schema
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from toolwire.protocol.chat import Message
-from toolwire.protocol.events import Usage
+from toolwire.protocol.content import size_of
+from toolwire.protocol.usage import Usage
 
 _CHARACTERS_PER_TOKEN = 4
 _PER_MESSAGE = 4
@@ -13,8 +14,7 @@ def estimate(messages: Sequence[Message], tools_bytes: int, answer_characters: i
     """About four characters a token, which holds for English and code within some 20 %."""
     characters = tools_bytes
     for message in messages:
-        content = message.content or ""
-        characters += len(content) if isinstance(content, str) else sum(map(len, content))
+        characters += size_of(message.content)
         characters += sum(len(call.name) + len(call.arguments) for call in message.calls)
     prompt = characters // _CHARACTERS_PER_TOKEN + _PER_MESSAGE * len(messages)
     return Usage(prompt, -(-answer_characters // _CHARACTERS_PER_TOKEN))

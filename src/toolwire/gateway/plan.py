@@ -17,7 +17,6 @@ from toolwire.gateway.constraint import (
     calls_or_form_schema,
     calls_schema,
     wanted_form,
-    without_form,
 )
 from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.history import check_history
@@ -28,6 +27,7 @@ from toolwire.gateway.repair import EVERY_RULE, Ladder
 from toolwire.gateway.shield import shielded
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolSet
+from toolwire.protocol.content import size_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Plan(msgspec.Struct, frozen=True):
         """A fresh policy for one choice."""
         request, tools = self.request, self.outgoing.tools.tools
         # Of several, another may have the call, and the client may have seen it.
-        final = final or request.params.get("n", b"1") != b"1"
+        final = final or (request.sampling.n or 1) > 1
         return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
 
     def fit(self, *, final: bool, resumed: bool) -> LiveFit | WholeFit | None:
@@ -92,7 +92,7 @@ class Plan(msgspec.Struct, frozen=True):
         special = self.offers_tools and bool(get(way.format).special_tokens)
         if way.kind != "prompted":
             return replace(outgoing, keep_special_tokens=special)
-        form = wanted_form(self.request.params) if self.offers_tools else None
+        form = wanted_form(self.request) if self.offers_tools else None
         parallel = self.request.parallel and not way.one_call
         write = partial(
             prompted,
@@ -107,7 +107,7 @@ class Plan(msgspec.Struct, frozen=True):
         request = self.request
         if form is not None:
             # A server that is told the form of the text would not let the model call anything.
-            request = replace(request, params=without_form(request.params))
+            request = replace(request, response_format=None)
         if not way.constrained:
             return Outgoing(request, messages, NO_TOOLS, keep_special_tokens=special)
         schema = calls_schema(self._callable(), parallel=parallel)
@@ -127,8 +127,7 @@ class Plan(msgspec.Struct, frozen=True):
             return True
         size = 0
         for message in self.outgoing.messages:
-            content = message.content or ""
-            size += len(content) if isinstance(content, str) else sum(map(len, content))
+            size += size_of(message.content)
             size += sum(len(call.arguments) for call in message.calls)
         return size > _LONG or len(self.outgoing.messages) > _MANY
 

@@ -8,9 +8,9 @@ without tools is not touched.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from itertools import groupby
+from typing import Any
 
-import msgspec
 from msgspec import structs
 
 from toolwire.formats import (
@@ -27,8 +27,7 @@ from toolwire.formats import (
 from toolwire.formats.neutral import neutralize
 from toolwire.gateway.examples import examples_for
 from toolwire.protocol.chat import Message, ToolCall, ToolChoice, ToolSet
-
-Content: TypeAlias = str | list[bytes] | None
+from toolwire.protocol.content import Content, Part, TextPart, text_of
 
 _ONE_CALL = "Make at most one call."
 _FORM = "If you call no tool, answer with nothing but JSON that fits this JSON Schema: "
@@ -167,35 +166,18 @@ class _Writer:
             return neutralize(self._record, content)
         return content and self._safe_parts(content)
 
-    def _safe_parts(self, parts: list[bytes]) -> Content:
+    def _safe_parts(self, parts: tuple[Part, ...]) -> Content:
         """Texts in a row become one: a marker could be cut in two and joined by the server."""
-        safe: list[bytes] = []
-        texts: list[str] = []
-        for raw in parts:
-            text = _only_text(raw)
-            if text is not None:
-                texts.append(text)
-                continue
-            safe += self._text_part(texts)
-            safe.append(raw)
-            texts = []
-        if not safe:
-            return neutralize(self._record, "\n".join(texts))
-        return safe + self._text_part(texts)
-
-    def _text_part(self, texts: list[str]) -> list[bytes]:
-        return [_part(neutralize(self._record, "\n".join(texts)))] if texts else []
-
-
-def _only_text(raw: bytes) -> str | None:
-    """The text of a part that is nothing else."""
-    part = msgspec.json.decode(raw)
-    text = part.get("text")
-    return text if isinstance(text, str) else None
-
-
-def _part(text: str) -> bytes:
-    return msgspec.json.encode({"type": "text", "text": text})
+        safe: list[Part] = []
+        for is_text, run in groupby(parts, key=lambda part: isinstance(part, TextPart)):
+            if is_text:
+                joined = "\n".join(text_of((part,)) for part in run)
+                safe.append(TextPart(neutralize(self._record, joined)))
+            else:
+                safe += run
+        if len(safe) == 1 and isinstance(safe[0], TextPart):
+            return safe[0].text
+        return tuple(safe)
 
 
 def _joined(contents: Sequence[Content]) -> Content:
@@ -204,12 +186,11 @@ def _joined(contents: Sequence[Content]) -> Content:
     texts = [content for content in said if isinstance(content, str)]
     if len(texts) == len(said):
         return "\n\n".join(texts)
-    between = _part("\n\n")
-    parts: list[bytes] = []
+    parts: list[Part] = []
     for content in said:
-        own = [_part(content)] if isinstance(content, str) else content
-        parts += [between, *own] if parts else own
-    return parts
+        own = (TextPart(content),) if isinstance(content, str) else content
+        parts += [TextPart("\n\n"), *own] if parts else own
+    return tuple(parts)
 
 
 def _arguments(call: ToolCall) -> dict[str, object]:
@@ -221,14 +202,3 @@ def _arguments(call: ToolCall) -> dict[str, object]:
     except (ValueError, RecursionError):
         arguments = None
     return arguments if isinstance(arguments, dict) else {_RAW: call.arguments}
-
-
-def text_of(content: Content) -> str:
-    """The text of a content; what is not text is named."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    parts = [msgspec.json.decode(raw) for raw in content]
-    return "".join(
-        part["text"] if isinstance(part.get("text"), str) else f"[{part.get('type')}]"
-        for part in parts
-    )

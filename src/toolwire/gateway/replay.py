@@ -16,8 +16,9 @@ from toolwire.gateway.trace import join_sent
 from toolwire.gateway.trace_text import VERSION
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import Request
-from toolwire.protocol.events import Event, Usage
+from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.usage import Usage
 
 
 class CannotReplay(Exception):

@@ -20,8 +20,9 @@ from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.trace import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.gateway.ways import NATIVE, Way, lacking
-from toolwire.protocol.events import Event, Usage, add_usage
+from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.usage import Usage, add_usage
 
 
 @dataclass(frozen=True, slots=True)

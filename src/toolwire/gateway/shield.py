@@ -5,13 +5,12 @@ text and turns apart, or not, by itself; there nothing is changed.
 """
 
 from collections.abc import Sequence
-from typing import overload
 
-import msgspec
 from msgspec import structs
 
 from toolwire.formats.neutral import break_up
 from toolwire.protocol.chat import Message
+from toolwire.protocol.content import Content, TextPart
 
 
 def shielded(messages: Sequence[Message], marks: tuple[str, ...]) -> Sequence[Message]:
@@ -25,27 +24,16 @@ def shielded(messages: Sequence[Message], marks: tuple[str, ...]) -> Sequence[Me
         structs.replace(
             message,
             content=_content(message.content, marks),
-            reasoning=_content(message.reasoning, marks),
+            reasoning=message.reasoning and break_up(marks, message.reasoning),
         )
         for message in messages
     ]
 
 
-@overload
-def _content(content: str | None, marks: tuple[str, ...]) -> str | None: ...
-@overload
-def _content(
-    content: str | list[bytes] | None, marks: tuple[str, ...]
-) -> str | list[bytes] | None: ...
-def _content(content: str | list[bytes] | None, marks: tuple[str, ...]) -> str | list[bytes] | None:
+def _content(content: Content, marks: tuple[str, ...]) -> Content:
     if content is None or isinstance(content, str):
         return content and break_up(marks, content)
-    return [_part(raw, marks) for raw in content]
-
-
-def _part(raw: bytes, marks: tuple[str, ...]) -> bytes:
-    part = msgspec.json.decode(raw)
-    text = part.get("text")
-    if not isinstance(text, str):
-        return raw
-    return msgspec.json.encode({**part, "text": break_up(marks, text)})
+    return tuple(
+        TextPart(break_up(marks, part.text)) if isinstance(part, TextPart) else part
+        for part in content
+    )

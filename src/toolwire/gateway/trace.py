@@ -13,8 +13,9 @@ from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import Message
-from toolwire.protocol.events import Event, Usage
+from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.usage import Usage
 
 Send = Callable[[int, list[Event]], None]
 

@@ -14,6 +14,7 @@ from toolwire.gateway.collect import Whole
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.trace import AttemptTrace, TurnTrace
 from toolwire.gateway.trace_mask import Redact, in_one_piece, masked_json
+from toolwire.protocol.content import text_of
 from toolwire.protocol.fragments import CallFragment, Fragment
 
 VERSION = 1
@@ -82,7 +83,7 @@ class _Writer:
             "final": attempt.final,
             "resumed": attempt.resumed,
             "told": [
-                [message.role, self._text(_content(message.content))] for message in attempt.told
+                [message.role, self._text(text_of(message.content))] for message in attempt.told
             ],
             "heard": self._heard(attempt),
             "spans": {
@@ -171,9 +172,3 @@ class _Writer:
     def _text(self, text: str) -> str | int:
         """A text of a client or a model: its length, unless bodies are wanted."""
         return self._redact(text) if self._bodies else len(text)
-
-
-def _content(content: str | list[bytes] | None) -> str:
-    if isinstance(content, list):
-        return b",".join(content).decode("utf-8", "replace")
-    return content or ""

@@ -152,7 +152,8 @@ class Ways:
         held = replace(prompted, format=constraint.FORMAT, constrained=True)
         if demanded or (optional is not None and backend.chooses(optional)):
             return held
-        formed = optional is not None and constraint.wants_form(optional.params)
+        form = optional.response_format if optional is not None else None
+        formed = form is not None and form.is_json
         if formed and not self._lacks(backend, model, "union"):
             return replace(held, union=True)
         return prompted

@@ -1,8 +1,7 @@
 """Our own request: what a surface hands to the gateway, and the gateway to a backend.
 
-No wire names and no dictionaries of the client's. Two things stay JSON on purpose: content parts
-(images, audio, ...), which pass through unchanged, and sampling parameters, which were checked
-and are forwarded byte for byte.
+No wire names and no dictionaries of the client's. What only one kind of server understands stays
+JSON (`Request.extras`): it was checked where that is possible, and is forwarded byte for byte.
 """
 
 from collections.abc import Mapping
@@ -11,6 +10,9 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+
+from toolwire.protocol.content import Content
+from toolwire.protocol.sampling import DEFAULT_SAMPLING, ResponseFormat, SamplingParams
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 ToolMode: TypeAlias = Literal["auto", "none", "required"]
@@ -37,13 +39,10 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message of the conversation.
-
-    `content` is text, a list of JSON parts kept verbatim, or None. `call_id` is set on results.
-    """
+    """One message of the conversation. `call_id` is set on results."""
 
     role: Role
-    content: str | list[bytes] | None = None
+    content: Content = None
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     reasoning: str | None = None
@@ -99,7 +98,10 @@ class Request(msgspec.Struct, frozen=True):
     parallel: bool = True
     stream: bool = False
     include_usage: bool = False
-    params: Mapping[str, bytes] = msgspec.field(default_factory=dict)
+    sampling: SamplingParams = DEFAULT_SAMPLING
+    response_format: ResponseFormat | None = None
+    extras: Mapping[str, bytes] = msgspec.field(default_factory=dict)
+    """Other parameters as JSON, by the name a server knows them by."""
     ignored: tuple[str, ...] = ()
     adjusted: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """The one vocabulary inside the house: what happens during one assistant turn.
 
 Parsers, native decoders, policy, collectors and encoders all speak these and nothing else.
-A turn is any number of deltas and calls, then at most one `Usage`, then one `TurnEnd`.
+A turn is any number of deltas and calls, then one `TurnEnd`. Usage is not an event: it belongs to
+an attempt as a whole, whatever choices it has.
 Calls never overlap: `CallStart(i)`, `ArgsDelta(i)`..., `CallEnd(i)`, then `CallStart(i + 1)`.
 """
 
@@ -60,36 +61,10 @@ class CallEnd(msgspec.Struct, frozen=True, gc=False):
     complete: bool = True
 
 
-class Usage(msgspec.Struct, frozen=True, gc=False):
-    """Tokens consumed by the turn. `details` is the backend's own extra JSON object, verbatim."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    details: bytes = b""
-
-    @property
-    def total_tokens(self) -> int:
-        """Always the sum, whatever a backend claimed (spec 1.8)."""
-        return self.prompt_tokens + self.completion_tokens
-
-
-def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
-    """What two requests consumed together; the details of the later one."""
-    if one is None or other is None:
-        return other or one
-    return Usage(
-        one.prompt_tokens + other.prompt_tokens,
-        one.completion_tokens + other.completion_tokens,
-        other.details,
-    )
-
-
 class TurnEnd(msgspec.Struct, frozen=True, gc=False):
     """The turn is over, and why."""
 
     reason: FinishReason
 
 
-Event: TypeAlias = (
-    TextDelta | ReasoningDelta | Extra | CallStart | ArgsDelta | CallEnd | Usage | TurnEnd
-)
+Event: TypeAlias = TextDelta | ReasoningDelta | Extra | CallStart | ArgsDelta | CallEnd | TurnEnd

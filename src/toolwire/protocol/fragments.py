@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from toolwire.protocol.events import Usage
+from toolwire.protocol.usage import Usage
 
 
 class CallFragment(msgspec.Struct, frozen=True, gc=False):
@@ -36,3 +36,9 @@ class Fragment(msgspec.Struct, frozen=True):
     logprobs: bytes = b""
     extras: tuple[tuple[str, bytes], ...] = ()
     gap: bool = False
+
+    @property
+    def only_usage(self) -> bool:
+        """Whether it belongs to no choice."""
+        said = self.text or self.reasoning or self.calls or self.finish or self.extras
+        return self.usage is not None and not said and not self.gap

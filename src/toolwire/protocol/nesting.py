@@ -5,15 +5,11 @@ from typing import Any
 
 import msgspec
 
-from toolwire.errors import RequestError
-from toolwire.protocol.explain import decode
-
 MAX_DEPTH = 200
 """How deep the arguments of a call may be. Without it the interpreter's own bound would be ours,
 and that is a thousand levels in one version of Python and ten thousand in the next."""
 TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
 
-_any = msgspec.json.Decoder()
 _loose = json.JSONDecoder(parse_int=str, parse_float=str).decode
 
 
@@ -33,16 +29,14 @@ def is_deeper(value: Any, most: int) -> bool:
     return True
 
 
-def check_nesting(raw: bytes, where: str, most: int) -> None:
-    """Refuse JSON that is too deep. Most has too few brackets to look further."""
+def is_deep_json(raw: bytes, most: int) -> bool:
+    """Whether JSON is nested more than `most` levels deep. Most has too few brackets to be."""
     if raw.count(b"[") + raw.count(b"{") < most:
-        return
-    if is_deeper(decode(_any, raw, where), most):
-        raise RequestError(
-            f"Invalid '{where}': it is nested more than {most} levels deep.",
-            param=where,
-            code="invalid_value",
-        )
+        return False
+    try:
+        return is_deeper(msgspec.json.decode(raw), most)
+    except RecursionError:
+        return True
 
 
 def is_deep_text(text: str) -> bool:

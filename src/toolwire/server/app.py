@@ -34,9 +34,7 @@ from toolwire.gateway.repair import EVERY_RULE
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace, Report
 from toolwire.gateway.ways import Ways
-from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
-from toolwire.protocol.toolset import ToolReader
 from toolwire.server.auth import Keyring, bearer
 from toolwire.server.config_values import EMBEDDED
 from toolwire.server.logs import Logs
@@ -44,10 +42,12 @@ from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
 from toolwire.server.settings import BackendConfig, Config, Route
 from toolwire.server.trace_store import TraceStore
-from toolwire.surfaces.errors import error_body, error_headers
 from toolwire.surfaces.exchange import Exchange, Visit
-from toolwire.surfaces.models import Models
-from toolwire.surfaces.openai_chat import OpenAiChat
+from toolwire.surfaces.openai.chat import OpenAiChat
+from toolwire.surfaces.openai.errors import error_body, error_headers
+from toolwire.surfaces.openai.models import Models
+from toolwire.surfaces.openai.reader import RequestReader
+from toolwire.surfaces.openai.tools import ToolReader
 from toolwire.surfaces.passthrough import Passthrough
 
 Handler: TypeAlias = Callable[[Exchange, Visit], Awaitable[None]]

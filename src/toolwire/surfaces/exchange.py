@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from toolwire.gateway.run import Report
-from toolwire.protocol.events import Usage
+from toolwire.protocol.usage import Usage
 
 Headers = list[tuple[str, str]]
 

@@ -13,7 +13,7 @@ CACHE = size(4, 64)
 READ_MANY = f"""
 import json, os
 from msgspec import Raw
-from toolwire.protocol.toolset import ToolReader
+from toolwire.surfaces.openai.tools import ToolReader
 
 def resident():
     with open("/proc/self/statm") as file:

@@ -29,8 +29,8 @@ MAY_BACKTRACK = {
     ("toolwire.server.config_values", "[A-Za-z0-9]([A-Za-z0-9.-]*"): "a host name in the settings",
     ("toolwire.server.toml_lines", r"(?:[\s,]|#[^\n]*)*"): "the operator's own file",
     ("toolwire.server.toml_lines", '"""(?:'): "the operator's own file",
-    ("toolwire.protocol.explain", ".*tool_calls"): "one star at the front of a short path",
-    ("toolwire.protocol.explain", "Object missing"): "one plus before the last character",
+    ("toolwire.surfaces.openai.explain", ".*tool_calls"): "one star at the front of a short path",
+    ("toolwire.surfaces.openai.explain", "Object missing"): "one plus before the last character",
     ("toolwire.protocol.patterns", r"\\[pP]"): "of at most 1,000 characters",
     ("toolwire.protocol.patterns", r"\.|\[\^.*"): "of at most 1,000 characters",
 }

@@ -7,8 +7,8 @@ import pytest
 
 from toolwire.backends.openai_answer import AnswerDecoder, error_text
 from toolwire.errors import UpstreamError
-from toolwire.protocol.events import Usage
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.usage import Usage
 
 
 def chunk(

@@ -9,8 +9,8 @@ from toolwire.protocol.events import (
     ReasoningDelta,
     TextDelta,
     TurnEnd,
-    Usage,
 )
+from toolwire.protocol.usage import Usage
 
 
 def collected(*events: Event) -> Whole:

@@ -15,8 +15,8 @@ from toolwire.protocol.events import (
     ReasoningDelta,
     TextDelta,
     TurnEnd,
-    Usage,
 )
+from toolwire.protocol.usage import Usage
 
 AUTO = ToolChoice()
 

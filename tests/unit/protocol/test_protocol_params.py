@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.contract.wire import body, read, refusal
 
-from toolwire.protocol.params import PARAM_TYPES
+from toolwire.surfaces.openai.params import PARAM_TYPES
 
 GOOD: dict[str, list[Any]] = {
     "audio": [{"voice": "alloy", "format": "wav"}],

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from toolwire import errors
-from toolwire.surfaces.errors import error_body, error_event, error_headers, error_type
+from toolwire.surfaces.openai.errors import error_body, error_event, error_headers, error_type
 
 EVERY = [
     kind

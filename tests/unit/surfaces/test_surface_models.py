@@ -9,7 +9,7 @@ from toolwire.backends.pool import BackendPool
 from toolwire.errors import ModelNotFound, NotFound, UpstreamError
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.surfaces.exchange import HttpRequest, Visit
-from toolwire.surfaces.models import Models
+from toolwire.surfaces.openai.models import Models
 from toolwire.surfaces.passthrough import Passthrough
 
 

@@ -9,10 +9,11 @@ from tests.contract.wire import body, read
 from toolwire.errors import UpstreamError
 from toolwire.gateway.run import Report
 from toolwire.gateway.ways import Way
-from toolwire.protocol.events import CallEnd, CallStart, TextDelta, TurnEnd, Usage
+from toolwire.protocol.events import CallEnd, CallStart, TextDelta, TurnEnd
+from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import HttpRequest, Visit, header_list
-from toolwire.surfaces.openai_chunks import AnswerHead
-from toolwire.surfaces.openai_sinks import StreamSink, WholeSink
+from toolwire.surfaces.openai.chunks import AnswerHead
+from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
 HEAD = AnswerHead("chatcmpl-1", 5, "m")
 

@@ -10,12 +10,13 @@ from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.run import Report
 from toolwire.gateway.ways import Way
-from toolwire.protocol.events import Event, FinishReason, TurnEnd, Usage
+from toolwire.protocol.events import Event, FinishReason, TurnEnd
 from toolwire.protocol.sse import KEEPALIVE
-from toolwire.surfaces.errors import error_body, error_event, error_headers
+from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers, Visit, header_list, header_word
-from toolwire.surfaces.openai_chunks import AnswerHead, ChunkEncoder
-from toolwire.surfaces.openai_whole import encode_completion
+from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder
+from toolwire.surfaces.openai.errors import error_body, error_event, error_headers
+from toolwire.surfaces.openai.whole import encode_completion
 
 
 class _Sink:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from toolwire.errors import RequestError
+from toolwire.protocol.nesting import is_deep_json
 
 T = TypeVar("T")
 
@@ -53,6 +54,16 @@ def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
         raise not_json(str(error)) from None
     except RecursionError:
         raise not_json(f"'{root}' is nested too deeply") from None
+
+
+def check_nesting(raw: bytes, where: str, most: int) -> None:
+    """Refuse JSON that is too deep."""
+    if is_deep_json(raw, most):
+        raise RequestError(
+            f"Invalid '{where}': it is nested more than {most} levels deep.",
+            param=where,
+            code="invalid_value",
+        )
 
 
 def explain(error: msgspec.ValidationError, raw: bytes, root: str) -> RequestError:

@@ -22,12 +22,21 @@ from toolwire.protocol.chat import (
     ToolChoice,
     ToolSet,
 )
-from toolwire.protocol.explain import decode, empty_array, explain, missing, not_json
-from toolwire.protocol.nesting import check_nesting
-from toolwire.protocol.params import PARAM_DECODERS, REPLACED
-from toolwire.protocol.tool_choice import needs_tools, read_choice
-from toolwire.protocol.toolset import ToolReader, check_name, safe_name
+from toolwire.protocol.content import Content, Part
+from toolwire.protocol.toolset import safe_name
 from toolwire.protocol.width import MOST_VALUES, check_width
+from toolwire.surfaces.openai.explain import (
+    check_nesting,
+    decode,
+    empty_array,
+    explain,
+    missing,
+    not_json,
+)
+from toolwire.surfaces.openai.params import read_params
+from toolwire.surfaces.openai.parts import read_part
+from toolwire.surfaces.openai.tool_choice import needs_tools, read_choice
+from toolwire.surfaces.openai.tools import ToolReader, check_name
 
 _Content: TypeAlias = str | list[Raw]
 
@@ -75,10 +84,6 @@ class _Tool(msgspec.Struct, tag_field="role", tag="tool"):
     content: _Content
 
 
-class _Part(msgspec.Struct):
-    type: str
-
-
 class _StreamOptions(msgspec.Struct):
     include_usage: bool | None = None
 
@@ -90,7 +95,6 @@ _ROLES: dict[type[Any], Role] = {
 }  # fmt: skip
 _decode_body = msgspec.json.Decoder(dict[str, Raw])
 _decode_messages = msgspec.json.Decoder(list[_Wire])
-_decode_part = msgspec.json.Decoder(_Part)
 _decode_bool = msgspec.json.Decoder(bool | None)
 _decode_str = msgspec.json.Decoder(str)
 _decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
@@ -120,7 +124,8 @@ class RequestReader:
         """One body -> one request; raises `RequestError` for whatever is wrong with it."""
         check_width(body, "", self.max_values)
         fields = _split(body)
-        params, ignored = _params(fields, self.tools.max_depth)
+        rest = {name: raw for name, raw in fields.items() if name not in _OURS}
+        params = read_params(rest, self.tools.max_depth)
         toolset = NO_TOOLS
         if "tools" in fields:
             toolset = self.tools.read(fields["tools"], lenient_names=lenient_names)
@@ -135,8 +140,10 @@ class RequestReader:
             parallel=parallel,
             stream=stream,
             include_usage=include_usage,
-            params=params,
-            ignored=ignored,
+            sampling=params.sampling_params,
+            response_format=params.response_format,
+            extras=params.extras,
+            ignored=tuple(params.unknown),
             adjusted=adjusted,
             repairs=toolset.repairs,
         )
@@ -179,14 +186,13 @@ class RequestReader:
                 where = f"messages[{at}].tool_calls[{number}].function.arguments"
                 check_width(call.arguments, where, self.max_values)
 
-    def _parts(self, content: list[Raw], at: int) -> list[bytes]:
+    def _parts(self, content: list[Raw], at: int) -> tuple[Part, ...]:
         parts = []
         for number, part in enumerate(content):
             raw, where = bytes(part), f"messages[{at}].content[{number}]"
-            decode(_decode_part, raw, where)
             check_nesting(raw, where, self.tools.max_depth)
-            parts.append(raw)
-        return parts
+            parts.append(read_part(raw, where))
+        return tuple(parts)
 
 
 def _split(body: bytes) -> dict[str, Raw]:
@@ -213,30 +219,6 @@ def _split(body: bytes) -> dict[str, Raw]:
     if _NULL in values.values():
         return {name: raw for name, raw in values.items() if raw != _NULL or name in _NEEDED}
     return values
-
-
-def _params(fields: dict[str, Raw], depth: int) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Known parameters, checked, and unknown ones as they are; a backend's list decides later."""
-    params: dict[str, bytes] = {}
-    unknown: list[str] = []
-    for name, value in fields.items():
-        if name in _OURS:
-            continue
-        raw = bytes(value)
-        if name in REPLACED:
-            raise RequestError(
-                f"Unsupported parameter: '{name}' is not supported. "
-                f"Use '{REPLACED[name]}' instead.",
-                param=name,
-                code="unsupported_parameter",
-            )
-        if (decoder := PARAM_DECODERS.get(name)) is not None:
-            decode(decoder, raw, name)
-        else:
-            unknown.append(name)
-        check_nesting(raw, name, depth)
-        params[name] = raw
-    return params, tuple(unknown)
 
 
 def _model(fields: dict[str, Raw]) -> str:
@@ -285,9 +267,7 @@ def _choice(fields: dict[str, Raw], toolset: ToolSet, *, lenient_names: bool) ->
     return read_choice(fields["tool_choice"], toolset, lenient_names=lenient_names)
 
 
-def _message(
-    wire: _Wire, content: str | list[bytes] | None, at: int, *, lenient_names: bool
-) -> Message:
+def _message(wire: _Wire, content: Content, at: int, *, lenient_names: bool) -> Message:
     if isinstance(wire, _Assistant):
         if wire.function_call is not None:
             raise RequestError(

@@ -18,9 +18,9 @@ from toolwire.protocol.events import (
     ReasoningDelta,
     TextDelta,
     TurnEnd,
-    Usage,
 )
 from toolwire.protocol.sse import DONE
+from toolwire.protocol.usage import Usage
 
 _encode = msgspec.json.Encoder().encode
 
@@ -84,7 +84,7 @@ class ChunkEncoder:
                     chunks.append(self._chunk(choice, self._call(choice, event)))
                 case Extra(name, json):
                     chunks.append(self._chunk(choice, b"{%b:%b}" % (_encode(name), json)))
-                case CallEnd() | Usage() | TurnEnd():
+                case CallEnd() | TurnEnd():
                     pass
                 case _:
                     assert_never(event)
@@ -160,10 +160,13 @@ class ChunkEncoder:
 
 def encode_usage(usage: Usage) -> bytes:
     """The usage object; the total is always the sum."""
-    details = b"," + usage.details[1:-1] if usage.details else b""
-    return b'{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d%b}' % (
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        usage.total_tokens,
-        details,
-    )
+    figures: dict[str, object] = {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+    if usage.prompt_details:
+        figures["prompt_tokens_details"] = usage.prompt_details
+    if usage.completion_details:
+        figures["completion_tokens_details"] = usage.completion_details
+    return _encode(figures)

@@ -12,11 +12,11 @@ from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace, Turn
 from toolwire.gateway.trace import TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.protocol.openai import RequestReader
 from toolwire.surfaces.exchange import Exchange, Visit
-from toolwire.surfaces.openai_chunks import AnswerHead
-from toolwire.surfaces.openai_sinks import StreamSink, WholeSink
-from toolwire.surfaces.profiles import Profile, profile_for
+from toolwire.surfaces.openai.chunks import AnswerHead
+from toolwire.surfaces.openai.profiles import Profile, profile_for
+from toolwire.surfaces.openai.reader import RequestReader
+from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
 _LARGE_BODY = 128 * 1024
 """Reading a body this large takes long enough to make other clients wait: not in the loop."""

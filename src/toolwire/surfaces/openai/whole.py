@@ -8,8 +8,8 @@ from msgspec import Raw
 
 from toolwire.gateway.collect import Whole
 from toolwire.protocol.chat import ToolCall
-from toolwire.protocol.events import Usage
-from toolwire.surfaces.openai_chunks import AnswerHead, encode_usage
+from toolwire.protocol.usage import Usage
+from toolwire.surfaces.openai.chunks import AnswerHead, encode_usage
 
 _encode = msgspec.json.Encoder().encode
 

@@ -6,8 +6,15 @@ import msgspec
 
 from toolwire.errors import RequestError
 from toolwire.protocol.chat import ToolChoice, ToolMode, ToolSet
-from toolwire.protocol.explain import bad_value, decode, empty_array, json_kind, missing, wrong_type
 from toolwire.protocol.toolset import safe_name
+from toolwire.surfaces.openai.explain import (
+    bad_value,
+    decode,
+    empty_array,
+    json_kind,
+    missing,
+    wrong_type,
+)
 
 _decode_any = msgspec.json.Decoder()
 _KINDS = ("function", "custom")

@@ -1,0 +1,100 @@
+"""What a message says: text, or typed parts.
+
+A part that a surface read keeps the JSON it was read from (`Origin`), so that a backend of the same
+wire gets it byte for byte, with fields that nobody here knows. Any other backend gets what the type
+says. A part of no known type is opaque: only a backend of its own wire can use it.
+"""
+
+from typing import TypeAlias
+
+import msgspec
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """The JSON that something was read from, and the wire that it belongs to."""
+
+    wire: str
+    json: bytes
+
+
+class TextPart(msgspec.Struct, frozen=True):
+    """Text."""
+
+    text: str
+    origin: Origin | None = None
+
+
+class ImagePart(msgspec.Struct, frozen=True):
+    """An image: a `data:` URL, or one that the backend fetches."""
+
+    url: str
+    detail: str | None = None
+    origin: Origin | None = None
+
+
+class AudioPart(msgspec.Struct, frozen=True):
+    """A recording, in base64."""
+
+    data: str
+    format: str
+    origin: Origin | None = None
+
+
+class FilePart(msgspec.Struct, frozen=True):
+    """A document: its data in base64, or the id under which the backend has it."""
+
+    data: str | None = None
+    name: str | None = None
+    file_id: str | None = None
+    origin: Origin | None = None
+
+
+class RefusalPart(msgspec.Struct, frozen=True):
+    """What the assistant said instead of an answer."""
+
+    text: str
+    origin: Origin | None = None
+
+
+class OpaquePart(msgspec.Struct, frozen=True):
+    """A part of another type. `kind` is its wire's name for it."""
+
+    kind: str
+    origin: Origin
+
+
+Part: TypeAlias = TextPart | ImagePart | AudioPart | FilePart | RefusalPart | OpaquePart
+Content: TypeAlias = str | tuple[Part, ...] | None
+
+_KINDS: dict[type, str] = {
+    ImagePart: "image_url", AudioPart: "input_audio", FilePart: "file", RefusalPart: "refusal",
+}  # fmt: skip
+
+
+def kind_of(part: Part) -> str:
+    """What a part is called where it cannot be shown."""
+    return part.kind if isinstance(part, OpaquePart) else _KINDS.get(type(part), "text")
+
+
+def text_of(content: Content, between: str = "") -> str:
+    """The text of a content; what is not text is named."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return between.join(
+        part.text if isinstance(part, TextPart) else f"[{kind_of(part)}]" for part in content
+    )
+
+
+def size_of(content: Content) -> int:
+    """About how many characters of JSON a content has."""
+    if content is None or isinstance(content, str):
+        return len(content or "")
+    return sum(_size(part) for part in content)
+
+
+def _size(part: Part) -> int:
+    if part.origin is not None:
+        return len(part.origin.json)
+    if isinstance(part, TextPart):
+        return len(part.text)
+    return len(msgspec.json.encode(part))

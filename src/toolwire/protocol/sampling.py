@@ -1,0 +1,59 @@
+"""How the model is to answer: the parameters that every surface and most servers have."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from toolwire.protocol.content import Origin
+
+FormatKind: TypeAlias = Literal["text", "json_object", "json_schema", "other"]
+
+_ANY_OBJECT = b'{"type":"object"}'
+
+
+class SamplingParams(msgspec.Struct, frozen=True):
+    """What the client set. None, or no stop at all, means that it left it to the server."""
+
+    n: int | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    temperature: float | None = None
+    top_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    logit_bias: Mapping[str, float] | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    seed: int | None = None
+    reasoning_effort: str | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Those that were set, by name."""
+        return {
+            name: value
+            for name in self.__struct_fields__
+            if (value := getattr(self, name)) is not None and value != ()
+        }
+
+
+DEFAULT_SAMPLING = SamplingParams()
+
+
+class ResponseFormat(msgspec.Struct, frozen=True):
+    """The form that the client wants text in. `schema` is a JSON Schema, empty if there is none."""
+
+    kind: FormatKind
+    schema: bytes = b""
+    origin: Origin | None = None
+
+    @property
+    def is_json(self) -> bool:
+        """Whether text must be JSON."""
+        return self.kind in ("json_object", "json_schema")
+
+    @property
+    def json_schema(self) -> bytes:
+        """The JSON Schema that text must fit; that of any object if the client gave none."""
+        return self.schema or _ANY_OBJECT

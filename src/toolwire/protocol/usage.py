@@ -1,0 +1,45 @@
+"""Tokens that a turn consumed, in numbers."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens consumed by the turn. The details are parts of the two figures, by name."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    prompt_details: Mapping[str, int] = {}
+    completion_details: Mapping[str, int] = {}
+
+    @property
+    def total_tokens(self) -> int:
+        """Always the sum, whatever a backend claimed."""
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def cached_tokens(self) -> int:
+        """Tokens of the prompt that the backend had already read."""
+        return self.prompt_details.get("cached_tokens", 0)
+
+    @property
+    def reasoning_tokens(self) -> int:
+        """Tokens of the answer that were reasoning."""
+        return self.completion_details.get("reasoning_tokens", 0)
+
+
+def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
+    """What two requests consumed together."""
+    if one is None or other is None:
+        return other or one
+    return Usage(
+        one.prompt_tokens + other.prompt_tokens,
+        one.completion_tokens + other.completion_tokens,
+        _sums(one.prompt_details, other.prompt_details),
+        _sums(one.completion_details, other.completion_details),
+    )
+
+
+def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}

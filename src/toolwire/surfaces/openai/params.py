@@ -1,0 +1,130 @@
+"""The parameters of a chat completion besides the conversation and its tools.
+
+A table: name -> type. A value that does not fit is an error that names the parameter; a name that
+is not here is unknown, which is never an error. `null` always means "not given".
+"""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Raw
+
+from toolwire.backends.openai_parts import WIRE
+from toolwire.errors import RequestError
+from toolwire.protocol.content import Origin
+from toolwire.protocol.sampling import (
+    DEFAULT_SAMPLING,
+    FormatKind,
+    ResponseFormat,
+    SamplingParams,
+)
+from toolwire.surfaces.openai.explain import check_nesting, decode
+
+_Penalty = Annotated[float, Meta(ge=-2, le=2)] | None
+_Tokens = Annotated[int, Meta(ge=1)] | None
+_Object = dict[str, Any] | None
+
+
+class _ResponseFormat(msgspec.Struct):
+    type: Any = None
+    json_schema: _Object = None
+
+
+PARAM_TYPES: dict[str, Any] = {
+    "audio": _Object,
+    "frequency_penalty": _Penalty,
+    "logit_bias": Annotated[dict[str, float], Meta(max_length=1024)] | None,
+    "logprobs": bool | None,
+    "max_completion_tokens": _Tokens,
+    "max_tokens": _Tokens,
+    "metadata": Annotated[dict[str, str], Meta(max_length=16)] | None,
+    "modalities": Annotated[list[str], Meta(max_length=8)] | None,
+    "n": Annotated[int, Meta(ge=1, le=128)] | None,
+    "prediction": _Object,
+    "presence_penalty": _Penalty,
+    "prompt_cache_key": str | None,
+    "prompt_cache_retention": str | None,
+    "reasoning_effort": str | None,
+    "response_format": _ResponseFormat | None,
+    "safety_identifier": str | None,
+    "seed": int | None,
+    "service_tier": str | None,
+    "stop": str | Annotated[list[str], Meta(max_length=4)] | None,
+    "store": bool | None,
+    "temperature": Annotated[float, Meta(ge=0, le=2)] | None,
+    "top_logprobs": Annotated[int, Meta(ge=0, le=20)] | None,
+    "top_p": Annotated[float, Meta(ge=0, le=1)] | None,
+    "user": str | None,
+    "verbosity": str | None,
+    "web_search_options": _Object,
+}
+
+PARAM_DECODERS: dict[str, "msgspec.json.Decoder[Any]"] = {
+    name: msgspec.json.Decoder(kind) for name, kind in PARAM_TYPES.items()
+}
+
+REPLACED = {"functions": "tools", "function_call": "tool_choice"}
+"""The form of before 2023, and what to use instead."""
+
+_SAMPLING = frozenset(SamplingParams.__struct_fields__) - {"stop"}
+_KINDS: dict[Any, FormatKind] = {kind: kind for kind in ("text", "json_object", "json_schema")}
+
+
+def read_response_format(wire: _ResponseFormat, raw: bytes) -> ResponseFormat:
+    """The form that the client wants text in."""
+    kind = _KINDS.get(wire.type if isinstance(wire.type, str) else None, "other")
+    schema = (wire.json_schema or {}).get("schema")
+    return ResponseFormat(
+        kind,
+        msgspec.json.encode(schema) if isinstance(schema, dict) else b"",
+        Origin(WIRE, raw),
+    )
+
+
+@dataclass(slots=True)
+class Params:
+    """The parameters of one request, by what becomes of them."""
+
+    sampling: dict[str, Any] = field(default_factory=dict)
+    response_format: ResponseFormat | None = None
+    extras: dict[str, bytes] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+
+    @property
+    def sampling_params(self) -> SamplingParams:
+        """Those that every server has."""
+        return SamplingParams(**self.sampling) if self.sampling else DEFAULT_SAMPLING
+
+    def add(self, name: str, value: Any, raw: bytes) -> None:
+        """A known parameter, checked."""
+        if name in _SAMPLING:
+            self.sampling[name] = value
+        elif name == "stop":
+            self.sampling[name] = (value,) if isinstance(value, str) else tuple(value)
+        elif name == "response_format":
+            self.response_format = read_response_format(value, raw)
+        else:
+            self.extras[name] = raw
+
+
+def read_params(fields: dict[str, Raw], depth: int) -> Params:
+    """Known parameters, checked, and unknown ones as they are; a backend's list decides later."""
+    params = Params()
+    for name, value in fields.items():
+        raw = bytes(value)
+        if name in REPLACED:
+            raise RequestError(
+                f"Unsupported parameter: '{name}' is not supported. "
+                f"Use '{REPLACED[name]}' instead.",
+                param=name,
+                code="unsupported_parameter",
+            )
+        check_nesting(raw, name, depth)
+        decoder = PARAM_DECODERS.get(name)
+        if decoder is None:
+            params.unknown.append(name)
+            params.extras[name] = raw
+        else:
+            params.add(name, decode(decoder, raw, name), raw)
+    return params

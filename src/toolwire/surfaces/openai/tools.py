@@ -1,0 +1,137 @@
+"""The request's `tools` array, from JSON to a checked `ToolSet`.
+
+What is forwarded upstream is encoded again from what was checked: a backend never sees a duplicate
+key or a schema that we read differently.
+"""
+
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.errors import RequestError, ToolSchemaError
+from toolwire.protocol.chat import Tool, ToolSet
+from toolwire.protocol.schema import CheckedSchema, SchemaLimits
+from toolwire.protocol.toolset import MAX_NAME, ToolCache, ToolSetDraft, is_safe_name, safe_name
+from toolwire.surfaces.openai.explain import check_nesting, decode
+
+NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
+
+
+class _Function(msgspec.Struct):
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class _Custom(msgspec.Struct):
+    name: str
+    description: str | None = None
+    format: dict[str, Any] | None = None
+
+
+class _FunctionTool(msgspec.Struct, tag_field="type", tag="function"):
+    function: _Function
+
+
+class _CustomTool(msgspec.Struct, tag_field="type", tag="custom"):
+    custom: _Custom
+
+
+_Tools = msgspec.json.Decoder(list[_FunctionTool | _CustomTool])
+
+
+def check_name(name: str, where: str) -> None:
+    """Refuse a tool name that OpenAI would refuse, in its words."""
+    if is_safe_name(name):
+        return
+    if len(name) > MAX_NAME:
+        raise RequestError(
+            f"Invalid '{where}': string too long. Expected a string with maximum length "
+            f"{MAX_NAME}, but got a string with length {len(name)} instead.",
+            param=where,
+            code="string_above_max_length",
+        )
+    if not name:
+        raise RequestError(
+            f"Invalid '{where}': empty string. Expected a string with minimum length 1, "
+            "but got an empty string instead.",
+            param=where,
+            code="empty_string",
+        )
+    raise RequestError(
+        f"Invalid '{where}': string does not match pattern. "
+        f"Expected a string that matches the pattern '{NAME_PATTERN}'.",
+        param=where,
+        code="invalid_value",
+    )
+
+
+class ToolReader:
+    """Reads `tools`, with the help of a cache."""
+
+    def __init__(
+        self, *, max_tools: int, cache_bytes: int, schema_limits: SchemaLimits | None = None
+    ) -> None:
+        self._max_tools = max_tools
+        self._cache = ToolCache(cache_bytes, schema_limits)
+
+    @property
+    def max_depth(self) -> int:
+        """How deep the JSON of a request may be nested."""
+        return self._cache.limits.depth
+
+    def read(self, raw: Raw, *, lenient_names: bool = False) -> ToolSet:
+        """The tools in this JSON array, checked; raises `RequestError` naming the place."""
+        kind = ("openai", lenient_names)
+        return self._cache.toolset(raw, kind, partial(self._check, lenient_names=lenient_names))
+
+    def _check(self, raw: Raw, *, lenient_names: bool) -> ToolSetDraft:
+        wire = decode(_Tools, raw, "tools")
+        if len(wire) > self._max_tools:
+            raise RequestError(
+                f"Invalid 'tools': array too long. Expected an array with maximum length "
+                f"{self._max_tools}, but got an array with length {len(wire)} instead.",
+                param="tools",
+                code="array_above_max_length",
+            )
+        draft = ToolSetDraft()
+        for position, item in enumerate(wire):
+            if isinstance(item, _FunctionTool):
+                spec, where = item.function, f"tools[{position}].function"
+                name = _name(draft, spec.name, where, lenient=lenient_names)
+                checked = self._schema(spec, name, where, draft.budget)
+                tool = Tool(name, spec.description, checked.schema, bool(spec.strict))
+                draft.add(tool, checked, original=spec.name)
+            else:
+                custom, where = item.custom, f"tools[{position}].custom"
+                name = _name(draft, custom.name, where, lenient=lenient_names)
+                format_json = msgspec.json.encode(custom.format)
+                check_nesting(format_json, f"{where}.format", self.max_depth)
+                tool = Tool(name, custom.description, custom.format or {}, kind="custom")
+                draft.add(tool, original=custom.name)
+        return draft
+
+    def _schema(self, spec: _Function, name: str, where: str, budget: int) -> CheckedSchema:
+        parameters = spec.parameters or {}
+        try:
+            return self._cache.schema(parameters, name, strict=bool(spec.strict), budget=budget)
+        except ToolSchemaError as error:
+            error.param = f"{where}.parameters"
+            raise
+
+
+def _name(draft: ToolSetDraft, original: str, where: str, *, lenient: bool) -> str:
+    """The name of the next tool: checked, its own, and safe for backends."""
+    name = safe_name(original) if lenient and original else original
+    check_name(name, f"{where}.name")
+    if name in draft.tools:
+        raise RequestError(
+            f"Invalid '{where}.name': the name '{name}' is used twice. "
+            "Give every tool a name of its own.",
+            param=f"{where}.name",
+            code="invalid_value",
+        )
+    return name
