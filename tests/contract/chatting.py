@@ -18,6 +18,7 @@ from toolwire.backends.base import (
     Patience,
 )
 from toolwire.backends.openai_answer import AnswerDecoder
+from toolwire.backends.openai_params import wire_params
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
 from toolwire.gateway.routes import Routes, ServedModel
@@ -130,7 +131,7 @@ class Backend:
     opened: list[Outgoing] = field(default_factory=list)
 
     def ignored(self, request: Request) -> list[str]:
-        return [name for name in request.params if name in self.unsupported]
+        return [name for name in wire_params(request) if name in self.unsupported]
 
     async def open(self, outgoing: Outgoing) -> Recitation:
         self.opened.append(outgoing)

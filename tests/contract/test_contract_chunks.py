@@ -248,7 +248,7 @@ def test_a_custom_call_is_streamed_as_custom() -> None:
 
 
 def test_a_whole_answer_has_every_field() -> None:
-    answer = at_once(CALL, MORE, REST, END, Fragment(usage=Usage(3, 4, b'{"x":{"y":1}}'))).json
+    answer = at_once(CALL, MORE, REST, END, Fragment(usage=Usage(3, 4, {"cached_tokens": 1}))).json
     assert answer == {
         "id": "chatcmpl-" + "0" * 32,
         "object": "chat.completion",
@@ -277,7 +277,7 @@ def test_a_whole_answer_has_every_field() -> None:
             "prompt_tokens": 3,
             "completion_tokens": 4,
             "total_tokens": 7,
-            "x": {"y": 1},
+            "prompt_tokens_details": {"cached_tokens": 1},
         },
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.asking import given
 from tests.contract.chatting import Backend, chat, speaking
 from tests.contract.wire import READER, USER, asked, body, call, history, result, shown, tool
 
@@ -264,7 +265,7 @@ def test_of_a_key_given_twice_one_value_holds_for_all() -> None:
     backend = speaking(Fragment(text="x", finish="stop"))
     raw = b'{"model":"m","messages":[{"role":"user","content":"a"}],"n":1000,"n":2,"n":1}'
     assert chat(raw, backend).status == 200
-    assert dict(backend.opened[0].request.params) == {"n": b"1"}
+    assert given(backend.opened[0].request) == {"n": 1}
 
 
 @pytest.mark.parametrize(

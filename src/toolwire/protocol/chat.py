@@ -73,6 +73,14 @@ class ToolSet:
     """What was derived from the set once (its wire form) and lives as long as it does."""
 
     @cached_property
+    def size(self) -> int:
+        """About how many characters of JSON the tools have."""
+        return sum(
+            len(tool.name) + len(tool.description or "") + len(msgspec.json.encode(tool.parameters))
+            for tool in self.tools.values()
+        )
+
+    @cached_property
     def strict(self) -> bool:
         """Whether any tool is strict."""
         return any(tool.strict for tool in self.tools.values())

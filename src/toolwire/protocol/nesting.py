@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import msgspec
-
 MAX_DEPTH = 200
 """How deep the arguments of a call may be. Without it the interpreter's own bound would be ours,
 and that is a thousand levels in one version of Python and ten thousand in the next."""
@@ -27,16 +25,6 @@ def is_deeper(value: Any, most: int) -> bool:
             return False
         level = below
     return True
-
-
-def is_deep_json(raw: bytes, most: int) -> bool:
-    """Whether JSON is nested more than `most` levels deep. Most has too few brackets to be."""
-    if raw.count(b"[") + raw.count(b"{") < most:
-        return False
-    try:
-        return is_deeper(msgspec.json.decode(raw), most)
-    except RecursionError:
-        return True
 
 
 def is_deep_text(text: str) -> bool:

@@ -5,14 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.asking import asking, parts
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.completions_request import completions_dialect, encode_completion
 from toolwire.backends.dialects import DIALECTS, Constraint
-from toolwire.backends.openai_request import ignored_params
+from toolwire.backends.openai_params import ignored_params
 from toolwire.backends.template_messages import folded, template_messages
 from toolwire.errors import UpstreamRefused
-from toolwire.protocol.chat import NO_TOOLS, Message, Request
+from toolwire.protocol.chat import NO_TOOLS, Message
 
 MESSAGES = (Message("user", "hi"),)
 SCHEMA = {"type": "object", "properties": {"a": {"const": 1}}}
@@ -32,7 +33,7 @@ def body(
 ) -> dict[str, Any]:
     stream = params.pop("stream", False)
     raw = {name: json.dumps(value).encode() for name, value in params.items()}
-    request = Request("m", MESSAGES, params=raw, stream=stream, include_usage=stream)
+    request = asking(MESSAGES, raw, stream=stream, include_usage=stream)
     encoded = json.dumps(schema).encode() if schema else b""
     outgoing = Outgoing(request, MESSAGES, NO_TOOLS, encoded, keep_special_tokens=special)
     kind = DIALECTS[dialect].with_params((), remove)
@@ -141,9 +142,10 @@ def test_special_tokens_are_kept_where_they_mark_a_call() -> None:
 
 
 def test_what_belongs_to_a_chat_is_left_out_and_named() -> None:
-    raw = dict.fromkeys(("logprobs", "top_logprobs", "reasoning_effort", "seed", "top_k"), b"1")
+    raw = dict.fromkeys(("top_logprobs", "seed", "top_k"), b"1")
+    raw |= {"logprobs": b"true", "reasoning_effort": b'"low"'}
     spoken = completions_dialect(DIALECTS["vllm"].with_params(("mine",), ()))
-    request = Request("m", MESSAGES, params={**raw, "mine": b"2"})
+    request = asking(MESSAGES, {**raw, "mine": b"2"})
     assert ignored_params(request, spoken) == ["logprobs", "top_logprobs", "reasoning_effort"]
 
 
@@ -151,7 +153,7 @@ def test_messages_are_given_to_templates_as_plain_text() -> None:
     part = b'{"type":"text","text":"a"}'
     said = (
         Message("developer", "S", name="x"),
-        Message("user", [part, part]),
+        Message("user", parts(part, part)),
         Message("assistant", None, reasoning="R"),
     )
     assert template_messages(said) == [
@@ -160,7 +162,7 @@ def test_messages_are_given_to_templates_as_plain_text() -> None:
         {"role": "assistant", "content": "", "reasoning_content": "R"},
     ]
     with pytest.raises(UpstreamRefused, match="input_audio") as caught:
-        template_messages([Message("user", [part, b'{"type":"input_audio"}'])])
+        template_messages([Message("user", parts(part, b'{"type":"input_audio"}'))])
     assert caught.value.param == "messages[0].content[1]"
 
 

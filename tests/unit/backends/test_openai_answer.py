@@ -190,11 +190,10 @@ class TestUsage:
             prompt_tokens=3,
             completion_tokens=4,
             total_tokens=99,
-            prompt_tokens_details={"cached_tokens": 2},
+            prompt_tokens_details={"cached_tokens": 2, "audio_tokens": None},
             completion_tokens_details=None,
         )
-        details = b'{"prompt_tokens_details":{"cached_tokens":2}}'
-        assert made == [Fragment(usage=Usage(3, 4, details))]
+        assert made == [Fragment(usage=Usage(3, 4, {"cached_tokens": 2}))]
 
     def test_null_on_every_chunk_is_nothing(self) -> None:
         assert decode(sse({**chunk({"content": "x"}), "usage": None}))[0] == [Fragment(text="x")]

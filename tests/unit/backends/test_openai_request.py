@@ -9,7 +9,8 @@ from msgspec import structs
 from tests.contract.wire import USER, asked, body, call, history, read, result, tool
 
 from toolwire.backends.dialects import DIALECTS, Constraint, Dialect
-from toolwire.backends.openai_request import encode_body, ignored_params
+from toolwire.backends.openai_params import ignored_params
+from toolwire.backends.openai_request import encode_body
 
 OPENAI, VLLM, OLLAMA, MISTRAL = (DIALECTS[n] for n in ("openai", "vllm", "ollama", "mistral"))
 GENERIC, KIMI, DEEPSEEK = (DIALECTS[n] for n in ("generic", "moonshot", "deepseek"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from tests.asking import asking
 
 from toolwire.formats import extract
 from toolwire.gateway.constraint import (
@@ -140,8 +141,8 @@ def test_calls_or_the_form_of_the_client_and_nothing_else_fit_the_union() -> Non
     ],
 )
 def test_the_form_that_a_client_wants_is_a_schema(wanted: Any, form: Any) -> None:
-    assert wanted_form({"response_format": json.dumps(wanted).encode()}) == form
-    assert wanted_form({}) is None
+    assert wanted_form(asking((), {"response_format": json.dumps(wanted).encode()})) == form
+    assert wanted_form(asking(())) is None
 
 
 def test_text_in_the_clients_form_is_no_call() -> None:

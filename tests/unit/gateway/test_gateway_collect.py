@@ -10,7 +10,6 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
-from toolwire.protocol.usage import Usage
 
 
 def collected(*events: Event) -> Whole:
@@ -63,9 +62,3 @@ def test_the_rest_is_gathered_by_kind() -> None:
 
 def test_without_reasoning_there_is_none() -> None:
     assert collected(TextDelta("x")).reasoning is None
-
-
-def test_usage_is_set_aside() -> None:
-    collector = Collector()
-    collector.feed([Usage(1, 2), Usage(3, 4)])
-    assert collector.usage == Usage(3, 4)

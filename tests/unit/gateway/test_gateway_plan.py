@@ -8,6 +8,7 @@ from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import Message, ToolCall
+from toolwire.protocol.content import TextPart
 
 
 def plan(raw: bytes, *, repair: bool = False, custom: bool = False) -> Plan:
@@ -79,7 +80,7 @@ class TestRoutes:
 class TestEstimate:
     def test_it_counts_text_parts_calls_and_tools(self) -> None:
         text = Message("user", "x" * 400)
-        parts = Message("user", [b"x" * 400])
+        parts = Message("user", (TextPart("x" * 400),))
         made = Message("assistant", None, (ToolCall("a", "n" * 100, "x" * 300),))
         for message in (text, parts, made):
             assert estimate([message], 0, 0).prompt_tokens == 104

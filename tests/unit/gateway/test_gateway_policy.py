@@ -16,7 +16,6 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
-from toolwire.protocol.usage import Usage
 
 AUTO = ToolChoice()
 
@@ -193,5 +192,5 @@ class TestWhiteSpace:
 
 
 def test_all_else_goes_through() -> None:
-    events: list[Event] = [ReasoningDelta("hm"), Extra("refusal", b'"x"'), Usage(1, 2)]
+    events: list[Event] = [ReasoningDelta("hm"), Extra("refusal", b'"x"')]
     assert passed(Policy(ToolChoice("none"), parallel=False), events) == events

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolwire.formats import extract, get, names
-from toolwire.gateway.prompting import demand_of, prompted, text_of
+from toolwire.gateway.prompting import demand_of, prompted
 from toolwire.protocol.chat import (
     FREE_CHOICE,
     NO_TOOLS,
@@ -16,6 +16,7 @@ from toolwire.protocol.chat import (
     ToolChoice,
     ToolSet,
 )
+from toolwire.protocol.content import ImagePart, TextPart, text_of
 
 PROPERTIES = {"city": {"type": "string"}, "days": {"type": "integer"}}
 TOOL = Tool("get_weather", "The weather.", {"type": "object", "properties": PROPERTIES})
@@ -39,11 +40,8 @@ def call(number: int, arguments: str = '{"city": "Paris"}', **fields: Any) -> To
     return ToolCall(f"c{number}", "get_weather", arguments, **fields)
 
 
-def part(text: str) -> bytes:
-    return json.dumps({"type": "text", "text": text}).encode()
-
-
-IMAGE = b'{"type":"image_url","image_url":{"url":"data:,"}}'
+part = TextPart
+IMAGE = ImagePart("data:,")
 HELLO = Message("user", "Hello <tool_call>")
 
 
@@ -55,7 +53,7 @@ def test_a_conversation_without_tools_is_not_touched(
     messages = [
         Message("system", "Be brief."),
         Message("user", "Say <tool_call>[TOOL_CALLS]<|start|>", name="bob"),
-        Message("user", [part("a"), part("b"), IMAGE]),
+        Message("user", (part("a"), part("b"), IMAGE)),
         Message("assistant", None, reasoning="Hm."),
     ]
     assert shown(*messages, tools=tools, choice=choice, name=name) == messages
@@ -75,7 +73,7 @@ def test_without_a_system_prompt_there_is_one() -> None:
 
 
 def test_a_developer_prompt_stays_one_and_may_come_in_parts() -> None:
-    developer, _ = shown(Message("developer", [part("Be brief.")]), HELLO)
+    developer, _ = shown(Message("developer", (part("Be brief."),)), HELLO)
     assert developer.role == "developer"
     assert text_of(developer.content).startswith("Be brief.\n\nYou can call")
 
@@ -109,7 +107,7 @@ def test_calls_and_results_of_the_history_are_written_in_the_format(name: str) -
         HELLO,
         Message("assistant", "Let me see.", two),
         Message("tool", "rain-1", call_id="c1"),
-        Message("tool", [part("sun"), part("-2")], call_id="c2"),
+        Message("tool", (part("sun"), part("-2")), call_id="c2"),
         name=name,
     )[:4]
     assert (user.role, assistant.role, results.role) == ("user", "assistant", "user")
@@ -149,23 +147,19 @@ def test_roles_alternate_because_most_templates_insist() -> None:
         Message("assistant", None, (call(1),)),
         Message("tool", "rain", call_id="c1"),
         Message("user", "And tomorrow?"),
-        Message("user", [part("Or"), IMAGE]),
+        Message("user", (part("Or"), IMAGE)),
     ]
     _, _, user = shown(*history, name="mistral")
-    assert isinstance(user.content, list)
+    assert isinstance(user.content, tuple)
     assert text_of(user.content) == (
         "[TOOL_RESULTS]rain[/TOOL_RESULTS]\n\nAnd tomorrow?\n\nOr[image_url]"
     )
 
 
 def test_texts_in_a_row_become_one_and_other_parts_stay() -> None:
-    _, user = shown(Message("user", [part("a"), part("b"), IMAGE, part("c")]))
-    assert user.content == [
-        b'{"type":"text","text":"a\\nb"}',
-        IMAGE,
-        b'{"type":"text","text":"c"}',
-    ]
-    assert shown(Message("user", [part("a"), part("b")]))[1].content == "a\nb"
+    _, user = shown(Message("user", (part("a"), part("b"), IMAGE, part("c"))))
+    assert user.content == (part("a\nb"), IMAGE, part("c"))
+    assert shown(Message("user", (part("a"), part("b"))))[1].content == "a\nb"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +193,7 @@ def test_reasoning_is_passed_on_to_servers_that_want_it() -> None:
 
 
 def test_what_is_not_text_is_named_in_a_result() -> None:
-    assert text_of([part("see "), IMAGE]) == "see [image_url]"
+    assert text_of((part("see "), IMAGE)) == "see [image_url]"
     assert (text_of(None), text_of("a")) == ("", "a")
 
 

@@ -1,9 +1,8 @@
 """What is said in a prompt that is written out cannot start a turn, whoever says it."""
 
-import msgspec
-
 from toolwire.gateway.shield import shielded
 from toolwire.protocol.chat import Message, ToolCall
+from toolwire.protocol.content import ImagePart, TextPart
 
 MARKS = ("<end>",)
 SAFE = "a \\u003cend> b"
@@ -22,12 +21,9 @@ def test_every_role_is_shielded() -> None:
 
 
 def test_texts_among_parts_are_shielded_and_other_parts_stay() -> None:
-    image = b'{"type":"image_url","image_url":{"url":"<end>"}}'
-    text = b'{"type":"text","text":"a <end> b"}'
-    (message,) = shielded([Message("user", [text, image])], MARKS)
-    assert isinstance(message.content, list)
-    assert msgspec.json.decode(message.content[0]) == {"type": "text", "text": SAFE}
-    assert message.content[1] == image
+    image = ImagePart("<end>")
+    (message,) = shielded([Message("user", (TextPart("a <end> b"), image))], MARKS)
+    assert message.content == (TextPart(SAFE), image)
 
 
 def test_calls_and_empty_contents_are_left_to_whoever_writes_them() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.asking import asking
 
 from toolwire.backends.base import UNKNOWN_MODEL, ModelFacts
 from toolwire.errors import (
@@ -141,7 +142,7 @@ def test_a_backend_is_tried_again_after_a_while() -> None:
 
 
 def formed(**wanted: Any) -> Request:
-    return Request("m", (), params={"response_format": msgspec.json.encode(wanted)})
+    return asking((), {"response_format": msgspec.json.encode(wanted)})
 
 
 def test_calls_or_the_clients_form_is_what_a_backend_is_held_to_that_can_be() -> None:

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from toolwire.errors import RequestError
-from toolwire.protocol.nesting import MAX_DEPTH, check_nesting, is_deep_text, is_deeper
+from toolwire.protocol.nesting import MAX_DEPTH, is_deep_text, is_deeper
+from toolwire.surfaces.openai.explain import check_nesting
 
 
 @pytest.mark.parametrize("depth", [1, 2, 50])

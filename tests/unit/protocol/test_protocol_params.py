@@ -1,9 +1,9 @@
 """The table of parameters: each bound from both sides."""
 
-import json
 from typing import Any
 
 import pytest
+from tests.asking import given
 from tests.contract.wire import body, read, refusal
 
 from toolwire.surfaces.openai.params import PARAM_TYPES
@@ -77,7 +77,8 @@ def test_every_parameter_of_the_table_is_tried_from_both_sides() -> None:
 @pytest.mark.parametrize(("name", "value"), pairs(GOOD))
 def test_a_value_within_bounds_is_kept_as_it_was_sent(name: str, value: Any) -> None:
     request = read(body(**{name: value})).request
-    assert request.params == {name: json.dumps(value).encode()}
+    expected = [value] if name == "stop" and isinstance(value, str) else value
+    assert given(request) == ({name: expected} if expected != [] else {})
     assert request.ignored == ()
 
 
@@ -96,4 +97,4 @@ def test_the_form_of_an_answer_is_an_object(schema: Any) -> None:
 
 @pytest.mark.parametrize("name", PARAM_TYPES)
 def test_null_is_as_if_it_was_not_sent(name: str) -> None:
-    assert read(body(**{name: None})).request.params == {}
+    assert given(read(body(**{name: None})).request) == {}

@@ -1,8 +1,10 @@
 """Reading a body: what becomes of the parts that are right."""
 
+import json
 from typing import Any
 
 import pytest
+from tests.asking import given, parts
 from tests.contract.wire import (
     READER,
     USER,
@@ -16,7 +18,9 @@ from tests.contract.wire import (
     tool,
 )
 
+from toolwire.backends.openai_parts import WIRE
 from toolwire.protocol.chat import Message, ToolCall
+from toolwire.protocol.content import ImagePart, Origin
 from toolwire.protocol.toolset import safe_name
 
 
@@ -28,7 +32,7 @@ def test_the_smallest_request_has_every_default() -> None:
     request = READER.read(body())
     assert (request.model, request.messages) == ("m", (Message("user", "hello"),))
     assert (request.stream, request.include_usage, request.parallel) == (False, False, True)
-    assert (request.choice.mode, request.tools.tools, request.params) == ("auto", {}, {})
+    assert (request.choice.mode, request.tools.tools, given(request)) == ("auto", {}, {})
 
 
 @pytest.mark.parametrize("role", ["system", "developer", "user", "assistant"])
@@ -45,13 +49,13 @@ def test_parts_are_kept_byte_for_byte() -> None:
     """A backend that takes images gets what the client sent: the same spacing, the same escapes."""
     part = b'{"type":  "image_url", "image_url": {"url": "data:\\u0041"}, "new": 1.0}'
     raw = b'{"model":"m","messages":[{"role":"user","content":[' + part + b"]}]}"
-    assert READER.read(raw).messages[0].content == [part]
+    assert READER.read(raw).messages[0].content == (ImagePart("data:A", None, Origin(WIRE, part)),)
 
 
 def test_a_result_may_have_parts() -> None:
-    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    made = messages(asked(call()), result(content=parts))[1]
-    assert made.content == [b'{"type": "text", "text": "a"}', b'{"type": "text", "text": "b"}']
+    parts_sent = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    made = messages(asked(call()), result(content=parts_sent))[1]
+    assert made.content == parts(*(json.dumps(part).encode() for part in parts_sent))
 
 
 @pytest.mark.parametrize("content", [None, "", "Let me see."])
@@ -128,7 +132,7 @@ def test_usage_in_a_stream_is_only_for_who_asks(
 def test_unknown_parameters_keep_their_bytes_for_a_backend_that_takes_them() -> None:
     request = READER.read(body(top_k=5, guided={"a": 1}))
     assert request.ignored == ("top_k", "guided")
-    assert request.params == {"top_k": b"5", "guided": b'{"a": 1}'}
+    assert request.extras == {"top_k": b"5", "guided": b'{"a": 1}'}
 
 
 @pytest.mark.parametrize("value", [True, False])

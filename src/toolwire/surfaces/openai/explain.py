@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from toolwire.errors import RequestError
-from toolwire.protocol.nesting import is_deep_json
+from toolwire.protocol.nesting import is_deeper
 
 T = TypeVar("T")
 
@@ -31,6 +31,7 @@ _NOT_JSON = (
 )
 _level = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
+_any = msgspec.json.Decoder()
 _AT = " - at `$"
 _MISSING = re.compile(r"Object missing required field `(.+)`")
 _TYPE = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?$")
@@ -57,8 +58,10 @@ def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
 
 
 def check_nesting(raw: bytes, where: str, most: int) -> None:
-    """Refuse JSON that is too deep."""
-    if is_deep_json(raw, most):
+    """Refuse JSON that is too deep. Most has too few brackets to look further."""
+    if raw.count(b"[") + raw.count(b"{") < most:
+        return
+    if is_deeper(decode(_any, raw, where), most):
         raise RequestError(
             f"Invalid '{where}': it is nested more than {most} levels deep.",
             param=where,

@@ -73,7 +73,7 @@ _KINDS: dict[Any, FormatKind] = {kind: kind for kind in ("text", "json_object", 
 
 def read_response_format(wire: _ResponseFormat, raw: bytes) -> ResponseFormat:
     """The form that the client wants text in."""
-    kind = _KINDS.get(wire.type if isinstance(wire.type, str) else None, "other")
+    kind = _KINDS.get(wire.type, "other") if isinstance(wire.type, str) else "text"
     schema = (wire.json_schema or {}).get("schema")
     return ResponseFormat(
         kind,

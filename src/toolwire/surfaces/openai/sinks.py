@@ -69,8 +69,8 @@ class _Sink:
 
     def estimated(self, characters: int) -> Usage:
         """About what the turn has consumed, if the backend does not say."""
-        tools = sum(map(len, self.plan.outgoing.tools.memo.values()))
-        return estimate(self.plan.outgoing.messages, tools, characters)
+        outgoing = self.plan.outgoing
+        return estimate(outgoing.messages, outgoing.tools.size, characters)
 
 
 class StreamSink(_Sink):
