@@ -2,7 +2,8 @@
 
     GatewayError
     ├── RequestError            400  the request is wrong; the message says what, where, what to do
-    │   └── ToolSchemaError     400  a tool's JSON Schema is wrong
+    │   ├── ToolSchemaError     400  a tool's JSON Schema is wrong
+    │   └── HistoryError        400  calls and results do not belong together
     ├── Unauthorized            401  no key, or a wrong one
     ├── NotFound                404  no such path
     │   └── ModelNotFound       404  no such model
@@ -19,24 +20,48 @@
         └── ArgumentsUnfit      502  the model's call of a strict tool does not fit its schema
 
 Facts live on the class, particulars in the constructor. Each surface turns them into its own
-body in one place (`surfaces.errors`).
+body in one place, in its own words.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
+
+import msgspec
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What part of a request an error is about, in no wire's words: positions, and a field."""
+
+    field: str = ""
+    message: int | None = None
+    part: int | None = None
+    call: int | None = None
+    tool: int | None = None
 
 
 class GatewayError(Exception):
-    """Something a caller is told about."""
+    """Something a caller is told about.
+
+    Where it is: `place` if the gateway found it, `param` if a surface or a backend said it, in the
+    words of its own wire.
+    """
 
     status: int = 500
     type: ClassVar[str] = "server_error"
     code: str | None = None
 
-    def __init__(self, message: str, *, param: str | None = None, code: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        place: Place | None = None,
+        code: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.param = param
+        self.place = place
         if code is not None:
             self.code = code
 
@@ -52,6 +77,38 @@ class ToolSchemaError(RequestError):
     """A tool's parameters are not a schema that can be used."""
 
     code = "invalid_function_parameters"
+
+
+HistoryFault: TypeAlias = Literal[
+    "unanswered_calls",
+    "answered_twice",
+    "orphan_result",
+    "repeated_call_id",
+    "long_call_id",
+    "malformed_arguments",
+]
+
+
+class HistoryError(RequestError):
+    """Calls and results of the conversation do not belong together.
+
+    `call_ids` are those it is about, and `result_id` is the one that a result names instead.
+    """
+
+    def __init__(
+        self,
+        fault: HistoryFault,
+        message: str,
+        place: Place,
+        call_ids: tuple[str, ...],
+        *,
+        result_id: str = "",
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message, place=place, code=code)
+        self.fault = fault
+        self.call_ids = call_ids
+        self.result_id = result_id
 
 
 class Unauthorized(GatewayError):
@@ -147,17 +204,23 @@ class UpstreamRefused(UpstreamError):
     retryable = False
 
     def __init__(
-        self, message: str, *, status: int, param: str | None = None, code: str | None = None
+        self,
+        message: str,
+        *,
+        status: int,
+        param: str | None = None,
+        place: Place | None = None,
+        code: str | None = None,
     ) -> None:
-        super().__init__(message, param=param, code=code)
+        super().__init__(message, param=param, place=place, code=code)
         self.status = status
 
 
 class ToolsRefused(UpstreamRefused):
-    """The backend knows of itself that it has no tools."""
+    """The backend does not support tools."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, status=400, param="tools", code="unsupported_parameter")
+        super().__init__(message, status=400, place=Place("tools"), code="unsupported_parameter")
 
 
 class ToolChoiceUnmet(UpstreamError):

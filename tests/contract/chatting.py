@@ -21,11 +21,14 @@ from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.backends.openai_params import wire_params
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
+from toolwire.gateway.context import RequestContext
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace
+from toolwire.gateway.turn import TurnService
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
-from toolwire.surfaces.exchange import Headers, HttpRequest, Visit
+from toolwire.surfaces.base import TurnEndpoint
+from toolwire.surfaces.exchange import Headers, HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat
 
 
@@ -185,15 +188,17 @@ async def _answer(
     pool = BackendPool([backend], asyncio.get_running_loop().time)
     numbers = itertools.count()
     surface = OpenAiChat(
-        reader=READER,
+        READER, lambda prefix: f"{prefix}{next(numbers):032x}", lambda: 1_700_000_000.9
+    )
+    turns = TurnService(
         routes=Routes([ServedModel(served, pool, custom_tools=custom_tools)]),
         pace=Pace(attempts=1),
         repair_history=repair_history,
-        new_id=lambda prefix: f"{prefix}{next(numbers):032x}",
-        now=lambda: 1_700_000_000.9,
+        new_call_id=lambda: surface.new_id("call_"),
+        now=surface.now,
     )
     try:
-        await surface.answer(client, Visit("req_1"))
+        await TurnEndpoint(surface, turns).answer(client, RequestContext("req_1"))
     except GatewayError as error:
         # What the application does with an error before anything was sent.
         client.status = error.status

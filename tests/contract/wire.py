@@ -10,6 +10,7 @@ from toolwire.gateway.plan import Plan, make_plan
 from toolwire.surfaces.openai.errors import error_body
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
+from toolwire.surfaces.openai.words import worded
 
 USER = {"role": "user", "content": "hello"}
 ABSENT = object()
@@ -61,7 +62,9 @@ def refusal(raw: bytes) -> RequestError:
     """Why a body is refused."""
     with pytest.raises(RequestError) as caught:
         read(raw)
-    return caught.value
+    error = caught.value
+    error.message, error.param = worded(error)
+    return error
 
 
 def shown(error: GatewayError) -> dict[str, Any]:

@@ -9,21 +9,22 @@ from typing import Any, Literal
 import pytest
 from hypothesis import Phase, assume, find, given, settings
 from hypothesis import strategies as st
-from tests.contract.chatting import Client, Recitation, speaking
+from tests.contract.chatting import Client
 from tests.contract.joining import join, same, whole
 from tests.contract.wire import body, read
 
 from toolwire.errors import UpstreamError
+from toolwire.gateway.context import RequestContext
 from toolwire.gateway.native import NativeTurn
 from toolwire.gateway.native_call import NativeCall, as_text
 from toolwire.gateway.policy import Policy
-from toolwire.gateway.run import Report
-from toolwire.gateway.ways import Way
+from toolwire.gateway.report import Report
+from toolwire.gateway.sink import Begun
 from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta, TurnEnd
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.usage import Usage
-from toolwire.surfaces.exchange import HttpRequest, Visit
+from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
@@ -258,10 +259,10 @@ HEAD = AnswerHead("chatcmpl-1", 5, "m")
 def answer(kind: Any, turn: Turn, encoder: type[ChunkEncoder] = ChunkEncoder) -> Client:
     """The turn through one of the sinks."""
     client = Client(HttpRequest())
-    sink = kind(client, Visit("req_1"), read(body()), HEAD)
+    sink = kind(client, RequestContext("req_1"), read(body()), HEAD)
     if kind is StreamSink:
         sink._encoder = encoder(HEAD, include_usage=False)
-    sink.begin(speaking(), Recitation([], done=True, error=None), Way("native"))
+    sink.begin(Begun("backend", "native"))
     policy = Policy(ToolChoice(), parallel=True)
     for event in events_of(NativeTurn, turn):
         if passed := policy.feed([event]):

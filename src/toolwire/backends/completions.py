@@ -18,7 +18,7 @@ from toolwire.backends.refusal import lasting
 from toolwire.backends.template_messages import folded, template_messages
 from toolwire.backends.template_process import TemplateFailed, TemplateProcess, TemplateRefused
 from toolwire.backends.turn_end import turn_end
-from toolwire.errors import ToolsRefused, UpstreamRefused
+from toolwire.errors import Place, ToolsRefused, UpstreamRefused
 
 
 class CompletionsBackend(OpenAiHttpBackend):
@@ -69,7 +69,7 @@ class CompletionsBackend(OpenAiHttpBackend):
         except TemplateRefused as error:
             words = self._redact(str(error), 500)
             text = f"The model's chat template refuses this conversation: {words}"
-            raise UpstreamRefused(text, status=400, param="messages") from None
+            raise UpstreamRefused(text, status=400, place=Place("messages")) from None
         except TemplateFailed as error:
             words = self._redact(str(error), 500)
             raise lasting(

@@ -18,7 +18,7 @@ from toolwire.backends.embedded_engine import Engine
 from toolwire.backends.embedded_habits import AS_WRITTEN
 from toolwire.backends.embedded_request import bodies_for, ignored
 from toolwire.backends.openai_answer import AnswerDecoder
-from toolwire.errors import NotFound, ToolsRefused, UpstreamError, UpstreamRefused
+from toolwire.errors import NotFound, Place, ToolsRefused, UpstreamError, UpstreamRefused
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
 
@@ -221,7 +221,7 @@ def _refusal(error: _Error) -> UpstreamError:
             f"resulted in {error.n_prompt_tokens} tokens. Shorten them, or give the model a longer "
             "context with --ctx.",
             status=400,
-            param="messages",
+            place=Place("messages"),
             code="context_length_exceeded",
         )
     if 400 <= error.code < 500:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolwire.errors import UpstreamRefused
+from toolwire.errors import Place, UpstreamRefused
 from toolwire.protocol.chat import Message
 from toolwire.protocol.content import Content, TextPart, kind_of, text_of
 
@@ -29,7 +29,7 @@ def _text(number: int, content: Content) -> str:
             raise UpstreamRefused(
                 f"This model takes text only, and this is a part of type '{kind_of(part)}'.",
                 status=400,
-                param=f"messages[{number}].content[{at}]",
+                place=Place(message=number, part=at),
                 code="unsupported_value",
             )
     return text_of(content, "\n")

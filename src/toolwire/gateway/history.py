@@ -1,8 +1,8 @@
-"""The rules between messages (000 section 1): every call answered, every answer called for.
+"""The rules between messages: every call answered, every answer called for.
 
-By default a broken history is refused in OpenAI's words; with `repair` it is mended, and what was
-done is named. Either way results come out in call order, which keeps prompt caches warm and which
-some models insist on.
+By default a broken history is refused; with `repair` it is repaired, and what was done is named.
+Either way results come out in call order, which keeps prompt caches warm and which some models
+insist on.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from toolwire.errors import RequestError
+from toolwire.errors import HistoryError, Place
 from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.ids import MAX_CLIENT_ID
 from toolwire.protocol.nesting import TOO_DEEP, is_deep_text
@@ -79,22 +79,22 @@ class _Checker:
             return
         self.open[message.call_id] = message
 
-    def _misplaced(self, message: Message, position: int) -> RequestError:
+    def _misplaced(self, message: Message, position: int) -> HistoryError:
         call_id = message.call_id[:_SHOWN]
         if message.call_id in self.seen:
-            return RequestError(
-                f"Invalid parameter: 'tool_call_id' '{call_id}' in 'messages[{position}]' is "
-                "answered twice, or belongs to an earlier turn. Send one tool message per call, "
-                "right after the assistant message that made it.",
-                param=f"messages.[{position}].tool_call_id",
+            return HistoryError(
+                "answered_twice",
+                f"The result of '{call_id}' is there twice, or belongs to an earlier turn.",
+                Place("call_id", message=position),
+                (call_id,),
             )
         if unanswered := self._unanswered():
-            hint = f". 'messages[{position}].tool_call_id' is '{call_id}', which is none of them."
-            return _not_answered(unanswered, position, hint)
-        return RequestError(
-            "Invalid parameter: messages with role 'tool' must be a response to a preceeding "
-            "message with 'tool_calls'.",
-            param=f"messages.[{position}].role",
+            return _not_answered(unanswered, position, call_id)
+        return HistoryError(
+            "orphan_result",
+            f"The result of '{call_id}' follows no call.",
+            Place("role", message=position),
+            (call_id,),
         )
 
     def _unanswered(self) -> list[str]:
@@ -113,70 +113,76 @@ class _Checker:
     def _calls(self, message: Message, position: int) -> Message:
         calls = []
         for at, call in enumerate(message.calls):
-            where = f"messages[{position}].tool_calls[{at}]"
             if len(call.call_id) > MAX_CLIENT_ID:
-                raise _long_id(call.call_id, f"{where}.id")
+                raise _long_id(call.call_id, Place("id", message=position, call=at))
             if call.call_id in self.seen:
                 if not self.repair:
-                    raise _repeated(call, where)
+                    raise _repeated(call, Place("id", message=position, call=at))
+                where = f"messages[{position}].tool_calls[{at}]"
                 self.history.repairs.append(f"repeated_call_id:{where}")
                 continue
             self.seen.add(call.call_id)
             self.open[call.call_id] = None
             if call.kind == "function":
-                _check_arguments(call, where)
+                _check_arguments(call, Place("arguments", message=position, call=at))
             calls.append(call)
         if len(calls) == len(message.calls):
             return message
         return msgspec.structs.replace(message, calls=tuple(calls))
 
 
-def _not_answered(call_ids: list[str], position: int, hint: str = "") -> RequestError:
+def _not_answered(call_ids: list[str], position: int, result_id: str = "") -> HistoryError:
     more = f" and {len(call_ids) - _SHOWN} more" if len(call_ids) > _SHOWN else ""
-    return RequestError(
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to "
-        "each 'tool_call_id'. The following tool_call_ids did not have response messages: "
-        f"{', '.join(call_ids[:_SHOWN])}{more}{hint}",
-        param=f"messages.[{position}].role",
+    return HistoryError(
+        "unanswered_calls",
+        f"These calls have no results: {', '.join(call_ids[:_SHOWN])}{more}.",
+        Place("role", message=position),
+        tuple(call_ids),
+        result_id=result_id,
     )
 
 
-def _repeated(call: ToolCall, where: str) -> RequestError:
-    return RequestError(
-        f"Invalid '{where}.id': the id '{call.call_id}' is used twice in this conversation. "
+def _repeated(call: ToolCall, place: Place) -> HistoryError:
+    return HistoryError(
+        "repeated_call_id",
+        f"the id '{call.call_id}' is used twice in this conversation. "
         "Every tool call needs an id of its own.",
-        param=f"{where}.id",
+        place,
+        (call.call_id,),
         code="invalid_value",
     )
 
 
-def _long_id(call_id: str, where: str) -> RequestError:
-    return RequestError(
-        f"Invalid '{where}': string too long. Expected a string with maximum length "
+def _long_id(call_id: str, place: Place) -> HistoryError:
+    return HistoryError(
+        "long_call_id",
+        f"string too long. Expected a string with maximum length "
         f"{MAX_CLIENT_ID}, but got a string with length {len(call_id)} instead.",
-        param=where,
+        place,
+        (call_id,),
         code="string_above_max_length",
     )
 
 
-def _check_arguments(call: ToolCall, where: str) -> None:
-    """000: arguments in the history are JSON. Empty means none; a backend is sent `{}`."""
+def _check_arguments(call: ToolCall, place: Place) -> None:
+    """Arguments in the history are JSON. Empty means none; a backend is sent `{}`."""
     try:
         _json.decode(call.arguments)
         if is_deep_text(call.arguments):
-            raise _bad_arguments(call, where, TOO_DEEP)
+            raise _bad_arguments(call, place, TOO_DEEP)
     except RecursionError:
-        raise _bad_arguments(call, where, TOO_DEEP) from None
+        raise _bad_arguments(call, place, TOO_DEEP) from None
     except (msgspec.MsgspecError, UnicodeEncodeError) as error:
         if call.arguments.strip():
-            raise _bad_arguments(call, where, str(error)) from None
+            raise _bad_arguments(call, place, str(error)) from None
 
 
-def _bad_arguments(call: ToolCall, where: str, why: str) -> RequestError:
-    where = f"{where}.function.arguments"
-    return RequestError(
-        f"Invalid '{where}': the arguments of '{call.name}' are not a JSON object ({why}). "
+def _bad_arguments(call: ToolCall, place: Place, why: str) -> HistoryError:
+    return HistoryError(
+        "malformed_arguments",
+        f"the arguments of '{call.name}' are not a JSON object ({why}). "
         "Send the JSON text that came with the call.",
-        param=where,
+        place,
+        (call.call_id,),
         code="malformed_tool_arguments",
     )

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolwire.backends.base import Outgoing
-from toolwire.errors import RequestError
+from toolwire.errors import Place, RequestError
 from toolwire.formats import get
 from toolwire.formats.neutral import guarded
 from toolwire.gateway.constraint import (
@@ -202,6 +202,6 @@ def _refuse_custom(tools: ToolSet) -> None:
         raise RequestError(
             "Unsupported value: custom tools are not supported with this model. "
             "Use a tool of type 'function'.",
-            param=f"tools[{tools.first_custom}].type",
+            place=Place("kind", tool=tools.first_custom),
             code="unsupported_value",
         )

@@ -7,7 +7,7 @@ out of the answer, so that a stream and a whole answer say the same (spec 1.8).
 import re
 from collections.abc import Collection
 
-from toolwire.errors import ToolChoiceUnmet
+from toolwire.errors import Place, ToolChoiceUnmet
 from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import (
     ArgsDelta,
@@ -145,7 +145,7 @@ class Policy:
         error = ToolChoiceUnmet(
             "The model answered without the tool call that 'tool_choice' demands. "
             "Ask again, or use 'tool_choice': 'auto'.",
-            param="tool_choice",
+            place=Place("tool_choice"),
         )
         error.called = "call_dropped:tool_not_allowed" in self.repairs
         error.said = said

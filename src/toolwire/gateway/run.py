@@ -7,22 +7,21 @@ cancelled. Blocks are handled inside the reader's callback: no queue and no task
 import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
-from toolwire.backends.base import DEFAULT_PATIENCE, Answer, Backend
+from toolwire.backends.base import DEFAULT_PATIENCE, Backend
 from toolwire.backends.pool import Member
 from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
-from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
+from toolwire.gateway.report import Report
 from toolwire.gateway.routes import ServedModel
+from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.trace import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.gateway.ways import NATIVE, Way, lacking
-from toolwire.protocol.events import Event
+from toolwire.gateway.ways import NATIVE, lacking
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.usage import Usage, add_usage
+from toolwire.protocol.usage import add_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,51 +37,12 @@ class Pace:
     """How often the model is asked again after an answer that may not be delivered."""
 
 
-class Sink(Protocol):
-    """Where a turn's events go: a surface's encoder."""
-
-    @property
-    def committed(self) -> bool:
-        """Whether the client has seen any of this turn, so that it cannot be started over."""
-        ...
-
-    def begin(self, backend: Backend, answer: Answer, way: Way) -> None:
-        """An answer has begun; forget what an earlier attempt may have sent."""
-        ...
-
-    def send(self, choice: int, events: list[Event]) -> None:
-        """The next events of one choice."""
-        ...
-
-    def flush(self) -> None:
-        """All that one read of the backend gave has been sent: pass it on, in one write."""
-        ...
-
-    def keepalive(self) -> None:
-        """The model has been silent for a while; tell the client that we are still here."""
-        ...
-
-
-@dataclass(slots=True)
-class Report:
-    """How the turn went, for headers, logs and metrics."""
-
-    backend: str = ""
-    usage: Usage | None = None
-    calls: int = 0
-    repairs: set[str] = field(default_factory=set)
-    findings: list[Finding] = field(default_factory=list)
-    """What does not fit, and was delivered all the same."""
-    retries: list[str] = field(default_factory=list)
-    first_token_after: float | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class _Spare:
     """An attempt that was given up for a better one, in case there is none."""
 
     attempt: Attempt
-    begun: tuple[Backend, Answer, Way] | None
+    begun: Begun | None
     committed: bool
 
 
@@ -97,6 +57,7 @@ class Turn:
         pace: Pace,
         new_call_id: Callable[[], str],
         *,
+        flow: Flow,
         watchdog: Watchdog,
         trace: TurnTrace | None = None,
     ) -> None:
@@ -111,7 +72,8 @@ class Turn:
         self._asks = 0
         self._way = NATIVE
         self._spare: _Spare | None = None
-        self._begun: tuple[Backend, Answer, Way] | None = None
+        self._flow = flow
+        self._begun: Begun | None = None
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task(self._loop)
         self._attempt: Attempt | None = None
@@ -181,7 +143,7 @@ class Turn:
             return False
         self.report.retries.append(error.code or "upstream_error")
         if spare.begun is not None:
-            self._sink.begin(*spare.begun)
+            self._sink.begin(spare.begun)
         spare.attempt.deliver(again=not spare.committed)
         self.report.findings, self.report.calls = spare.attempt.findings, spare.attempt.calls
         return True
@@ -269,8 +231,9 @@ class Turn:
             outgoing = self._plan.outgoing_for(way)
         answer = await backend.open(outgoing)
         try:
-            self._begun = (backend, answer, way)
-            self._sink.begin(backend, answer, way)
+            self._flow(answer.pause, answer.resume)
+            self._begun = Begun(backend.name, str(way), backend.ignored(request))
+            self._sink.begin(self._begun)
             done = await answer.relay(self._feed)
             if self._traced is not None:
                 self._traced.done = done

@@ -11,6 +11,7 @@ from toolwire.formats import Trace
 from toolwire.gateway.collect import Collector, Whole
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
+from toolwire.gateway.report import Report
 from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event
@@ -67,9 +68,10 @@ class TurnTrace:
 
     request_id: str
     body: bytes
-    profile: str
     at: float
     """When it came in, in seconds since 1970."""
+    surface: str = "openai_chat"
+    profile: str = ""
     plan: Plan | None = None
     route: str = ""
     repair_history: bool = False
@@ -81,6 +83,11 @@ class TurnTrace:
     usage: Usage | None = None
     repairs: frozenset[str] = frozenset()
     retries: tuple[str, ...] = ()
+
+    def account(self, report: Report) -> None:
+        """The turn is over."""
+        self.usage, self.repairs = report.usage, frozenset(report.repairs)
+        self.retries = tuple(report.retries)
 
     def attempt(
         self, backend: str, way: Way, plan: Plan, at: float, *, final: bool, resumed: bool

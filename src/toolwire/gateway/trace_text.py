@@ -41,6 +41,7 @@ class _Writer:
             "request": {
                 "bytes": len(trace.body),
                 "body": masked_json(trace.body, self._redact) if self._bodies else None,
+                "surface": trace.surface,
                 "profile": trace.profile,
             },
             "plan": self._plan(trace),

@@ -5,8 +5,9 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
@@ -29,10 +30,13 @@ from toolwire.errors import (
     Unauthorized,
     UpstreamError,
 )
+from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Mending
 from toolwire.gateway.repair import EVERY_RULE
+from toolwire.gateway.report import Report
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace, Report
+from toolwire.gateway.run import Pace
+from toolwire.gateway.turn import TurnService
 from toolwire.gateway.ways import Ways
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.server.auth import Keyring, bearer
@@ -42,21 +46,29 @@ from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
 from toolwire.server.settings import BackendConfig, Config, Route
 from toolwire.server.trace_store import TraceStore
-from toolwire.surfaces.exchange import Exchange, Visit
+from toolwire.surfaces.base import ErrorWriter, Surface, TurnEndpoint
+from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.openai.chat import OpenAiChat
-from toolwire.surfaces.openai.errors import error_body, error_headers
 from toolwire.surfaces.openai.models import Models
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 from toolwire.surfaces.passthrough import Passthrough
 
-Handler: TypeAlias = Callable[[Exchange, Visit], Awaitable[None]]
+Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 
 _log = logging.getLogger("toolwire.server")
 _MODEL_PATH = re.compile(r"/v1/models/.+")
 _MOST_ADMITTED = 1024
 """Authorization headers that are known to be good. They are found by hashes with a random key, so
 the time that takes tells nothing about a header that is not among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What is at a path: who answers which method, and whose form errors have."""
+
+    writer: ErrorWriter
+    methods: Mapping[str, Handler]
 
 
 class App:
@@ -81,51 +93,52 @@ class App:
         self._backends: dict[int, OpenAiHttpBackend | EmbeddedBackend] = {}
         self._traces = _trace_store(config, logs)
         self.routes = Routes([self._served(route, config) for route in config.models])
-        chat = OpenAiChat(
-            reader=_reader(config),
+        turns = TurnService(
             routes=self.routes,
             pace=_pace(config),
             repair_history=config.history == "repair",
-            new_id=new_id,
+            new_call_id=partial(new_id, "call_"),
             now=time.time,
             mending=_mending(config),
             keep=self._traces.keep if self._traces is not None else None,
         )
+        self._openai = OpenAiChat(_reader(config), new_id, time.time)
         models = Models(self.routes, int(time.time()), self._fetch_models)
-        self._table: dict[str, dict[str, Handler]] = {
-            "/v1/chat/completions": {"POST": chat.answer},
-            "/v1/models": {"GET": models.list},
-            "/metrics": {"GET": self._metrics},
-            "/healthz": {"GET": self._health},
-            "/readyz": {"GET": self._ready},
+        self._table: dict[str, Endpoint] = {
+            "/v1/chat/completions": self._turn(self._openai, turns),
+            "/v1/models": self._get(models.list),
+            "/metrics": self._get(self._metrics),
+            "/healthz": self._get(self._health),
+            "/readyz": self._get(self._ready),
         }
         self._open = frozenset({"/healthz", "/readyz"})
-        self._show_model: dict[str, Handler] = {"GET": models.show}
+        self._show_model = self._get(models.show)
         self._passthrough = Passthrough(self.routes, self._forward) if config.passthrough else None
 
     async def __call__(self, exchange: Exchange) -> None:
         """Answer one request, whatever happens."""
-        visit = Visit(new_id("req_"))
+        context = RequestContext(new_id("req_"))
         started = self._clock()
         self.metrics.in_flight.inc()
         try:
-            await self._serve(exchange, visit)
+            await self._serve(exchange, context)
         except GatewayError as error:
-            visit.error = error.code
-            self._fail(exchange, visit, error)
+            context.error = error.code
+            self._fail(exchange, context, error)
         except Exception:  # noqa: BLE001 - the last net
-            _log.exception("request %s failed", visit.request_id)
-            visit.error = InternalError.code
-            text = f"Toolwire failed. The log has the details under {visit.request_id}."
-            self._fail(exchange, visit, InternalError(text))
+            _log.exception("request %s failed", context.request_id)
+            context.error = InternalError.code
+            text = f"Toolwire failed. The log has the details under {context.request_id}."
+            self._fail(exchange, context, InternalError(text))
         finally:
             self.metrics.in_flight.dec()
-            self._account(exchange, visit, started)
+            self._account(exchange, context, started)
 
     def refuse(self, exchange: Exchange, status: int) -> None:
         """Answer what is not a request at all."""
         error = _REFUSALS.get(status, RequestError("The request is not valid HTTP/1.1."))
-        exchange.respond(status, error_headers(error), error_body(error))
+        headers, body = self._writer(exchange.request.path).error(error)
+        exchange.respond(status, headers, body)
 
     def aclose(self) -> None:
         """Drop idle connections to backends, and write the last traces."""
@@ -141,19 +154,19 @@ class App:
         """Every backend of every model."""
         return list(self._backends.values())
 
-    async def _serve(self, exchange: Exchange, visit: Visit) -> None:
+    async def _serve(self, exchange: Exchange, context: RequestContext) -> None:
         path = exchange.request.path
         if path not in self._open:
-            self._admit(exchange, visit)
-        await self._handler(exchange.request.method, path)(exchange, visit)
+            self._admit(exchange, context)
+        await self._handler(exchange.request.method, path)(exchange, context)
 
-    def _admit(self, exchange: Exchange, visit: Visit) -> None:
+    def _admit(self, exchange: Exchange, context: RequestContext) -> None:
         if self._keys.open:
             return
         given = exchange.request.headers.get(b"authorization", b"")
-        visit.key_name = self._admitted.get(given)
-        if visit.key_name is None:
-            visit.key_name = self._admitted[given] = self._check(given)
+        context.key_name = self._admitted.get(given)
+        if context.key_name is None:
+            context.key_name = self._admitted[given] = self._check(given)
 
     def _check(self, given: bytes) -> str:
         """The name of the key that is given for the first time."""
@@ -166,13 +179,14 @@ class App:
         return name
 
     def _handler(self, method: str, path: str) -> Handler:
-        methods = self._table.get(path)
-        if methods is None and _MODEL_PATH.fullmatch(path):
-            methods = self._show_model
-        if methods is None:
+        endpoint = self._table.get(path)
+        if endpoint is None and _MODEL_PATH.fullmatch(path):
+            endpoint = self._show_model
+        if endpoint is None:
             if self._passthrough is not None and path.startswith("/v1/"):
                 return self._passthrough.answer
             raise NotFound(f"There is nothing at '{path[:200]}'. The API is under /v1.")
+        methods = endpoint.methods
         # What can be read can be asked for without its body, as some that watch over servers do.
         handler = methods.get("GET" if method == "HEAD" else method)
         if handler is None:
@@ -182,38 +196,52 @@ class App:
             )
         return handler
 
-    def _fail(self, exchange: Exchange, visit: Visit, error: GatewayError) -> None:
+    def _fail(self, exchange: Exchange, context: RequestContext, error: GatewayError) -> None:
         if exchange.started:
             exchange.abort()
         else:
-            headers = [*visit.headers(), *error_headers(error)]
-            exchange.respond(error.status, headers, error_body(error))
+            headers, body = self._writer(exchange.request.path).error(error)
+            exchange.respond(error.status, [*context.headers(), *headers], body)
 
-    def _account(self, exchange: Exchange, visit: Visit, started: float) -> None:
+    def _writer(self, path: str) -> ErrorWriter:
+        """Whose form an error at this path has: that of the API which the path belongs to."""
+        while path:
+            if (endpoint := self._table.get(path)) is not None:
+                return endpoint.writer
+            path = path.rpartition("/")[0]
+        return self._openai
+
+    def _turn(self, api: Surface, turns: TurnService) -> "Endpoint":
+        return Endpoint(api, {"POST": TurnEndpoint(api, turns).answer})
+
+    def _get(self, handler: Handler) -> "Endpoint":
+        return Endpoint(self._openai, {"GET": handler})
+
+    def _account(self, exchange: Exchange, context: RequestContext, started: float) -> None:
         seconds = self._clock() - started
         request = exchange.request
         status = 499 if exchange.gone and not exchange.sent else exchange.status
         metrics = self.metrics
-        metrics.request_done(visit.route, status, visit.stream, seconds)
-        if visit.error is not None and visit.backend:
-            metrics.backend_error(visit.error)
-        if visit.report is not None:
-            self._count(visit.report)
-        if visit.usage is not None:
-            metrics.tokens(visit.usage.prompt_tokens, visit.usage.completion_tokens)
+        metrics.request_done(context.route, status, context.stream, seconds)
+        if context.error is not None and context.backend:
+            metrics.backend_error(context.error)
+        if context.report is not None:
+            self._count(context.report)
+        if context.usage is not None:
+            metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
             metrics.client_gone("streaming" if exchange.started else "waiting")
         self._logs.access(
-            visit.request_id,
+            context.request_id,
             request.method,
             request.path,
             status,
-            model=visit.model,
-            backend=visit.backend or None,
-            mode=visit.way or None,
-            key_name=visit.key_name,
+            model=context.model,
+            backend=context.backend or None,
+            mode=context.way or None,
+            key_name=context.key_name,
             duration_ms=seconds * 1000,
-            stream=visit.stream,
+            stream=context.stream,
             sent=exchange.sent,
         )
 
@@ -231,19 +259,19 @@ class App:
 
     # The small surfaces.
 
-    async def _health(self, exchange: Exchange, visit: Visit) -> None:
-        exchange.respond(200, [*visit.headers(), _JSON], b'{"status":"ok"}')
+    async def _health(self, exchange: Exchange, context: RequestContext) -> None:
+        exchange.respond(200, [*context.headers(), _JSON], b'{"status":"ok"}')
 
-    async def _ready(self, exchange: Exchange, visit: Visit) -> None:
+    async def _ready(self, exchange: Exchange, context: RequestContext) -> None:
         status, word = (503, "draining") if self.draining else (200, "ready")
         body = msgspec.json.encode({"status": word})
-        exchange.respond(status, [*visit.headers(), _JSON], body)
+        exchange.respond(status, [*context.headers(), _JSON], body)
 
-    async def _metrics(self, exchange: Exchange, visit: Visit) -> None:
+    async def _metrics(self, exchange: Exchange, context: RequestContext) -> None:
         kind = ("content-type", "text/plain; version=0.0.4; charset=utf-8")
         # The first time, this loads prometheus_client: not in the loop.
         text = await asyncio.to_thread(self.metrics.render)
-        exchange.respond(200, [*visit.headers(), kind], text)
+        exchange.respond(200, [*context.headers(), kind], text)
 
     # Assembling.
 

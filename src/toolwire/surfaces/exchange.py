@@ -7,9 +7,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from toolwire.gateway.run import Report
-from toolwire.protocol.usage import Usage
-
 Headers = list[tuple[str, str]]
 
 _MOST_NAMES = 32
@@ -87,27 +84,6 @@ class Exchange(Protocol):
     def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
         """What to do when the client does not keep up, and when it has caught up."""
         ...
-
-
-class Visit(msgspec.Struct):
-    """The facts of one request, for headers, log and metrics; filled in as it goes."""
-
-    request_id: str
-    key_name: str | None = None
-    profile: str = ""
-    model: str | None = None
-    route: str = ""
-    backend: str = ""
-    way: str = ""
-    stream: bool = False
-    report: Report | None = None
-    """How the turn went, if there was one."""
-    usage: Usage | None = None
-    error: str | None = None
-
-    def headers(self) -> Headers:
-        """The headers that every answer has."""
-        return [("x-request-id", self.request_id), ("toolwire-request-id", self.request_id)]
 
 
 def header_list(names: Sequence[str]) -> str:

@@ -12,8 +12,9 @@ from typing import Protocol
 
 from toolwire.backends.model_name import named_model
 from toolwire.errors import NotFound
+from toolwire.gateway.context import RequestContext
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.surfaces.exchange import Exchange, Visit
+from toolwire.surfaces.exchange import Exchange
 
 _TARGET = re.compile(rb"/v1(/[A-Za-z0-9_\-]+(?:[./][A-Za-z0-9_\-:]+)*)(\?[\x21-\x7e]*)?")
 _HEADERS = (b"content-type", b"retry-after", b"content-disposition")
@@ -49,7 +50,7 @@ class Passthrough:
     routes: Routes
     send: Callable[[ServedModel, str, str, str, bytes], Awaitable[RawAnswer]]
 
-    async def answer(self, exchange: Exchange, visit: Visit) -> None:
+    async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer one request."""
         request = exchange.request
         found = _TARGET.fullmatch(request.target)
@@ -58,7 +59,7 @@ class Passthrough:
         target = (found[1] + (found[2] or b"")).decode("ascii")
         kind = request.header(b"content-type") or "application/json"
         model = self._model(request.body, kind)
-        visit.route = model.name
+        context.route = model.name
         answer = await self.send(model, request.method, target, kind, request.body)
         try:
             exchange.on_flow(answer.pause, answer.resume)
@@ -69,9 +70,9 @@ class Passthrough:
             ]
             if request.method == "HEAD":
                 # No body follows, whatever length the backend announces.
-                exchange.respond(answer.status, [*visit.headers(), *headers], b"")
+                exchange.respond(answer.status, [*context.headers(), *headers], b"")
                 return
-            exchange.start(answer.status, [*visit.headers(), *headers])
+            exchange.start(answer.status, [*context.headers(), *headers])
             exchange.write(b"")
             await answer.relay(exchange.write)
             exchange.end()

@@ -12,7 +12,7 @@ from toolwire.backends.completions_request import completions_dialect, encode_co
 from toolwire.backends.dialects import DIALECTS, Constraint
 from toolwire.backends.openai_params import ignored_params
 from toolwire.backends.template_messages import folded, template_messages
-from toolwire.errors import UpstreamRefused
+from toolwire.errors import Place, UpstreamRefused
 from toolwire.protocol.chat import NO_TOOLS, Message
 
 MESSAGES = (Message("user", "hi"),)
@@ -163,7 +163,7 @@ def test_messages_are_given_to_templates_as_plain_text() -> None:
     ]
     with pytest.raises(UpstreamRefused, match="input_audio") as caught:
         template_messages([Message("user", parts(part, b'{"type":"input_audio"}'))])
-    assert caught.value.param == "messages[0].content[1]"
+    assert caught.value.place == Place(message=0, part=1)
 
 
 def test_a_template_that_is_particular_gets_two_roles_in_turns() -> None:

@@ -13,7 +13,7 @@ from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.backends.embedded_gguf import GgufFacts
 from toolwire.backends.embedded_habits import AS_WRITTEN, Bounds, Habits
-from toolwire.errors import GatewayError, UpstreamError, UpstreamRefused
+from toolwire.errors import GatewayError, Place, UpstreamError, UpstreamRefused
 from toolwire.gateway.ways import Way, lacking
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
 from toolwire.protocol.fragments import Fragment
@@ -107,7 +107,8 @@ def test_an_answer_that_just_ends_is_not_called_done() -> None:
 
 def test_a_prompt_that_is_too_long_gets_openais_code() -> None:
     error = failure(FakeEngine({"error": OVERFLOW}))
-    assert (error.status, error.code, error.param) == (400, "context_length_exceeded", "messages")
+    assert (error.status, error.code) == (400, "context_length_exceeded")
+    assert error.place == Place("messages")
     assert "512 tokens" in error.message
     assert "900 tokens" in error.message
     assert not getattr(error, "retryable", True)
@@ -136,7 +137,7 @@ def test_tools_that_the_template_would_leave_out_are_refused() -> None:
     engine = FakeEngine(USAGE)
     with pytest.raises(UpstreamRefused, match="has no tools") as caught:
         asyncio.run(EmbeddedBackend("embedded", engine).open(outgoing))  # type: ignore[arg-type]
-    assert (caught.value.status, caught.value.param) == (400, "tools")
+    assert (caught.value.status, caught.value.place) == (400, Place("tools"))
     engine.has_tools = True
     asyncio.run(EmbeddedBackend("embedded", engine).open(outgoing))  # type: ignore[arg-type]
     assert engine.body["tools"][0]["function"]["name"] == "look"

@@ -177,8 +177,8 @@ class TestParameters:
         made = sent(body(max_tokens=5, max_completion_tokens=6), OLLAMA)
         assert made["max_tokens"] == 6
 
-    def test_values_are_passed_on_byte_for_byte(self) -> None:
-        odd = b'"temperature":0.70,"stop":["\\u0041"]'
+    def test_what_only_some_servers_understand_is_passed_on_byte_for_byte(self) -> None:
+        odd = b'"metadata":{"a":  "\\u0041"}'
         assert odd in encoded(body()[:-1] + b"," + odd + b"}")
 
     def test_what_was_not_sent_is_named(self) -> None:

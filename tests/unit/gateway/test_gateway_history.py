@@ -5,6 +5,7 @@ import pytest
 from toolwire.errors import RequestError
 from toolwire.gateway.history import NO_RESULT, History, check_history
 from toolwire.protocol.chat import Message, ToolCall
+from toolwire.surfaces.openai.words import worded
 
 USER = Message("user", "hello")
 
@@ -21,7 +22,9 @@ def result(call_id: str, content: str = "ok") -> Message:
 def refusal(*messages: Message) -> RequestError:
     with pytest.raises(RequestError) as caught:
         check_history(messages)
-    return caught.value
+    error = caught.value
+    error.message, error.param = worded(error)
+    return error
 
 
 def shape(history: History) -> list[str]:

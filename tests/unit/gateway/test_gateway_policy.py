@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolwire.errors import ToolChoiceUnmet
+from toolwire.errors import Place, ToolChoiceUnmet
 from toolwire.gateway.policy import Policy
 from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import (
@@ -123,7 +123,7 @@ class TestDemands:
         made = () if choice.allowed is None else ("f",)
         with pytest.raises(ToolChoiceUnmet) as caught:
             passed(Policy(choice, parallel=True), turn(*made, text="No."))
-        assert (caught.value.status, caught.value.param) == (502, "tool_choice")
+        assert (caught.value.status, caught.value.place) == (502, Place("tool_choice"))
         assert caught.value.called is bool(made)
 
     @pytest.mark.parametrize("reason", ["length", "content_filter"])

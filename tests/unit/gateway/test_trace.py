@@ -37,7 +37,7 @@ def full() -> TurnTrace:
     send = attempt.recording(lambda *_: None)
     send(0, [TextDelta(PRIVATE), CallStart(0, "f", "call_0"), ArgsDelta(0, arguments)])
     send(0, [CallEnd(0), TurnEnd("tool_calls")])
-    trace = TurnTrace("req_1", json.dumps({"x": PRIVATE}).encode(), "default", 1.5)
+    trace = TurnTrace("req_1", json.dumps({"x": PRIVATE}).encode(), 1.5, profile="default")
     trace.attempts = [attempt]
     trace.error = attempt.error
     return trace

@@ -9,8 +9,9 @@ from toolwire.backends.base import UNKNOWN_MODEL, Listener, Outgoing, Patience
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.plan import make_plan
+from toolwire.gateway.report import Report
 from toolwire.gateway.routes import ServedModel
-from toolwire.gateway.run import Pace, Report, Turn
+from toolwire.gateway.run import Pace, Turn
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.chat import Message, Request
 from toolwire.protocol.events import Event
@@ -82,7 +83,9 @@ def turn(backend: Backend, pace: Pace = AT_ONCE) -> Report:
         plan = make_plan(request, repair_history=False)
         clock: Callable[[], float] = asyncio.get_running_loop().time
         model = ServedModel("m", BackendPool([backend], clock))
-        return await Turn(plan, model, Sink(), pace, lambda: "c", watchdog=Watchdog()).run()
+        return await Turn(
+            plan, model, Sink(), pace, lambda: "c", flow=lambda *_: None, watchdog=Watchdog()
+        ).run()
 
     return asyncio.run(run())
 

@@ -66,7 +66,7 @@ def test_the_cache_is_bounded_in_bytes() -> None:
     tools = reader(cache_bytes=1 << 18)
     for number in range(2_000):
         tools.read(raw(tool("f", {**SCHEMA, "title": str(number)})))
-    sets, schemas = len(tools._cache._sets), len(tools._cache._schemas)
+    sets, schemas = len(tools.cache._sets), len(tools.cache._schemas)
     assert 1 <= sets < 200
     assert 1 <= schemas < 200
 

@@ -12,7 +12,7 @@ def store(folder: Path, *, max_bytes: int = 1 << 20, bodies: bool = True) -> Tra
 
 
 def trace(number: int, body: bytes = b"{}") -> TurnTrace:
-    return TurnTrace(f"req_{number:032x}", body, "default", 1.5)
+    return TurnTrace(f"req_{number:032x}", body, 1.5, profile="default")
 
 
 def test_each_request_has_a_file_that_only_its_owner_can_read(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from tests.contract.chatting import Client
 
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import ModelNotFound, NotFound, UpstreamError
+from toolwire.gateway.context import RequestContext
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.surfaces.exchange import HttpRequest, Visit
+from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.openai.models import Models
 from toolwire.surfaces.passthrough import Passthrough
 
@@ -29,7 +30,7 @@ def ask(target: bytes, *names: str, fetch: Callable[[], Awaitable[list[str]]] = 
     models = Models(routes(*names), 7, fetch)
     client = Client(HttpRequest("GET", target))
     answer = models.list if target == b"/v1/models" else models.show
-    asyncio.run(answer(client, Visit("req_1")))  # type: ignore[arg-type]
+    asyncio.run(answer(client, RequestContext("req_1")))  # type: ignore[arg-type]
     return client.json
 
 
@@ -87,7 +88,7 @@ class TestPassthrough:
         surface = Passthrough(routes("a", "b"), send)
         client = Client(HttpRequest("POST", target, {b"content-type": kind}, raw))
         with pytest.raises((UpstreamError, NotFound)):
-            asyncio.run(surface.answer(client, Visit("req_1")))  # type: ignore[arg-type]
+            asyncio.run(surface.answer(client, RequestContext("req_1")))  # type: ignore[arg-type]
         return seen[0] if seen else None
 
     def test_the_body_says_which_model_is_meant(self) -> None:
@@ -138,7 +139,7 @@ class TestPassthrough:
 
         client = Client(HttpRequest("HEAD", b"/v1/files/f-1"))
         surface = Passthrough(routes("a"), send)
-        asking = surface.answer(client, Visit("req_1"))  # type: ignore[arg-type]
+        asking = surface.answer(client, RequestContext("req_1"))  # type: ignore[arg-type]
         asyncio.run(asyncio.wait_for(asking, 5))
         assert (client.status, client.headers["content-type"]) == (200, "text/plain")
         assert answer.closed

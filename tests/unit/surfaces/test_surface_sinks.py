@@ -3,15 +3,16 @@
 from typing import Any
 from weakref import ref
 
-from tests.contract.chatting import Client, Recitation, speaking
+from tests.contract.chatting import Client
 from tests.contract.wire import body, read
 
 from toolwire.errors import UpstreamError
-from toolwire.gateway.run import Report
-from toolwire.gateway.ways import Way
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.report import Report
+from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import CallEnd, CallStart, TextDelta, TurnEnd
 from toolwire.protocol.usage import Usage
-from toolwire.surfaces.exchange import HttpRequest, Visit, header_list
+from toolwire.surfaces.exchange import HttpRequest, header_list
 from toolwire.surfaces.openai.chunks import AnswerHead
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
@@ -30,8 +31,8 @@ class Watched(Client):
 
 def sink(kind: Any = StreamSink, **fields: Any) -> tuple[Any, Watched]:
     client = Watched(HttpRequest())
-    made = kind(client, Visit("req_1"), read(body(**fields)), HEAD)
-    made.begin(speaking(), Recitation([], done=True, error=None), Way("native"))
+    made = kind(client, RequestContext("req_1"), read(body(**fields)), HEAD)
+    made.begin(Begun("backend", "native"))
     return made, client
 
 
@@ -95,7 +96,7 @@ def test_the_end_is_one_write() -> None:
 def test_a_whole_answer_forgets_an_attempt_that_failed() -> None:
     made, client = sink(WholeSink)
     made.send(0, [TextDelta("first"), CallStart(0, "f", "call_1")])
-    made.begin(speaking(), Recitation([], done=True, error=None), Way("native"))
+    made.begin(Begun("backend", "native"))
     made.send(0, [TextDelta("second"), TurnEnd("stop")])
     made.done(Report(usage=Usage(1, 2)))
     assert client.json["choices"][0]["message"]["content"] == "second"

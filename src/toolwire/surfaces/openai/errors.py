@@ -1,20 +1,22 @@
-"""Errors in the words of each surface: the one place where a `GatewayError` becomes a body."""
+"""A `GatewayError` -> OpenAI's error body, headers, or event of a stream."""
 
 import math
 
 import msgspec
 
 from toolwire.errors import GatewayError, MethodNotAllowed, UpstreamError
+from toolwire.surfaces.openai.words import worded
 
 
 def error_body(error: GatewayError) -> bytes:
     """OpenAI's error object: always four keys."""
+    message, param = worded(error)
     return msgspec.json.encode(
         {
             "error": {
-                "message": error.message,
+                "message": message,
                 "type": error_type(error),
-                "param": error.param,
+                "param": param,
                 "code": error.code,
             }
         }

@@ -11,8 +11,9 @@ from urllib.parse import unquote
 import msgspec
 
 from toolwire.errors import ModelNotFound, UpstreamError
+from toolwire.gateway.context import RequestContext
 from toolwire.gateway.routes import Routes
-from toolwire.surfaces.exchange import Exchange, Visit
+from toolwire.surfaces.exchange import Exchange
 
 _JSON = ("content-type", "application/json")
 
@@ -26,7 +27,7 @@ class Models:
     fetch: Callable[[], Awaitable[list[str]]]
     """The names that the backends of the `*` route give; raises `UpstreamError`."""
 
-    async def list(self, exchange: Exchange, visit: Visit) -> None:
+    async def list(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer `GET /v1/models`."""
         names = dict.fromkeys(self.routes.names)
         if self.routes.any is not None:
@@ -37,9 +38,9 @@ class Models:
                 if not names:
                     raise
         body = {"object": "list", "data": [self._model(name) for name in names]}
-        exchange.respond(200, [*visit.headers(), _JSON], msgspec.json.encode(body))
+        exchange.respond(200, [*context.headers(), _JSON], msgspec.json.encode(body))
 
-    async def show(self, exchange: Exchange, visit: Visit) -> None:
+    async def show(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer `GET /v1/models/{id}`."""
         name = unquote(exchange.request.path.removeprefix("/v1/models/"))
         if name not in self.routes.names and (
@@ -49,7 +50,7 @@ class Models:
                 f"The model '{name[:100]}' does not exist or you do not have access to it."
             )
         body = msgspec.json.encode(self._model(name))
-        exchange.respond(200, [*visit.headers(), _JSON], body)
+        exchange.respond(200, [*context.headers(), _JSON], body)
 
     def _model(self, name: str) -> dict[str, Any]:
         model = self.routes.find(name)

@@ -46,6 +46,11 @@ PROFILES = (
 _BY_NAME = {profile.name: profile for profile in (PLAIN, *PROFILES)}
 
 
+def profile_named(name: str) -> Profile:
+    """The profile of this name; that of any client if there is none."""
+    return _BY_NAME.get(name, PLAIN)
+
+
 def profile_for(user_agent: str, override: str = "") -> Profile:
     """The profile of a client; `override` (the header `toolwire-profile`) names one instead."""
     if override in _BY_NAME:

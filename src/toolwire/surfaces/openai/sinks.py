@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
-from toolwire.backends.base import Answer, Backend
 from toolwire.errors import GatewayError
 from toolwire.gateway.collect import Collector
+from toolwire.gateway.context import RequestContext
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.run import Report
-from toolwire.gateway.ways import Way
+from toolwire.gateway.report import Report
+from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event, FinishReason, TurnEnd
 from toolwire.protocol.sse import KEEPALIVE
 from toolwire.protocol.usage import Usage
-from toolwire.surfaces.exchange import Exchange, Headers, Visit, header_list, header_word
+from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
 from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder
 from toolwire.surfaces.openai.errors import error_body, error_event, error_headers
 from toolwire.surfaces.openai.whole import encode_completion
@@ -22,30 +22,30 @@ from toolwire.surfaces.openai.whole import encode_completion
 class _Sink:
     """What both have in common: the headers, and how an error goes out."""
 
-    def __init__(self, exchange: Exchange, visit: Visit, plan: Plan, head: AnswerHead) -> None:
+    def __init__(
+        self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
+    ) -> None:
         self.exchange = exchange
-        self.visit = visit
+        self.context = context
         self.plan = plan
         self.head = head
-        self._backend: Backend | None = None
+        self._begun: Begun | None = None
 
-    def begin(self, backend: Backend, answer: Answer, way: Way) -> None:
+    def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
-        self._backend = backend
-        self.visit.way = str(way)
-        self.visit.backend = backend.name
-        self.exchange.on_flow(answer.pause, answer.resume)
+        self._begun = begun
+        self.context.way, self.context.backend = begun.mode, begun.backend
 
     def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
         """What we have to say about this answer."""
-        visit, request = self.visit, self.plan.request
-        headers = visit.headers()
-        headers.append(("toolwire-profile", visit.profile))
+        context, request = self.context, self.plan.request
+        headers = context.headers()
+        headers.append(("toolwire-profile", context.profile))
         ignored: Sequence[str] = request.ignored
-        if self._backend is not None:
-            headers.append(("toolwire-backend", header_word(visit.backend)))
-            headers.append(("toolwire-mode", header_word(visit.way)))
-            ignored = self._backend.ignored(request)
+        if self._begun is not None:
+            headers.append(("toolwire-backend", header_word(context.backend)))
+            headers.append(("toolwire-mode", header_word(context.way)))
+            ignored = self._begun.ignored
         if ignored:
             headers.append(("toolwire-ignored-params", header_list(ignored)))
         if request.adjusted:
@@ -77,8 +77,10 @@ class StreamSink(_Sink):
     """Chunks as they come. The answer's head waits for the first of them: until then an error can
     still have its own status, and another backend can be tried."""
 
-    def __init__(self, exchange: Exchange, visit: Visit, plan: Plan, head: AnswerHead) -> None:
-        super().__init__(exchange, visit, plan, head)
+    def __init__(
+        self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
+    ) -> None:
+        super().__init__(exchange, context, plan, head)
         self.committed = False
         self._encoder = ChunkEncoder(head, include_usage=plan.request.include_usage)
         self._chunks: list[bytes] = []
@@ -142,13 +144,15 @@ class WholeSink(_Sink):
 
     committed = False
 
-    def __init__(self, exchange: Exchange, visit: Visit, plan: Plan, head: AnswerHead) -> None:
-        super().__init__(exchange, visit, plan, head)
+    def __init__(
+        self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
+    ) -> None:
+        super().__init__(exchange, context, plan, head)
         self._choices: dict[int, Collector] = {}
 
-    def begin(self, backend: Backend, answer: Answer, way: Way) -> None:
+    def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
-        super().begin(backend, answer, way)
+        super().begin(begun)
         self._choices.clear()
 
     def send(self, choice: int, events: list[Event]) -> None:

@@ -76,17 +76,17 @@ class ToolReader:
         self, *, max_tools: int, cache_bytes: int, schema_limits: SchemaLimits | None = None
     ) -> None:
         self._max_tools = max_tools
-        self._cache = ToolCache(cache_bytes, schema_limits)
+        self.cache = ToolCache(cache_bytes, schema_limits)
 
     @property
     def max_depth(self) -> int:
         """How deep the JSON of a request may be nested."""
-        return self._cache.limits.depth
+        return self.cache.limits.depth
 
     def read(self, raw: Raw, *, lenient_names: bool = False) -> ToolSet:
         """The tools in this JSON array, checked; raises `RequestError` naming the place."""
         kind = ("openai", lenient_names)
-        return self._cache.toolset(raw, kind, partial(self._check, lenient_names=lenient_names))
+        return self.cache.toolset(raw, kind, partial(self._check, lenient_names=lenient_names))
 
     def _check(self, raw: Raw, *, lenient_names: bool) -> ToolSetDraft:
         wire = decode(_Tools, raw, "tools")
@@ -117,7 +117,7 @@ class ToolReader:
     def _schema(self, spec: _Function, name: str, where: str, budget: int) -> CheckedSchema:
         parameters = spec.parameters or {}
         try:
-            return self._cache.schema(parameters, name, strict=bool(spec.strict), budget=budget)
+            return self.cache.schema(parameters, name, strict=bool(spec.strict), budget=budget)
         except ToolSchemaError as error:
             error.param = f"{where}.parameters"
             raise

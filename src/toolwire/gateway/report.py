@@ -1,0 +1,20 @@
+"""How a turn went, for headers, logs and metrics."""
+
+from dataclasses import dataclass, field
+
+from toolwire.gateway.findings import Finding
+from toolwire.protocol.usage import Usage
+
+
+@dataclass(slots=True)
+class Report:
+    """Filled in while the turn is made."""
+
+    backend: str = ""
+    usage: Usage | None = None
+    calls: int = 0
+    repairs: set[str] = field(default_factory=set)
+    findings: list[Finding] = field(default_factory=list)
+    """What does not fit, and was delivered all the same."""
+    retries: list[str] = field(default_factory=list)
+    first_token_after: float | None = None

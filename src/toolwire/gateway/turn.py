@@ -1,0 +1,215 @@
+"""One turn for any surface: plan it, run it, and account for it.
+
+A surface brings a request and a sink; which one it is, is not known here. A conversation that is
+kept somewhere comes in at two places: before the plan, to put the history before what is new, and
+after the end, to keep what was said.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from toolwire.errors import GatewayError, ShuttingDown
+from toolwire.gateway.collect import Collector, Whole
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan
+from toolwire.gateway.report import Report
+from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.gateway.run import Pace, Turn
+from toolwire.gateway.sink import Begun, Flow, Sink
+from toolwire.gateway.trace import TurnTrace
+from toolwire.gateway.watchdog import Watchdog
+from toolwire.protocol.chat import Request
+from toolwire.protocol.events import Event
+from toolwire.protocol.usage import Usage
+
+LARGE_BODY = 128 * 1024
+"""Reading a body this large takes long enough to make other clients wait: not in the loop."""
+
+
+class TurnSink(Sink, Protocol):
+    """A sink that also ends the answer."""
+
+    def done(self, report: Report) -> Usage:
+        """The turn is made: send the end of it. What it consumed, estimated if nobody said."""
+        ...
+
+    def fail(self, error: GatewayError) -> None:
+        """The turn could not be made: say so, in a body or, if a stream has begun, in it."""
+        ...
+
+
+class Conversation(Protocol):
+    """A history that is kept between turns."""
+
+    async def load(self, request: Request) -> Request:
+        """The request, with what was said before it."""
+        ...
+
+    async def keep(self, request: Request, answer: Whole) -> None:
+        """The turn was made: keep it. Raises `GatewayError` if that is impossible, and the client
+        is told so."""
+        ...
+
+
+class Caller(Protocol):
+    """Whoever asks for a turn: a surface, and the client it speaks to."""
+
+    @property
+    def surface(self) -> str:
+        """The name of the surface."""
+        ...
+
+    @property
+    def body(self) -> bytes:
+        """What the client sent."""
+        ...
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has left."""
+        ...
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """Where the history is kept, if it is not in the request."""
+        ...
+
+    def read(self) -> Request:
+        """The request. Raises `RequestError`."""
+        ...
+
+    def sink(self, plan: Plan) -> TurnSink:
+        """Where the answer goes."""
+        ...
+
+    @property
+    def flow(self) -> Flow:
+        """Takes what to do when the client does not keep up, and when it has caught up."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnService:
+    """Makes turns. Holds what every request needs, nothing of any of them."""
+
+    routes: Routes
+    pace: Pace
+    repair_history: bool
+    new_call_id: Callable[[], str]
+    now: Callable[[], float]
+    """Seconds since 1970."""
+    mending: Mending = DEFAULT_MENDING
+    keep: Callable[[TurnTrace], None] | None = None
+    """Takes the trace of each request that is over; None: no traces are made."""
+    watchdog: Watchdog = field(default_factory=Watchdog)
+
+    async def answer(self, caller: Caller, context: RequestContext) -> None:
+        """Answer one request. Raises `GatewayError` while there is no sink to tell it to."""
+        if self.keep is None:
+            await self._answer(caller, context)
+            return
+        trace = TurnTrace(context.request_id, caller.body, self.now(), surface=caller.surface)
+        try:
+            await self._answer(caller, context, trace)
+        except GatewayError as error:
+            trace.error = error
+            raise
+        except asyncio.CancelledError:
+            trace.gone = True
+            raise
+        finally:
+            trace.profile = context.profile
+            self.keep(trace)
+
+    async def _answer(
+        self, caller: Caller, context: RequestContext, trace: TurnTrace | None = None
+    ) -> None:
+        large, kept = len(caller.body) > LARGE_BODY, caller.conversation
+        request = await asyncio.to_thread(caller.read) if large else caller.read()
+        if kept is not None:
+            request = await kept.load(request)
+        if large:
+            plan, model = await asyncio.to_thread(self._plan, request, large=True)
+        else:
+            plan, model = self._plan(request)
+        if trace is not None:
+            trace.plan, trace.route = plan, model.name
+            trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
+        context.model, context.route, context.stream = request.model, model.name, request.stream
+        sink = caller.sink(plan)
+        recorded = sink if kept is None else Recorder(sink)
+        turn = Turn(
+            plan,
+            model,
+            recorded,
+            self.pace,
+            self.new_call_id,
+            flow=caller.flow,
+            watchdog=self.watchdog,
+            trace=trace,
+        )
+        try:
+            report = await turn.run()
+            if kept is not None and isinstance(recorded, Recorder):
+                await kept.keep(request, recorded.whole())
+            context.usage = sink.done(report)
+        except GatewayError as error:
+            context.error = error.code
+            sink.fail(error)
+            if trace is not None:
+                trace.error = error
+        except asyncio.CancelledError:
+            context.error = "client_gone"
+            if not caller.gone:
+                context.error = ShuttingDown.code
+                sink.fail(ShuttingDown("The server is shutting down. Try again."))
+            raise
+        finally:
+            report = context.report = turn.report
+            context.backend = report.backend
+            if trace is not None:
+                trace.account(report)
+
+    def _plan(self, request: Request, *, large: bool = False) -> tuple[Plan, ServedModel]:
+        model = self.routes.find(request.model)
+        plan = make_plan(
+            request,
+            repair_history=self.repair_history,
+            custom_tools=model.custom_tools,
+            mending=self.mending,
+            large=large,
+        )
+        return plan, model
+
+
+class Recorder:
+    """Another sink, with a note of what the first choice says."""
+
+    def __init__(self, sink: TurnSink) -> None:
+        self._sink = sink
+        self._said = Collector()
+        self.flush = sink.flush
+        self.keepalive = sink.keepalive
+
+    @property
+    def committed(self) -> bool:
+        """See `Sink.committed`."""
+        return self._sink.committed
+
+    def begin(self, begun: Begun) -> None:
+        """See `Sink.begin`."""
+        if not self._sink.committed:
+            self._said = Collector()
+        self._sink.begin(begun)
+
+    def send(self, choice: int, events: list[Event]) -> None:
+        """See `Sink.send`."""
+        if choice == 0:
+            self._said.feed(events)
+        self._sink.send(choice, events)
+
+    def whole(self) -> Whole:
+        """What was said."""
+        return self._said.whole()

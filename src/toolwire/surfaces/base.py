@@ -1,0 +1,87 @@
+"""What a surface is: an API that clients speak. It reads, it writes, and it does nothing else."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from toolwire.errors import GatewayError
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.sink import Flow
+from toolwire.gateway.turn import Conversation, TurnService, TurnSink
+from toolwire.protocol.chat import Request
+from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
+
+
+class ErrorWriter(Protocol):
+    """Says what went wrong, in the words and the form of one API."""
+
+    def error(self, error: GatewayError) -> tuple[Headers, bytes]:
+        """The headers and the body of an answer that is an error."""
+        ...
+
+
+class Surface(ErrorWriter, Protocol):
+    """One API."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in traces."""
+        ...
+
+    def read(self, http: HttpRequest, context: RequestContext) -> Request:
+        """What the client asks for. Raises `RequestError`."""
+        ...
+
+    def sink(self, exchange: Exchange, context: RequestContext, plan: Plan) -> TurnSink:
+        """Where the answer goes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceCaller:
+    """A surface and one client of it: see `Caller`."""
+
+    api: Surface
+    exchange: Exchange
+    context: RequestContext
+    conversation: Conversation | None = None
+
+    @property
+    def surface(self) -> str:
+        """See `Caller.surface`."""
+        return self.api.name
+
+    @property
+    def body(self) -> bytes:
+        """See `Caller.body`."""
+        return self.exchange.request.body
+
+    @property
+    def gone(self) -> bool:
+        """See `Caller.gone`."""
+        return self.exchange.gone
+
+    @property
+    def flow(self) -> Flow:
+        """See `Caller.flow`."""
+        return self.exchange.on_flow
+
+    def read(self) -> Request:
+        """See `Caller.read`."""
+        return self.api.read(self.exchange.request, self.context)
+
+    def sink(self, plan: Plan) -> TurnSink:
+        """See `Caller.sink`."""
+        return self.api.sink(self.exchange, self.context, plan)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEndpoint:
+    """A path where a surface answers with a turn."""
+
+    api: Surface
+    turns: TurnService
+
+    async def answer(self, exchange: Exchange, context: RequestContext) -> None:
+        """Answer one request."""
+        await self.turns.answer(SurfaceCaller(self.api, exchange, context), context)
