@@ -27,6 +27,7 @@ from toolwire.protocol.schema import (
     schema_too_large,
     too_many_refs,
 )
+from toolwire.protocol.schema_cost import SchemaCost
 
 MAX_NAME = 64
 NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
@@ -103,7 +104,8 @@ class _Draft:
     """A set in the making. `budget` is what its patterns may still cost."""
 
     tools: dict[str, Tool] = field(default_factory=dict)
-    validators: dict[str, jsonschema_rs.Validator] = field(default_factory=dict)
+    validators: dict[str, jsonschema_rs.Validator | None] = field(default_factory=dict)
+    costs: dict[str, SchemaCost] = field(default_factory=dict)
     originals: dict[str, str] = field(default_factory=dict)
     repairs: list[str] = field(default_factory=list)
     budget: int = PATTERN_BUDGET
@@ -127,13 +129,16 @@ class _Draft:
         self.tools[tool.name] = tool
         if checked is not None:
             self.validators[tool.name] = checked.validator
+            self.costs[tool.name] = checked.cost
             self.repairs.extend(checked.repairs)
             self.budget -= checked.pattern_cost
 
     def toolset(self) -> ToolSet:
         if not self.tools:
             return NO_TOOLS
-        return ToolSet(self.tools, self.validators, self.originals, tuple(self.repairs))
+        return ToolSet(
+            self.tools, self.validators, self.originals, tuple(self.repairs), costs=self.costs
+        )
 
 
 class ToolReader:

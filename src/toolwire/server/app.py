@@ -38,6 +38,7 @@ from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.protocol.toolset import ToolReader
 from toolwire.server.auth import Keyring, bearer
+from toolwire.server.check_process import CheckProcess
 from toolwire.server.config_values import EMBEDDED
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
@@ -80,6 +81,7 @@ class App:
         self._pools: list[HttpPool] = []
         self._backends: dict[int, OpenAiHttpBackend | EmbeddedBackend] = {}
         self._traces = _trace_store(config, logs)
+        self._checker = CheckProcess()
         self.routes = Routes([self._served(route, config) for route in config.models])
         chat = OpenAiChat(
             reader=_reader(config),
@@ -89,6 +91,7 @@ class App:
             new_id=new_id,
             now=time.time,
             mending=_mending(config),
+            checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
         )
         models = Models(self.routes, int(time.time()), self._fetch_models)
@@ -128,7 +131,8 @@ class App:
         exchange.respond(status, error_headers(error), error_body(error))
 
     def aclose(self) -> None:
-        """Drop idle connections to backends, and write the last traces."""
+        """Drop idle connections to backends, end processes, and write the last traces."""
+        self._checker.close()
         for pool in self._pools:
             pool.close()
         for backend in self._backends.values():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from toolwire.errors import GatewayError, ShuttingDown
+from toolwire.gateway.costly import Checker
 from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace, Turn
@@ -37,6 +38,8 @@ class OpenAiChat:
     mending: Mending = DEFAULT_MENDING
     keep: Callable[[TurnTrace], None] | None = None
     """Takes the trace of each request that is over; None: no traces are made."""
+    checker: Checker | None = None
+    """Checks calls that would make others wait; None: they are not checked."""
     watchdog: Watchdog = field(default_factory=Watchdog)
 
     def _new_call_id(self) -> str:
@@ -108,6 +111,7 @@ class OpenAiChat:
             self.pace,
             self._new_call_id,
             watchdog=self.watchdog,
+            checker=self.checker,
             trace=trace,
         )
         visit = sink.visit
