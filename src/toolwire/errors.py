@@ -17,7 +17,8 @@
         ├── UpstreamRefused     4xx  the backend refused the request; its own words
         │   └── ToolsRefused    400  it has no tools
         ├── ToolChoiceUnmet     502  the model did not do what tool_choice demands
-        └── ArgumentsUnfit      502  the model's call of a strict tool does not fit its schema
+        ├── ArgumentsUnfit      502  the model's call of a strict tool does not fit its schema
+        └── ArgumentsUnchecked  502  whether it fits could not be found out in time
 
 Facts live on the class, particulars in the constructor. Each surface turns them into its own
 body in one place, in its own words.
@@ -238,4 +239,11 @@ class ArgumentsUnfit(UpstreamError):
     """The model's call of a strict tool does not fit its schema, also when asked again."""
 
     code = "invalid_tool_arguments"
+    retryable = False
+
+
+class ArgumentsUnchecked(UpstreamError):
+    """The model's call of a strict tool could not be checked against its schema in time."""
+
+    code = "unchecked_tool_arguments"
     retryable = False

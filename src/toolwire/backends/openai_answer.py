@@ -5,13 +5,14 @@ comes, not by what was asked for: some send JSON although a stream was asked for
 it was not, and either under the content type of the other.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from toolwire.backends.base import Redact, clip
 from toolwire.errors import UpstreamError
-from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, CallFragment, Fragment
 from toolwire.protocol.sse import SseDecoder, SseEvent
 from toolwire.protocol.usage import Usage
 
@@ -159,6 +160,8 @@ class AnswerDecoder:
         if chunk.error:
             raise self._failure(chunk.error)
         choices = chunk.choices or ()
+        if len(choices) > 1:
+            _check_width(choices)
         fragments = [_fragment(choice) for choice in choices]
         if choices and choices[-1].index:
             self._choices.update(choice.index for choice in choices)
@@ -186,6 +189,19 @@ def error_text(error: object) -> str:
     return error if isinstance(error, str) else str(error)
 
 
+def _check_width(choices: Sequence[_Choice]) -> None:
+    """Refuse an answer of so many parts that others would wait while they are looked at."""
+    _check_count(len(choices), MOST_CHOICES, "choices")
+    deltas = [choice.delta or choice.message or _NOTHING for choice in choices]
+    calls = sum(len(delta.tool_calls) for delta in deltas if delta.tool_calls)
+    _check_count(calls, MOST_CALLS, "tool calls")
+
+
+def _check_count(count: int, most: int, what: str) -> None:
+    if count > most:
+        raise UpstreamError(f"The backend's answer has more than {most} {what}.")
+
+
 def _usage(usage: _Usage) -> Usage | None:
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
@@ -205,6 +221,7 @@ def _fragment(choice: _Choice) -> Fragment:
     delta = choice.delta or choice.message or _NOTHING
     calls: tuple[CallFragment, ...] = ()
     if delta.tool_calls:
+        _check_count(len(delta.tool_calls), MOST_CALLS, "tool calls")
         if choice.delta is None:
             # A whole message: each entry is a call of its own, whatever its index or id.
             for at, call in enumerate(delta.tool_calls):

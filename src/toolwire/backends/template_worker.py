@@ -2,18 +2,12 @@
 
 A template comes with a model, from wherever the model came from. Jinja's sandbox keeps it from
 Python, but not from looping for ever or filling the memory: so it runs here, with limits on the
-memory and on the time for each answer, and no keys in the environment. The limits are the
-system's: they hold whatever the template does, and whatever becomes of the parent.
+memory and on the time for each answer (`limited_worker`), and no keys in the environment.
 
-Told on stdin, one line of JSON each: first the template, then conversations; answers likewise on
-stdout. Imports nothing of Toolwire, and Toolwire imports nothing of this.
+Told first the template, then conversations. Toolwire imports nothing of this.
 """
 
 import json
-import resource
-import signal
-import sys
-from contextlib import suppress
 from datetime import datetime
 from typing import Any, NoReturn
 
@@ -22,6 +16,8 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.nodes import CallBlock, Node
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from toolwire.backends.limited_worker import answer_lines
 
 _MEMORY = 1 << 30
 _LONGEST = 64 << 20
@@ -81,10 +77,17 @@ def rendered(template: Template, values: dict[str, Any]) -> str:
     return "".join(pieces)
 
 
-def _answer(template: Template | None, told: dict[str, Any]) -> tuple[Template | None, Any]:
-    if template is None:
-        return compiled(told["template"]), {"ready": True}
-    return template, {"prompt": rendered(template, told)}
+class _Renderer:
+    """Takes a template, then conversations."""
+
+    def __init__(self) -> None:
+        self._template: Template | None = None
+
+    def answer(self, told: dict[str, Any]) -> dict[str, Any]:
+        if self._template is None:
+            self._template = compiled(told["template"])
+            return {"ready": True}
+        return {"prompt": rendered(self._template, told)}
 
 
 def _failed(error: Exception) -> dict[str, Any]:
@@ -93,32 +96,5 @@ def _failed(error: Exception) -> dict[str, Any]:
     return {"error": text[:1000], "refused": refused}
 
 
-def _limit(what: int, most: int) -> None:
-    """Allow ourselves less. A system that does not know this limit leaves it at the time."""
-    _, hard = resource.getrlimit(what)
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    with suppress(OSError, ValueError):
-        resource.setrlimit(what, (most, most))
-
-
-def main() -> None:
-    """Answer line by line until nobody asks any more. The argument: the seconds for each answer."""
-    seconds = float(sys.argv[1])
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    _limit(resource.RLIMIT_AS, _MEMORY)
-    _limit(resource.RLIMIT_CORE, 0)
-    template: Template | None = None
-    for line in sys.stdin.buffer:
-        # Of work, not of waiting for a busy machine. When it is over, the system ends us.
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-        try:
-            template, answer = _answer(template, json.loads(line))
-        except Exception as error:  # noqa: BLE001 - a template can raise anything
-            answer = _failed(error)
-        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
-        sys.stdout.buffer.flush()
-        signal.setitimer(signal.ITIMER_PROF, 0)  # to read the next one is no work at this one
-
-
 if __name__ == "__main__":
-    main()
+    answer_lines(_Renderer().answer, _failed, memory=_MEMORY)

@@ -1,7 +1,9 @@
 """`toolwire replay`: run a trace again through today's code, and say what is different."""
 
+import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from toolwire.errors import GatewayError
+from toolwire.gateway.costly import CostlyCall, Fitted
 from toolwire.gateway.replay import CannotReplay, Difference, check_replayable
 from toolwire.gateway.replay import replay as run_again
 from toolwire.protocol.chat import Request
+from toolwire.server.check_process import CheckProcess
 from toolwire.surfaces.openai.profiles import profile_for
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
@@ -31,7 +35,7 @@ def command(trace: Path) -> None:
     """
     try:
         record = check_replayable(msgspec.json.decode(trace.read_bytes()))
-        differences = run_again(record, _request(record))
+        differences = run_again(record, _request(record), _check)
     except (CannotReplay, GatewayError, msgspec.MsgspecError) as error:
         click.echo(f"{trace}: {getattr(error, 'message', error)}", err=True)
         sys.exit(2)
@@ -40,6 +44,19 @@ def command(trace: Path) -> None:
         _show(difference)
     click.echo(f"{len(differences)} differences." if differences else "The same as then.")
     sys.exit(1 if differences else 0)
+
+
+def _check(calls: Sequence[CostlyCall]) -> list[Fitted]:
+    """Check calls as the gateway does that has to go on meanwhile."""
+
+    async def check() -> list[Fitted]:
+        checker = CheckProcess()
+        try:
+            return await checker.fit(calls)
+        finally:
+            checker.close()
+
+    return asyncio.run(check())
 
 
 def _request(record: Any) -> Request:

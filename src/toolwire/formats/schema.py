@@ -1,7 +1,9 @@
 """What a tool's JSON Schema says about the types of its arguments.
 
 Looks through `$ref`, `anyOf`, `oneOf`, `allOf`, `enum`, `const` and lists of types. It does not
-validate: it only answers which JSON types are allowed, and where a member is described.
+validate: it only answers which JSON types are allowed, and where a member is described. Each part
+is looked at once, however many ways lead to it: a schema may refer to itself, and to anything
+often.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Types: TypeAlias = frozenset[str]
-_MAX_HOPS = 24  # through $ref and combinators; a schema may refer to itself
+_MAX_HOPS = 24  # through $ref and combinators
+_MOST_PARTS = 1000  # that one is combined from
 _COMBINATORS = ("allOf", "anyOf", "oneOf")
 _TYPE_OF: tuple[tuple[type, str], ...] = (
     (bool, "boolean"),
@@ -31,15 +34,14 @@ class Schema:
 
     def types(self) -> Types:
         """The JSON types allowed here; empty when it is not said."""
-        return _types(self.node, self.root, _MAX_HOPS)
+        return _types(self.node, self.root, {}, _MAX_HOPS)
 
     def properties(self) -> Mapping[str, Any]:
         """The declared members of an object."""
+        declared = [node.get("properties") for node in _alternatives(self.node, self.root)]
         found: dict[str, Any] = {}
-        for node in _alternatives(self.node, self.root, _MAX_HOPS):
-            declared = node.get("properties")
-            if isinstance(declared, Mapping):
-                found = {**declared, **found}
+        for properties in reversed(declared):  # what is said first counts
+            found.update(properties if isinstance(properties, Mapping) else ())
         return found
 
     def required(self) -> frozenset[str]:
@@ -55,7 +57,7 @@ class Schema:
 
     def items(self) -> "Schema":
         """The schema of an array's elements."""
-        for node in _alternatives(self.node, self.root, _MAX_HOPS):
+        for node in _alternatives(self.node, self.root):
             if "items" in node:
                 return Schema(node["items"], self.root)
         return Schema(None, self.root)
@@ -69,23 +71,34 @@ def type_name(value: Any) -> str:
     return next((name for kind, name in _TYPE_OF if isinstance(value, kind)), "string")
 
 
-def _types(node: Any, root: Mapping[str, Any], hops: int) -> Types:
-    if not isinstance(node, Mapping) or hops == 0:
+def _types(node: Any, root: Mapping[str, Any], known: dict[int, Types], hops: int) -> Types:
+    """The types of a part. `known`: those of parts that were looked at, or are being."""
+    if not isinstance(node, Mapping) or hops == 0 or len(known) > _MOST_PARTS:
         return frozenset()
+    types = known.get(id(node))
+    if types is None:
+        known[id(node)] = frozenset()
+        types = known[id(node)] = _said_types(node, root, known, hops - 1)
+    return types
+
+
+def _said_types(
+    node: Mapping[str, Any], root: Mapping[str, Any], known: dict[int, Types], hops: int
+) -> Types:
     declared = node.get("type")
     if isinstance(declared, str):
         return frozenset({declared})
     if isinstance(declared, list | tuple):
         return frozenset(t for t in declared if isinstance(t, str))
     if "$ref" in node:
-        return _types(_follow(node["$ref"], root), root, hops - 1)
+        return _types(_follow(node["$ref"], root), root, known, hops)
     if "const" in node or isinstance(node.get("enum"), list):
         return frozenset(map(type_name, node.get("enum") or [node.get("const")]))
     for key in ("anyOf", "oneOf"):
         if isinstance(node.get(key), list):
-            return frozenset().union(*(_types(part, root, hops - 1) for part in node[key]))
+            return frozenset().union(*(_types(part, root, known, hops) for part in node[key]))
     if isinstance(node.get("allOf"), list):
-        return _common(_types(part, root, hops - 1) for part in node["allOf"])
+        return _common(_types(part, root, known, hops) for part in node["allOf"])
     return frozenset({"object"}) if "properties" in node else frozenset()
 
 
@@ -94,16 +107,18 @@ def _common(parts: Iterable[Types]) -> Types:
     return frozenset.intersection(*stated) if stated else frozenset()
 
 
-def _alternatives(node: Any, root: Mapping[str, Any], hops: int) -> Iterable[Mapping[str, Any]]:
-    """The node and everything it refers to or is combined from."""
-    node = _resolve(node, root)
-    if not isinstance(node, Mapping) or hops == 0:
-        return
-    yield node
-    for key in _COMBINATORS:
-        parts = node.get(key)
-        for part in parts if isinstance(parts, list) else ():
-            yield from _alternatives(part, root, hops // 4)
+def _alternatives(node: Any, root: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """The node and everything it refers to or is combined from, in their order."""
+    pending, seen = [node], set[int]()
+    while pending and len(seen) < _MOST_PARTS:
+        part = _resolve(pending.pop(), root)
+        if not isinstance(part, Mapping) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        for key in reversed(_COMBINATORS):
+            parts = part.get(key)
+            pending.extend(reversed(parts) if isinstance(parts, list) else ())
 
 
 def _resolve(node: Any, root: Mapping[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
+from toolwire.gateway.costly import Allowance, TooCostly
 from toolwire.gateway.findings import Finding
 from toolwire.protocol.chat import ToolSet
 from toolwire.protocol.nesting import TOO_DEEP, is_deep_text
@@ -16,6 +17,7 @@ _MOST_FAULTS = 5
 _MOST_SHOWN = 240
 _LARGE = 16 * 1024
 _MOST_TOOLS = 32
+_NOT_SAID = "they do not fit, and what is wrong would take too long to say"
 _decode = msgspec.json.Decoder().decode
 
 
@@ -109,8 +111,10 @@ def unknown_tool(index: int, name: str, tools: Iterable[str]) -> Finding:
     return Finding("unknown_tool_call", index, name, text)
 
 
-def check_call(index: int, name: str, text: str, tools: ToolSet) -> Finding | None:
-    """What is wrong with a call; None if it fits."""
+def check_call(
+    index: int, name: str, text: str, tools: ToolSet, allowance: Allowance
+) -> Finding | None:
+    """What is wrong with a call; None if it fits. Raises `TooCostly`."""
     tool = tools.tools.get(name)
     if tool is None:
         return unknown_tool(index, name, tools.tools)
@@ -121,7 +125,11 @@ def check_call(index: int, name: str, text: str, tools: ToolSet) -> Finding | No
     except NotJson as error:
         return Finding("malformed_tool_arguments", index, name, f"not valid JSON: {error}.")
     validator = tools.validators[name]
+    if validator is None:
+        raise TooCostly
+    visits = allowance.check(tools.costs.get(name), text)
     if not fits(value, validator):
-        wrong = faults(value, validator, len(text))
+        explained = allowance.explains(visits)
+        wrong = faults(value, validator, len(text)) if explained else [_NOT_SAID]
         return Finding("invalid_tool_arguments", index, name, f"{'; '.join(wrong)}.")
     return None

@@ -1,13 +1,14 @@
 """One backend's answer to one plan: fragments through the stages, events out. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from toolwire.errors import ArgumentsUnfit, UpstreamError
+from toolwire.errors import ArgumentsUnchecked, ArgumentsUnfit, UpstreamError
 from toolwire.formats import parser_for
 from toolwire.gateway.constrained import ConstrainedReader, TextReader
+from toolwire.gateway.costly import Allowance, CostlyCall, Fitted
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.native import NativeTurn
@@ -19,7 +20,7 @@ from toolwire.gateway.watched import WatchedTurn
 from toolwire.gateway.ways import DEFAULT_FORMAT, Way
 from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event
-from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.fragments import MOST_CHOICES, Fragment
 from toolwire.protocol.usage import Usage
 
 Send = Callable[[int, list[Event]], None]
@@ -97,6 +98,7 @@ class Attempt:
         self._choices: dict[int, _Choice] = {}
         self._sent: list[tuple[int, list[Event]]] = []
         self._ends: list[tuple[int, list[Event]]] = []
+        self._allowance = Allowance()
         self._may_be_rejected = not final and plan.delivery == "whole"
 
     @property
@@ -121,11 +123,33 @@ class Attempt:
 
     def finish(self, *, done: bool) -> None:
         """The backend has ended. Raises `UpstreamError` if that cannot be the end, and
-        `ArgumentsUnfit` if a call must not be delivered: then nothing of the end is."""
+        `ArgumentsUnfit` if a call must not be delivered: then nothing of the end is. If there are
+        `costly` calls then, it is not the end before `resolve`."""
         if not self._choices:
             raise UpstreamError("The backend's answer was empty.")
         for index, choice in sorted(self._choices.items()):
             self._ends.append((index, choice.passed(choice.reading.finish(done=done))))
+        if not self.costly:
+            self._conclude()
+
+    @property
+    def costly(self) -> list[CostlyCall]:
+        """The calls that are to be checked elsewhere."""
+        fits = [choice.fit for _, choice in sorted(self._choices.items())]
+        return [call for fit in fits if fit is not None for call in fit.costly]
+
+    def resolve(self, fitted: Sequence[Fitted]) -> None:
+        """What was found about the `costly` calls. Now it is the end, see `finish`."""
+        left = list(fitted)
+        for index, choice in sorted(self._choices.items()):
+            if choice.fit is not None and (many := len(choice.fit.costly)):
+                if events := choice.fit.resolve(left[:many]):
+                    self._ends.append((index, events))
+                del left[:many]
+        self._conclude()
+
+    def _conclude(self) -> None:
+        for _, choice in sorted(self._choices.items()):
             self.repairs |= choice.repairs
             self.findings += choice.fit.findings if choice.fit is not None else ()
             self.calls += choice.policy.calls
@@ -155,6 +179,8 @@ class Attempt:
         return []
 
     def _open(self, index: int) -> _Choice:
+        if len(self._choices) >= MOST_CHOICES:
+            raise UpstreamError(f"The backend's answer has more than {MOST_CHOICES} choices.")
         plan, way = self._plan, self._way
         tools = plan.outgoing.tools.tools
         native = NativeTurn(tools, self._new_call_id)
@@ -164,7 +190,7 @@ class Attempt:
             reading = WatchedTurn(
                 native, make_parser, self._new_call_id, promoting=way.kind == "watched"
             )
-        fit = plan.fit(final=self._final, resumed=self._resumed)
+        fit = plan.fit(self._allowance, final=self._final, resumed=self._resumed)
         choice = self._choices[index] = _Choice(reading, plan.policy(final=self._final), fit)
         return choice
 
@@ -183,6 +209,8 @@ def _parser(
     return ConstrainedReader(parser, repairs, demanded=demanded)
 
 
-def _unfit(finding: Finding) -> ArgumentsUnfit:
+def _unfit(finding: Finding) -> UpstreamError:
     text = f"The model's call of the tool '{finding.tool}' cannot be delivered: {finding.message}"
+    if finding.code == "unchecked_tool_arguments":
+        return ArgumentsUnchecked(f"{text} Simplify the tool's schema.")
     return ArgumentsUnfit(f"{text} Ask again, or simplify the tool.", code=finding.code)

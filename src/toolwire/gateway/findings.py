@@ -6,7 +6,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 FindingCode: TypeAlias = Literal[
-    "unknown_tool_call", "malformed_tool_arguments", "invalid_tool_arguments"
+    "unknown_tool_call",
+    "malformed_tool_arguments",
+    "invalid_tool_arguments",
+    "unchecked_tool_arguments",
 ]
 
 

@@ -4,13 +4,16 @@ Live, events pass at once and a call is checked when it is over: what does not f
 it is, and that is recorded. Whole, calls wait for the end of the turn: they are repaired, checked,
 and delivered all together or, if one does not fit, not at all, so that the model can be asked
 again and the client never sees it. Both only find out what is wrong; `Attempt` and `run` act on it.
+What takes long to check is put off until `resolve` is told what was found elsewhere: at the end.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
 from toolwire.gateway.arguments import check_call
+from toolwire.gateway.costly import Allowance, CostlyCall, Fitted, TooCostly
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.repair import Ladder
 from toolwire.protocol.chat import ToolCall, ToolSet
@@ -40,8 +43,17 @@ class Fit(Protocol):
         """What was mended."""
         ...
 
+    @property
+    def costly(self) -> list[CostlyCall]:
+        """The calls that are to be checked elsewhere when the answer is over."""
+        ...
+
     def feed(self, events: list[Event]) -> list[Event]:
         """The events that may go out."""
+        ...
+
+    def resolve(self, fitted: Sequence[Fitted]) -> list[Event]:
+        """What was found about the `costly` calls; the events that may go out now."""
         ...
 
 
@@ -52,9 +64,11 @@ class LiveFit:
     these alone can still be repaired.
     """
 
-    def __init__(self, tools: ToolSet, ladder: Ladder) -> None:
+    def __init__(self, tools: ToolSet, ladder: Ladder, allowance: Allowance) -> None:
         self.findings: list[Finding] = []
         self.repairs: set[str] = set()
+        self.costly: list[CostlyCall] = []
+        self._allowance = allowance
         self._tools = tools
         self._ladder = ladder
         self._call = _NO_CALL
@@ -90,16 +104,30 @@ class LiveFit:
 
     def _end(self, event: CallEnd, out: list[Event]) -> None:
         name, text = self._call.name, "".join(self._pieces)
-        if self._passing:
-            finding = check_call(event.index, name, text, self._tools)
-        else:
-            fitted = self._ladder.fit(event.index, name, text, self._tools)
-            finding = fitted.finding
-            self.repairs.update(fitted.repairs)
-            out.append(ArgsDelta(event.index, fitted.arguments))
+        finding = None
+        try:
+            if self._passing:
+                finding = check_call(event.index, name, text, self._tools, self._allowance)
+            else:
+                text, finding = self._repaired(event.index, name, text)
+        except TooCostly:  # to be repaired, it would have to be checked now
+            self.costly.append(CostlyCall(event.index, self._tools.tools[name], text))
+        if not self._passing:
+            out.append(ArgsDelta(event.index, text))
         if finding is not None:
             self.findings.append(finding)
         out.append(event)
+
+    def _repaired(self, index: int, name: str, text: str) -> tuple[str, Finding | None]:
+        fitted = self._ladder.fit(index, name, text, self._tools, self._allowance)
+        self.repairs.update(fitted.repairs)
+        return fitted.arguments, fitted.finding
+
+    def resolve(self, fitted: Sequence[Fitted]) -> list[Event]:
+        """See `Fit.resolve`. All was delivered long ago."""
+        self.costly = []
+        self.findings += [known.finding for known in fitted if known.finding is not None]
+        return []
 
 
 class _Held(msgspec.Struct):
@@ -130,14 +158,23 @@ class WholeFit:
     """
 
     def __init__(
-        self, tools: ToolSet, ladder: Ladder, *, final: bool, resumed: bool = False
+        self,
+        tools: ToolSet,
+        ladder: Ladder,
+        allowance: Allowance,
+        *,
+        final: bool,
+        resumed: bool = False,
     ) -> None:
+        self.costly: list[CostlyCall] = []
         self.findings: list[Finding] = []
         self.repairs: set[str] = set()
         self.rejected: Finding | None = None
         """The first finding because of which this turn must not be delivered."""
         self._tools = tools
         self._ladder = ladder
+        self._allowance = allowance
+        self._end = TurnEnd("stop")
         self._final = final
         self._resumed = resumed
         self._calls: list[_Held] = []
@@ -175,32 +212,47 @@ class WholeFit:
             if not self._resumed:
                 out.append(event)
         elif isinstance(event, TurnEnd):
-            self._settle(event.reason, out)
-            out.append(event)
+            self._end = event
+            for index, held in enumerate(self._calls):
+                self._repair(index, held)
+            if not self.costly:
+                out += self._settled(event.reason)
         else:
             out.append(event)
 
-    def _settle(self, reason: FinishReason, out: list[Event]) -> None:
+    def resolve(self, fitted: Sequence[Fitted]) -> list[Event]:
+        """See `Fit.resolve`."""
+        for call, known in zip(self.costly, fitted, strict=True):
+            self._mend(self._calls[call.index], known)
+        self.costly = []
+        return self._settled(self._end.reason)
+
+    def _settled(self, reason: FinishReason) -> list[Event]:
         """The turn is over: deliver its calls, or say why not."""
-        kept, unfit = self._calls, False
-        for index, held in enumerate(kept):
-            unfit |= not self._repair(index, held)
-        if unfit:
+        out: list[Event] = []
+        kept = self._calls
+        if any(held.finding is not None for held in kept):
             kept = self._weigh(cut_off=reason in ("length", "content_filter"))
         if self._resumed and not kept and self._text:
             out.append(TextDelta("\n\n" + self.said))
         for index, held in enumerate(kept):
             out += held.events(index)
+        return [*out, self._end]
 
-    def _repair(self, index: int, held: _Held) -> bool:
-        """Whether the call fits now."""
-        fitted = self._ladder.fit(index, held.start.name, held.arguments, self._tools)
+    def _repair(self, index: int, held: _Held) -> None:
+        name, text = held.start.name, held.arguments
+        try:
+            self._mend(held, self._ladder.fit(index, name, text, self._tools, self._allowance))
+        except TooCostly:
+            tool = self._tools.tools[name]
+            self.costly.append(CostlyCall(index, tool, text, self._ladder.names))
+
+    def _mend(self, held: _Held, fitted: Fitted) -> None:
         held.finding = fitted.finding
         if fitted.repairs:
             held.pieces = [fitted.arguments]
             held.complete = True
             self.repairs.update(fitted.repairs)
-        return fitted.finding is None
 
     def _weigh(self, *, cut_off: bool) -> list[_Held]:
         """The calls that may be delivered, if the turn may be at all: some do not fit."""
@@ -210,9 +262,14 @@ class WholeFit:
         unfit = [held.finding for held in kept if held.finding is not None]
         self.findings += unfit
         if not cut_off:
-            bad = (f for f in unfit if not self._final or self._is_strict(f))
-            self.rejected = next(bad, None)
+            self.rejected = next((f for f in unfit if self._is_bad(f)), None)
         return kept
+
+    def _is_bad(self, finding: Finding) -> bool:
+        """Whether the turn must not be delivered for this. To ask again does not help where it is
+        not known what is wrong, if anything is."""
+        is_known = finding.code != "unchecked_tool_arguments"
+        return (is_known and not self._final) or self._is_strict(finding)
 
     def _is_strict(self, finding: Finding | None) -> bool:
         tool = self._tools.tools.get(finding.tool) if finding else None

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from toolwire.gateway.arguments import check_call
+from toolwire.gateway.costly import Allowance, TooCostly
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.objection import schema_hint
 from toolwire.protocol.chat import Message, ToolCall, ToolSet
@@ -19,9 +20,13 @@ def find_loop(messages: Sequence[Message], tools: ToolSet, most: int) -> Finding
     if len(turns) < most or not all(turns):
         return None
     repeated = set.intersection(*map(_keys, turns))
+    allowance = Allowance()
     for name, arguments in sorted(repeated):
-        if finding := check_call(0, name, arguments or "{}", tools):
-            return finding
+        try:
+            if finding := check_call(0, name, arguments or "{}", tools, allowance):
+                return finding
+        except TooCostly:
+            return None  # a loop can go on; others cannot wait
     return None
 
 

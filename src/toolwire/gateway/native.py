@@ -24,7 +24,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
-from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.fragments import MOST_CALLS, CallFragment, Fragment
 
 _REASONS: dict[str, FinishReason] = {
     "length": "length", "max_tokens": "length", "model_length": "length",
@@ -130,6 +130,8 @@ class NativeTurn:
         """The call this delta belongs to: an open one, or a new one."""
         call = self._find(piece)
         if call is None:
+            if len(self._calls) >= MOST_CALLS:
+                raise UpstreamError(f"The backend's answer has more than {MOST_CALLS} tool calls.")
             call = NativeCall(piece.id or None, custom=piece.custom)
             self._calls.append(call)
         if piece.index is not None:

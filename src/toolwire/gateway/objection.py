@@ -15,6 +15,7 @@ _MOST_QUOTED = 2000
 _WHY = {
     "unknown_tool_call": "Reason: {message}",
     "malformed_tool_arguments": "Its arguments are {message}",
+    "unchecked_tool_arguments": "Reason: {message}",
     "invalid_tool_arguments": "Its arguments do not fit the schema of '{tool}': {message}",
 }
 

@@ -18,6 +18,7 @@ from toolwire.gateway.constraint import (
     calls_schema,
     wanted_form,
 )
+from toolwire.gateway.costly import Allowance
 from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.history import check_history
 from toolwire.gateway.loops import break_loop, find_loop
@@ -73,14 +74,14 @@ class Plan(msgspec.Struct, frozen=True):
         final = final or (request.sampling.n or 1) > 1
         return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
 
-    def fit(self, *, final: bool, resumed: bool) -> LiveFit | WholeFit | None:
+    def fit(self, allowance: Allowance, *, final: bool, resumed: bool) -> LiveFit | WholeFit | None:
         """A fresh check of calls for one choice; None where there can be none."""
         if not self.offers_tools:
             return None
         tools, ladder = self.outgoing.tools, self.mending.ladder
         if self.delivery == "live":
-            return LiveFit(tools, ladder)
-        return WholeFit(tools, ladder, final=final, resumed=resumed)
+            return LiveFit(tools, ladder, allowance)
+        return WholeFit(tools, ladder, allowance, final=final, resumed=resumed)
 
     def outgoing_for(self, way: Way) -> Outgoing:
         """What the backend is sent, if the model is given its tools this way."""
@@ -194,6 +195,7 @@ def _only(tools: ToolSet, allowed: frozenset[str] | None) -> ToolSet:
         tools.validators,
         tools.originals,
         tools.repairs,
+        tools.costs,
     )
 
 

@@ -7,7 +7,7 @@ out of the answer, so that a stream and a whole answer say the same (spec 1.8).
 import re
 from collections.abc import Collection
 
-from toolwire.errors import Place, ToolChoiceUnmet
+from toolwire.errors import Place, ToolChoiceUnmet, UpstreamError
 from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import (
     ArgsDelta,
@@ -18,6 +18,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
+from toolwire.protocol.fragments import MOST_CALLS
 from toolwire.protocol.names import resolve
 
 _PROSE = 400
@@ -111,6 +112,8 @@ class Policy:
         elif self._most is not None and self.calls >= self._most:
             self.repairs.add("call_dropped:parallel_tool_calls_false")
         else:
+            if self.calls >= MOST_CALLS:
+                raise UpstreamError(f"The model made more than {MOST_CALLS} calls in one answer.")
             kept = self._kept[event.index] = self.calls
             self.calls += 1
             out.append(

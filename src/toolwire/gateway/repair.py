@@ -5,9 +5,9 @@ arguments fit afterwards (or are JSON at all, where they were not). Never done: 
 cut off, dropping what the schema allows, inventing a value, guessing by likeness.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -15,10 +15,11 @@ from msgspec import structs
 from toolwire.formats.scalars import is_number
 from toolwire.formats.schema import Schema, Types, type_name
 from toolwire.gateway.arguments import NotJson, check_call, fits, read_json, read_object
-from toolwire.gateway.findings import Finding
+from toolwire.gateway.costly import Allowance, Fitted, TooCostly
 from toolwire.gateway.lenient import tidied
 from toolwire.protocol.chat import ToolSet
 
+T = TypeVar("T")
 Change: TypeAlias = tuple[Any]
 """A value in place of another, in a tuple: it may be None."""
 
@@ -132,14 +133,6 @@ VALUE_RULES = (
 )
 
 
-class Fitted(msgspec.Struct, frozen=True):
-    """A call's arguments as they are to be delivered, what was repaired, what is still wrong."""
-
-    arguments: str
-    repairs: tuple[str, ...] = ()
-    finding: Finding | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Ladder:
     """The rules that are on."""
@@ -162,9 +155,10 @@ class Ladder:
             tuple(rule for rule in self.value_rules if rule.name not in names),
         )
 
-    def fit(self, index: int, name: str, text: str, tools: ToolSet) -> Fitted:
-        """The arguments of call `index`, repaired if they must be and can be."""
-        finding = check_call(index, name, text, tools)
+    def fit(self, index: int, name: str, text: str, tools: ToolSet, allowance: Allowance) -> Fitted:
+        """The arguments of call `index`, repaired if they must be and can be. Raises `TooCostly`
+        if it takes more than is allowed to see whether they must be."""
+        finding = check_call(index, name, text, tools, allowance)
         if finding is None or finding.code == "unknown_tool_call":
             return Fitted(text, finding=finding)
         as_object = self._as_object(text)
@@ -172,6 +166,10 @@ class Ladder:
             return Fitted(text, finding=finding)
         fitted, value = as_object
         validator = tools.validators[name]
+        if finding.code == "malformed_tool_arguments":
+            allowance.check(tools.costs.get(name), text)
+        if validator is None:
+            raise TooCostly
         if fitted.repairs and fits(value, validator):
             return fitted
         walk = _Walk(self.value_rules)
@@ -180,7 +178,8 @@ class Ladder:
         if walk.used and not walk.tired and fits(mended, validator):
             used = (*fitted.repairs, *dict.fromkeys(walk.used))
             return Fitted(msgspec.json.encode(mended).decode(), used)
-        return structs.replace(fitted, finding=check_call(index, name, fitted.arguments, tools))
+        finding = check_call(index, name, fitted.arguments, tools, allowance)
+        return structs.replace(fitted, finding=finding)
 
     def _as_object(self, text: str) -> tuple[Fitted, dict[str, Any]] | None:
         """The text as a JSON object, with each rule used at most once."""
@@ -212,6 +211,8 @@ class _Walk:
         self._rules = rules
         self._seen = 0
         self._types: dict[int, Types] = {}
+        self._properties: dict[int, Mapping[str, Any]] = {}
+        self._items: dict[int, Schema] = {}
 
     @property
     def tired(self) -> bool:
@@ -221,13 +222,13 @@ class _Walk:
     def mended(self, value: Any, schema: Schema, depth: int = 0) -> Any:
         """The value, with what is described in it mended."""
         self._seen += 1
-        types = self._types_of(schema)
+        types = _once(self._types, schema, Schema.types)
         if self.tired or not types or depth == _DEEPEST:
             return value
         if not _allows(types, value):
             value = self._changed(value, types, schema)
         if isinstance(value, dict):
-            properties = schema.properties()
+            properties = _once(self._properties, schema, Schema.properties)
             return {
                 key: self.mended(part, Schema(properties[key], schema.root), depth + 1)
                 if key in properties
@@ -235,16 +236,9 @@ class _Walk:
                 for key, part in value.items()
             }
         if isinstance(value, list):
-            items = schema.items()
+            items = _once(self._items, schema, Schema.items)
             return [self.mended(part, items, depth + 1) for part in value]
         return value
-
-    def _types_of(self, schema: Schema) -> Types:
-        """The types of a place, which is the same for every element of an array."""
-        place = id(schema.node)
-        if place not in self._types:
-            self._types[place] = schema.types()
-        return self._types[place]
 
     def _changed(self, value: Any, types: Types, schema: Schema) -> Any:
         for rule in self._rules:
@@ -252,6 +246,14 @@ class _Walk:
                 self.used.append(rule.name)
                 return change[0]
         return value
+
+
+def _once(known: dict[int, T], schema: Schema, say: Callable[[Schema], T]) -> T:
+    """What a schema says, which is the same for every element of an array."""
+    place = id(schema.node)
+    if place not in known:
+        known[place] = say(schema)
+    return known[place]
 
 
 def _allows(types: Types, value: Any) -> bool:

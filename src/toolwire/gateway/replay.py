@@ -1,15 +1,16 @@
 """A trace run again through today's code, with no backend: what is different from then?"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from toolwire.errors import UpstreamError
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.collect import Whole
+from toolwire.gateway.costly import CostlyCall, Fitted
 from toolwire.gateway.plan import Mending, Plan, make_plan
 from toolwire.gateway.repair import EVERY_RULE
 from toolwire.gateway.trace import join_sent
@@ -19,6 +20,8 @@ from toolwire.protocol.chat import Request
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.usage import Usage
+
+Check: TypeAlias = Callable[[Sequence[CostlyCall]], Sequence[Fitted]]
 
 
 class CannotReplay(Exception):
@@ -51,14 +54,15 @@ def check_replayable(record: Any) -> Mapping[str, Any]:
     return record
 
 
-def replay(record: Mapping[str, Any], request: Request) -> list[Difference]:
-    """Run every attempt of a trace again; `request` is what its body says."""
+def replay(record: Mapping[str, Any], request: Request, check: Check) -> list[Difference]:
+    """Run every attempt of a trace again; `request` is what its body says, and `check` checks
+    calls that may take long to check."""
     plan = _plan(record["plan"], request)
     return [
         Difference(number, what, then, now)
         for number, attempt in enumerate(record["attempts"], 1)
         if attempt["heard"]
-        for what, then, now in _differences(attempt, _run(attempt, plan))
+        for what, then, now in _differences(attempt, _run(attempt, plan, check))
     ]
 
 
@@ -77,7 +81,7 @@ def _plan(recorded: Mapping[str, Any], request: Request) -> Plan:
     )
 
 
-def _run(recorded: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+def _run(recorded: Mapping[str, Any], plan: Plan, check: Check) -> dict[str, Any]:
     """What today's code makes of what a backend said then, in the words of a trace."""
     sent: list[tuple[int, list[Event]]] = []
     numbers = count()
@@ -95,6 +99,8 @@ def _run(recorded: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
             attempt.feed([_fragment(written) for written in block["fragments"]])
         if recorded["done"] is not None:
             attempt.finish(done=recorded["done"])
+            if attempt.costly:
+                attempt.resolve(check(attempt.costly))
     except UpstreamError as raised:
         error = raised.code
     if recorded["done"] is None:

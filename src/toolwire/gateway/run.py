@@ -13,6 +13,7 @@ from toolwire.backends.base import DEFAULT_PATIENCE, Backend
 from toolwire.backends.pool import Member
 from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.costly import Checker, unchecked
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.routes import ServedModel
@@ -59,6 +60,7 @@ class Turn:
         *,
         flow: Flow,
         watchdog: Watchdog,
+        checker: Checker | None = None,
         trace: TurnTrace | None = None,
     ) -> None:
         self.report = Report(repairs=set(plan.repairs))
@@ -67,6 +69,7 @@ class Turn:
         self._sink = sink
         self._pace = pace
         self._new_call_id = new_call_id
+        self._checker = checker
         self._trace = trace
         self._traced: AttemptTrace | None = None
         self._asks = 0
@@ -238,9 +241,21 @@ class Turn:
             if self._traced is not None:
                 self._traced.done = done
             attempt.finish(done=done)
+            if attempt.costly:
+                await self._check_elsewhere(attempt)
         finally:
             answer.close()
             self._account(attempt)
+
+    async def _check_elsewhere(self, attempt: Attempt) -> None:
+        """Have calls checked that would make others wait. The backend has said all it has to."""
+        self._news = False
+        self._limit = math.inf
+        calls = attempt.costly
+        if self._checker is not None:
+            attempt.resolve(await self._checker.fit(calls))
+        else:
+            attempt.resolve([unchecked(call, "it takes too long") for call in calls])
 
     def _account(self, attempt: Attempt) -> None:
         """What was consumed counts, also where the answer could not be used."""

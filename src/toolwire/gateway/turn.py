@@ -13,6 +13,7 @@ from typing import Protocol
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
+from toolwire.gateway.costly import Checker
 from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.routes import Routes, ServedModel
@@ -103,6 +104,8 @@ class TurnService:
     mending: Mending = DEFAULT_MENDING
     keep: Callable[[TurnTrace], None] | None = None
     """Takes the trace of each request that is over; None: no traces are made."""
+    checker: Checker | None = None
+    """Checks calls that would make others wait; None: they are not checked."""
     watchdog: Watchdog = field(default_factory=Watchdog)
 
     async def answer(self, caller: Caller, context: RequestContext) -> None:
@@ -148,6 +151,7 @@ class TurnService:
             self.new_call_id,
             flow=caller.flow,
             watchdog=self.watchdog,
+            checker=self.checker,
             trace=trace,
         )
         try:

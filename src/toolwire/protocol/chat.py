@@ -13,6 +13,7 @@ import msgspec
 
 from toolwire.protocol.content import Content
 from toolwire.protocol.sampling import DEFAULT_SAMPLING, ResponseFormat, SamplingParams
+from toolwire.protocol.schema_cost import SchemaCost
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 ToolMode: TypeAlias = Literal["auto", "none", "required"]
@@ -61,14 +62,16 @@ class ToolChoice(msgspec.Struct, frozen=True):
 class ToolSet:
     """The request's tools by name, checked, with their compiled validators.
 
-    `originals` gives the client's own name of a tool that had to be renamed for backends, and
-    `repairs` says what else had to be mended.
+    A validator is None if its schema may not be compiled where others wait; `costs` says what it
+    takes to use one. `originals` gives the client's own name of a tool that had to be renamed for
+    backends, and `repairs` says what else had to be mended.
     """
 
     tools: Mapping[str, Tool] = field(default_factory=dict)
     validators: Mapping[str, Any] = field(default_factory=dict)
     originals: Mapping[str, str] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
+    costs: Mapping[str, SchemaCost] = field(default_factory=dict)
     memo: dict[str, bytes] = field(default_factory=dict)
     """What was derived from the set once (its wire form) and lives as long as it does."""
 

@@ -10,6 +10,11 @@ import msgspec
 
 from toolwire.protocol.usage import Usage
 
+MOST_CALLS = 1024
+"""Of one choice. A model that makes more is going round in circles, and others wait for each."""
+MOST_CHOICES = 128
+"""Of one answer: more cannot be asked for."""
+
 
 class CallFragment(msgspec.Struct, frozen=True, gc=False):
     """One delta of one native call, as the backend sent it. `arguments` may be any JSON value."""

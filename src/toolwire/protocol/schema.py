@@ -1,10 +1,11 @@
 """Is this a legal tool schema, strict or not?
 
 Schemas come from clients, so nothing here follows a remote `$ref`, recurses without bound, or
-compiles a pattern that was not weighed: jsonschema-rs works offline, with a linear regex engine
-whose backtracking extension is capped.
+compiles a pattern or a schema that was not weighed: jsonschema-rs works offline, with a regex
+engine that takes linear time. What that engine cannot express is refused, or left out and reported.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,23 +14,35 @@ import jsonschema_rs
 
 from toolwire.errors import ToolSchemaError
 from toolwire.protocol.nesting import is_deeper
+from toolwire.protocol.schema_cost import SchemaCost, estimate
 from toolwire.protocol.schema_mend import (
     dangling_refs,
+    patterns_of,
     weigh_patterns,
     without_patterns,
     without_refs,
 )
 from toolwire.protocol.schema_strict import strict_fault
+from toolwire.protocol.schema_walk import walk
 
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 """What a tool without `parameters` takes; sent upstream because templates index into it."""
 
-PATTERN_BUDGET = 20_000
-"""What compiling the patterns of one request may cost: some 5 MB and a tenth of a second."""
+PATTERN_BUDGET = 5_000
+"""What compiling the patterns of one request may cost: about 25 ms, while which others wait."""
 
-_PATTERNS = jsonschema_rs.FancyRegexOptions(
-    backtrack_limit=10_000, size_limit=4 << 20, dfa_size_limit=1 << 20
-)
+MOST_CHECKS = 1 << 20
+"""How often parts of a schema may have to be checked for one value, whatever the value is."""
+
+_MOST_COMPILING = 500
+"""What is compiled here: `unevaluatedProperties` has all that it can lead to laid out, at some
+35 us each."""
+
+_PATTERNS = jsonschema_rs.RegexOptions(size_limit=4 << 20, dfa_size_limit=1 << 20)
+_ANY_PATTERNS = jsonschema_rs.FancyRegexOptions(size_limit=4 << 20, dfa_size_limit=1 << 20)
+"""Tells what only the linear engine does not know from what is no pattern. Nothing is matched."""
+_SUSPECT = re.compile(r"\(\?<?[=!]|\\[1-9]")
+"""Look-arounds and backreferences, or what looks like one."""
 _DRAFTS = frozenset(
     {"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema"}
     | {f"http://json-schema.org/draft-0{n}/schema" for n in (4, 6, 7)}
@@ -49,10 +62,12 @@ class SchemaLimits:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSchema:
-    """A schema that can be used, its validator, and what had to be mended."""
+    """A schema that can be used, its validator, what that costs, and what had to be mended."""
 
     schema: Mapping[str, Any]
-    validator: jsonschema_rs.Validator
+    validator: jsonschema_rs.Validator | None
+    """None if it may not be compiled where others wait."""
+    cost: SchemaCost
     repairs: tuple[str, ...] = ()
     pattern_cost: int = 0
 
@@ -81,14 +96,20 @@ def check_schema(
     costly, cost = weigh_patterns(schema, pattern_budget)
     if strict:
         _check_strict(schema, tool, limits, costly)
-        return CheckedSchema(schema, _compile(schema, tool), pattern_cost=cost)
+        return _checked(schema, tool, (), cost)
     if costly:
         schema = without_patterns(schema, costly)
     _check_meta(schema, tool)
     if dangling := dangling_refs(schema):
         schema = without_refs(schema, dangling)
-    repairs = (*_said("costly_pattern", tool, costly), *_said("dangling_ref", tool, dangling))
-    return CheckedSchema(schema, _compile(schema, tool), repairs, cost)
+    if unsupported := _unsupported(schema):
+        schema = without_patterns(schema, unsupported)
+    repairs = (
+        *_said("costly_pattern", tool, costly),
+        *_said("unsupported_pattern", tool, unsupported),
+        *_said("dangling_ref", tool, dangling),
+    )
+    return _checked(schema, tool, repairs, cost)
 
 
 def _check_strict(
@@ -103,6 +124,30 @@ def _check_strict(
         raise _invalid(tool, fault)
     for ref in sorted(dangling_refs(schema)):
         raise _invalid(tool, f"'$ref' {_brief(ref)!r} leads nowhere.")
+    for pattern in sorted(_unsupported(schema)):
+        raise _invalid(
+            tool,
+            f"the 'pattern' {_brief(pattern)!r} has a look-around or a backreference, "
+            "which cannot be checked in linear time. Write it without.",
+        )
+
+
+def _checked(
+    schema: Mapping[str, Any], tool: str, repairs: tuple[str, ...], pattern_cost: int
+) -> CheckedSchema:
+    """The schema with its cost, and compiled unless that would take long."""
+    cost = estimate(schema)
+    if cost.widest > MOST_CHECKS:
+        context = next((where for sub, where, _ in walk(schema) if id(sub) == cost.where), ())
+        raise _invalid(
+            tool,
+            f"In context={_brief(str(context))}, to check one value can take more than "
+            f"{MOST_CHECKS} steps, because '$ref', 'anyOf', 'allOf' and the like multiply. "
+            "Refer to fewer alternatives, or nest them less deep.",
+        )
+    here = cost.certain and cost.compiling <= _MOST_COMPILING
+    validator = compile_schema(schema, tool) if here else None
+    return CheckedSchema(schema, validator, cost, repairs, pattern_cost)
 
 
 def _said(what: str, tool: str, gone: Collection[str]) -> list[str]:
@@ -122,11 +167,30 @@ def _check_meta(schema: Mapping[str, Any], tool: str) -> None:
         raise _invalid(tool, f"{_brief(str(error).splitlines()[0])}.") from None
 
 
-def _compile(schema: Mapping[str, Any], tool: str) -> jsonschema_rs.Validator:
+def compile_schema(schema: Mapping[str, Any], tool: str) -> jsonschema_rs.Validator:
+    """The validator of a schema that was checked. Raises `ToolSchemaError`."""
     try:
         return jsonschema_rs.validator_for(dict(schema), offline=True, pattern_options=_PATTERNS)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         raise _invalid(tool, f"{_brief(str(error).splitlines()[0])}.") from None
+
+
+def _unsupported(schema: Mapping[str, Any]) -> frozenset[str]:
+    """The patterns that are good ones, but beyond a linear engine."""
+    suspects = {pattern for pattern in patterns_of(schema) if _SUSPECT.search(pattern)}
+    return frozenset(
+        pattern
+        for pattern in suspects
+        if not _can_compile(pattern, _PATTERNS) and _can_compile(pattern, _ANY_PATTERNS)
+    )
+
+
+def _can_compile(pattern: str, options: Any) -> bool:
+    try:
+        jsonschema_rs.validator_for({"pattern": pattern}, offline=True, pattern_options=options)
+    except (jsonschema_rs.ValidationError, ValueError):
+        return False
+    return True
 
 
 def schema_too_large(tool: str, most: int) -> ToolSchemaError:

@@ -10,16 +10,16 @@ from urllib.parse import unquote
 from toolwire.protocol.patterns import pattern_cost
 from toolwire.protocol.schema_walk import walk
 
-_COSTLIEST = 6_000
-"""The most one pattern may cost: about a megabyte."""
-_ANCHORS = ("$anchor", "$dynamicAnchor")
+_COSTLIEST = 4_500
+"""The most one pattern may cost: some 700 kB and 20 ms."""
+ANCHORS = ("$anchor", "$dynamicAnchor")
 
 
 def weigh_patterns(schema: Any, budget: int) -> tuple[frozenset[str], int]:
     """The patterns that must not be compiled, and what compiling all the others costs."""
     costly: set[str] = set()
     spent = 0
-    for pattern in dict.fromkeys(_patterns(schema)):
+    for pattern in dict.fromkeys(patterns_of(schema)):
         cost = pattern_cost(pattern)
         if cost > _COSTLIEST or spent + cost > budget:
             costly.add(pattern)
@@ -28,7 +28,7 @@ def weigh_patterns(schema: Any, budget: int) -> tuple[frozenset[str], int]:
     return frozenset(costly), spent
 
 
-def _patterns(schema: Any) -> Iterator[str]:
+def patterns_of(schema: Any) -> Iterator[str]:
     """Wherever a pattern could stand, even where no draft looks for one."""
     pending = [schema]
     while pending:
@@ -67,29 +67,34 @@ def dangling_refs(schema: Mapping[str, Any]) -> frozenset[str]:
     refs = [sub["$ref"] for sub, _, _ in walk(schema) if sub.get("$ref") is not None]
     if not refs:
         return frozenset()
-    anchors = {f"#{sub[key]}" for sub, _, _ in walk(schema) for key in _ANCHORS if key in sub}
+    anchors = {f"#{sub[key]}" for sub, _, _ in walk(schema) for key in ANCHORS if key in sub}
     return frozenset(
         str(ref)
         for ref in refs
-        if not (isinstance(ref, str) and (ref in anchors or _resolves(schema, ref)))
+        if not (isinstance(ref, str) and (ref in anchors or find_ref(schema, ref)))
     )
 
 
-def _resolves(schema: Mapping[str, Any], ref: str) -> bool:
+def find_ref(schema: Mapping[str, Any], ref: str) -> tuple[Any] | None:
+    """What a `$ref` by a path leads to inside this schema, in a tuple; None if nowhere."""
     if ref == "#":
-        return True
+        return (schema,)
     if not ref.startswith("#/"):
-        return False
+        return None
     here: Any = schema
     for step in unquote(ref[2:]).split("/"):
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(here, dict) and key in here:
             here = here[key]
-        elif isinstance(here, list) and key.isdecimal() and int(key) < len(here):
+        elif isinstance(here, list) and _is_index(key, here):
             here = here[int(key)]
         else:
-            return False
-    return True
+            return None
+    return (here,)
+
+
+def _is_index(key: str, array: list[Any]) -> bool:
+    return key.isdecimal() and len(key) < 10 and int(key) < len(array)
 
 
 def without_refs(value: Any, gone: frozenset[str]) -> Any:

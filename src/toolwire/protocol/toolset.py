@@ -24,6 +24,7 @@ from toolwire.protocol.schema import (
     schema_too_large,
     too_many_refs,
 )
+from toolwire.protocol.schema_cost import SchemaCost
 
 MAX_NAME = 64
 _SAFE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
@@ -54,7 +55,8 @@ class ToolSetDraft:
     """A set in the making. `budget` is what its patterns may still cost."""
 
     tools: dict[str, Tool] = field(default_factory=dict)
-    validators: dict[str, jsonschema_rs.Validator] = field(default_factory=dict)
+    validators: dict[str, jsonschema_rs.Validator | None] = field(default_factory=dict)
+    costs: dict[str, SchemaCost] = field(default_factory=dict)
     originals: dict[str, str] = field(default_factory=dict)
     repairs: list[str] = field(default_factory=list)
     budget: int = PATTERN_BUDGET
@@ -66,6 +68,7 @@ class ToolSetDraft:
             self.originals[tool.name] = original
         if checked is not None:
             self.validators[tool.name] = checked.validator
+            self.costs[tool.name] = checked.cost
             self.repairs.extend(checked.repairs)
             self.budget -= checked.pattern_cost
 
@@ -73,7 +76,9 @@ class ToolSetDraft:
         """The set."""
         if not self.tools:
             return NO_TOOLS
-        return ToolSet(self.tools, self.validators, self.originals, tuple(self.repairs))
+        return ToolSet(
+            self.tools, self.validators, self.originals, tuple(self.repairs), costs=self.costs
+        )
 
 
 ToolSetReader: TypeAlias = Callable[[Raw], ToolSetDraft]

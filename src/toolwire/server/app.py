@@ -40,6 +40,7 @@ from toolwire.gateway.turn import TurnService
 from toolwire.gateway.ways import Ways
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.server.auth import Keyring, bearer
+from toolwire.server.check_process import CheckProcess
 from toolwire.server.config_values import EMBEDDED
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
@@ -92,6 +93,7 @@ class App:
         self._pools: list[HttpPool] = []
         self._backends: dict[int, OpenAiHttpBackend | EmbeddedBackend] = {}
         self._traces = _trace_store(config, logs)
+        self._checker = CheckProcess()
         self.routes = Routes([self._served(route, config) for route in config.models])
         turns = TurnService(
             routes=self.routes,
@@ -100,6 +102,7 @@ class App:
             new_call_id=partial(new_id, "call_"),
             now=time.time,
             mending=_mending(config),
+            checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
         )
         self._openai = OpenAiChat(_reader(config), new_id, time.time)
@@ -141,7 +144,8 @@ class App:
         exchange.respond(status, headers, body)
 
     def aclose(self) -> None:
-        """Drop idle connections to backends, and write the last traces."""
+        """Drop idle connections to backends, end processes, and write the last traces."""
+        self._checker.close()
         for pool in self._pools:
             pool.close()
         for backend in self._backends.values():

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.unit.gateway.fitting import toolset
 
+from toolwire.gateway.costly import Allowance
 from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.repair import Ladder
 from toolwire.protocol.events import (
@@ -33,13 +34,13 @@ def call(index: int, *pieces: str, name: str = "f", complete: bool = True) -> li
 
 def live(*events: Event, tools: Any = TOOLS) -> tuple[LiveFit, list[Event]]:
     """What a live stage lets through, each event fed by itself."""
-    fit = LiveFit(tools, Ladder())
+    fit = LiveFit(tools, Ladder(), Allowance())
     return fit, [out for event in events for out in fit.feed([event])]
 
 
 def whole(*events: Event, tools: Any = TOOLS, **how: Any) -> tuple[WholeFit, list[Event]]:
     """What a whole stage lets through."""
-    fit = WholeFit(tools, Ladder(), **{"final": False, **how})
+    fit = WholeFit(tools, Ladder(), Allowance(), **{"final": False, **how})
     return fit, [out for event in events for out in fit.feed([event])]
 
 
@@ -56,7 +57,7 @@ def arguments(events: list[Event]) -> list[str]:
 
 
 def test_live_events_pass_at_once_and_unchanged() -> None:
-    fit = LiveFit(TOOLS, Ladder())
+    fit = LiveFit(TOOLS, Ladder(), Allowance())
     for event in [TextDelta("hm"), *call(0, '{"x"', ": 1", "}"), *call(1, "{", "}"), END]:
         assert fit.feed([event]) == [event]
     assert fit.findings == []
@@ -88,7 +89,7 @@ def test_live_what_cannot_be_repaired_is_delivered_as_it_is() -> None:
 
 
 def test_whole_calls_wait_for_the_end_and_text_does_not() -> None:
-    fit = WholeFit(TOOLS, Ladder(), final=False)
+    fit = WholeFit(TOOLS, Ladder(), Allowance(), final=False)
     events = call(0, '{"x": 1}')
     assert fit.feed([TextDelta("a"), *events, ReasoningDelta("b")]) == [
         TextDelta("a"),

@@ -4,6 +4,7 @@ import pytest
 from tests.unit.gateway.fitting import toolset
 
 from toolwire.gateway.arguments import check_call
+from toolwire.gateway.costly import Allowance
 from toolwire.gateway.loops import break_loop, find_loop
 from toolwire.gateway.objection import objection
 from toolwire.gateway.plan import Mending, make_plan
@@ -86,7 +87,7 @@ def test_a_plan_explains_the_loop_to_the_backend_alone_and_says_so() -> None:
 def objected(*calls: tuple[str, str], said: str = "") -> list[Message]:
     """What is said about these calls."""
     made = [ToolCall(f"c{n}", *call) for n, call in enumerate(calls)]
-    found = [check_call(n, *call, TOOLS) for n, call in enumerate(calls)]
+    found = [check_call(n, *call, TOOLS, Allowance()) for n, call in enumerate(calls)]
     return objection(said, made, [finding for finding in found if finding])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.gateway.fitting import toolset
 
+from toolwire.gateway.costly import elsewhere
 from toolwire.gateway.repair import RULE_NAMES, Fitted, Ladder
 
 LADDER = Ladder()
@@ -19,7 +20,7 @@ STRINGS = {"type": "array", "items": STRING}
 
 def fit(text: str, schema: Any = None, *, ladder: Ladder = LADDER, **more: Any) -> Fitted:
     """What the ladder makes of the arguments of a tool whose property `x` has this schema."""
-    return ladder.fit(0, "f", text, toolset(x=schema or {}, **more))
+    return ladder.fit(0, "f", text, toolset(x=schema or {}, **more), elsewhere())
 
 
 def argument(value: Any) -> str:
@@ -178,7 +179,7 @@ def test_a_finding_has_the_code_of_what_is_wrong(text: str, code: str) -> None:
 
 
 def test_a_call_of_an_unknown_tool_names_those_there_are() -> None:
-    finding = LADDER.fit(0, "g", "{}", toolset(x=STRING)).finding
+    finding = LADDER.fit(0, "g", "{}", toolset(x=STRING), elsewhere()).finding
     assert finding is not None
     assert (finding.code, finding.tool) == ("unknown_tool_call", "g")
     assert "The tools are: f." in finding.message

@@ -1,0 +1,148 @@
+"""A program of ours that does for others what could take for ever, and can be ended in the middle
+of it. `limited_worker` is its other side."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import IO, Any, cast
+
+import msgspec
+
+_KEPT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TZ", "LANG", "LC_ALL")
+"""What of the environment the process gets: enough to run, and none of the keys."""
+
+
+class ProcessFailed(Exception):
+    """There is no answer. The text says why."""
+
+
+class ProcessTooSlow(ProcessFailed):
+    """It worked for longer than it may."""
+
+
+class _Ended(Exception):
+    """The process is no more. `code` is how it ended."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class LimitedProcess:
+    """Asks one process, one thing at a time. Close it.
+
+    `program` is what Python is told to run. The process is started by the first use, and anew after
+    it had to be ended; it is told `greeting` first. `deadline` is how long it may work at one
+    answer; how long callers wait for their turn is up to them.
+    """
+
+    def __init__(
+        self, program: Sequence[str], *, deadline: float, greeting: bytes | None = None
+    ) -> None:
+        self._program = program
+        self._deadline = deadline
+        self._greeting = greeting
+        self._turn = asyncio.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        # One of its own: nothing it is told keeps the threads that others share, or waits for them.
+        self._thread = ThreadPoolExecutor(1, "toolwire-process")
+
+    async def ask(self, line: bytes) -> dict[str, Any]:
+        """What it says to a line of JSON. Raises `ProcessFailed`."""
+        async with self._turn:
+            told = [line]
+            if self._process is not None and self._process.poll() is not None:
+                self._end()  # somebody ended it, for its memory perhaps, while nobody asked
+            if self._process is None:
+                self._process = self._started()
+                told = [line] if self._greeting is None else [self._greeting, line]
+            return await self._answer(self._process, told)
+
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+        self._thread.shutdown()
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        try:
+            return _start(self._program, self._deadline)
+        except OSError as error:  # no memory, no file descriptors, no processes left
+            text = f"its process cannot be started: {error.strerror or error}"
+            raise ProcessFailed(text) from None
+
+    async def _answer(
+        self, process: "subprocess.Popen[bytes]", told: Sequence[bytes]
+    ) -> dict[str, Any]:
+        loop = asyncio.get_running_loop()
+        try:
+            answers = await loop.run_in_executor(self._thread, _tell, process, told)
+        except BaseException as error:
+            # It may be in the middle of anything: only a fresh one can be asked again.
+            self._end()
+            if isinstance(error, _Ended):
+                raise self._why(error.code) from None
+            raise
+        if len(answers) < len(told):
+            self._end()  # what it was told first is wrong: there is nothing to ask it
+        return answers[-1]
+
+    def _why(self, code: int) -> ProcessFailed:
+        if code == -signal.SIGPROF:
+            return ProcessTooSlow(f"it took more than {self._deadline:g} s")
+        return ProcessFailed("its process has ended")
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            # Its memory is given back before it is gone: a tenth of a second for all it may have.
+            self._thread.submit(_bury, process)
+
+
+def _start(program: Sequence[str], deadline: float) -> "subprocess.Popen[bytes]":
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return subprocess.Popen(  # noqa: S603 - our own program
+        # -P: its folder is no place to import from.
+        [sys.executable, "-P", *program, str(deadline)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=kept,
+        start_new_session=True,  # Ctrl-C is for the gateway, which then ends it in order
+    )
+
+
+# In the thread.
+
+
+def _tell(process: "subprocess.Popen[bytes]", told: Sequence[bytes]) -> list[dict[str, Any]]:
+    """Say line by line, and read the answer to each, up to the first error."""
+    answers: list[dict[str, Any]] = []
+    to, back = _pipes(process)
+    for line in told:
+        try:
+            to.write(line + b"\n")
+            to.flush()
+            answers.append(msgspec.json.decode(back.readline()))
+        except (OSError, ValueError, msgspec.DecodeError):
+            process.kill()
+            raise _Ended(process.wait()) from None
+        if "error" in answers[-1]:
+            break
+    return answers
+
+
+def _bury(process: "subprocess.Popen[bytes]") -> None:
+    process.wait()
+    for pipe in _pipes(process):
+        with suppress(OSError):
+            pipe.close()
+
+
+def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
+    return cast("tuple[IO[bytes], IO[bytes]]", (process.stdin, process.stdout))

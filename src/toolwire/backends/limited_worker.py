@@ -1,0 +1,42 @@
+"""The inside of a limited process: answers lines of JSON on stdin with lines of JSON on stdout.
+
+The limits on the memory, and on the time for each answer, are the system's: they hold whatever is
+done here, and whatever becomes of the parent. When nobody asks any more, the process ends.
+"""
+
+import json
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+
+def answer_lines(
+    answer: Callable[[Any], Any], failed: Callable[[Exception], Any], *, memory: int
+) -> None:
+    """Answer line by line until nobody asks any more. The program's last argument: the seconds for
+    each answer. `failed` makes an answer of an error, which must have the key `error`."""
+    seconds = float(sys.argv[-1])
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    _limit(resource.RLIMIT_AS, memory)
+    _limit(resource.RLIMIT_CORE, 0)
+    for line in sys.stdin.buffer:
+        # Of work, not of waiting for a busy machine. When it is over, the system ends us.
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            said = answer(json.loads(line))
+        except Exception as error:  # noqa: BLE001 - what is done here can raise anything
+            said = failed(error)
+        sys.stdout.buffer.write(json.dumps(said).encode() + b"\n")
+        sys.stdout.buffer.flush()
+        signal.setitimer(signal.ITIMER_PROF, 0)  # to read the next one is no work at this one
+
+
+def _limit(what: int, most: int) -> None:
+    """Allow ourselves less. A system that does not know this limit leaves it at the time."""
+    _, hard = resource.getrlimit(what)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(what, (most, most))

@@ -1,0 +1,62 @@
+"""Calls that may take long to check, checked by processes of their own (`gateway.fit_worker`)."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from toolwire.backends.limited_process import LimitedProcess, ProcessFailed, ProcessTooSlow
+from toolwire.gateway.costly import CostlyCall, Fitted, unchecked
+
+_WORKER = ("-m", "toolwire.gateway.fit_worker")
+_DEADLINE = 2.0
+_LONGEST = 10.0
+"""Seconds for all calls of an answer, the wait for a process included."""
+_PROCESSES = 2
+
+
+class CheckProcess:
+    """A `Checker`. Starts a process when there is something to check; close it."""
+
+    def __init__(self, *, deadline: float = _DEADLINE, longest: float = _LONGEST) -> None:
+        self._deadline = deadline
+        self._longest = longest
+        self._free = asyncio.Semaphore(_PROCESSES)
+        self._processes: list[LimitedProcess] = []
+        self._idle: list[LimitedProcess] = []
+
+    async def fit(self, calls: Sequence[CostlyCall]) -> list[Fitted]:
+        """See `Checker.fit`."""
+        done: list[Fitted] = []
+        try:
+            async with asyncio.timeout(self._longest), self._free:
+                process = self._idle.pop() if self._idle else self._another()
+                try:
+                    for call in calls:
+                        done.append(await self._ask(process, call))  # noqa: PERF401 - kept if late
+                finally:
+                    self._idle.append(process)
+        except TimeoutError:
+            pass
+        late = f"it took more than {self._longest:g} s"
+        return done + [unchecked(call, late) for call in calls[len(done) :]]
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes:
+            process.close()
+
+    def _another(self) -> LimitedProcess:
+        self._processes.append(LimitedProcess(_WORKER, deadline=self._deadline))
+        return self._processes[-1]
+
+    async def _ask(self, process: LimitedProcess, call: CostlyCall) -> Fitted:
+        try:
+            answer = await process.ask(msgspec.json.encode(call))
+        except ProcessTooSlow as error:
+            return unchecked(call, str(error))
+        except ProcessFailed:
+            return unchecked(call, "it took too much memory, or could not be begun")
+        if "error" in answer:
+            return unchecked(call, answer["error"])
+        return msgspec.convert(answer, Fitted)
