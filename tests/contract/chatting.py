@@ -10,12 +10,12 @@ from typing import Any
 from tests.contract.wire import READER, shown
 
 from toolwire.backends.base import (
-    DEFAULT_PATIENCE,
-    UNKNOWN_MODEL,
+    DEFAULT_TIMEOUTS,
+    UNKNOWN,
+    BackendTimeouts,
+    Capabilities,
     Listener,
-    ModelFacts,
     Outgoing,
-    Patience,
 )
 from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.backends.openai_params import wire_params
@@ -128,9 +128,9 @@ class Backend:
     refusal: GatewayError | None = None
     unsupported: frozenset[str] = frozenset()
     name: str = "backend"
-    patience: Patience = DEFAULT_PATIENCE
-    facts: ModelFacts = UNKNOWN_MODEL
-    unmet: bool = False
+    timeouts: BackendTimeouts = DEFAULT_TIMEOUTS
+    capabilities: Capabilities = UNKNOWN
+    needs_probe: bool = False
     opened: list[Outgoing] = field(default_factory=list)
 
     def ignored(self, request: Request) -> list[str]:

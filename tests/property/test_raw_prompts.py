@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from tests.contract.wire import READER
 from tests.templates import SHAPES, path_of, read_prompt
+from toolwire.gateway.ways import Way
 
 from toolwire.backends.chat_template import ChatTemplate, read_template
 from toolwire.backends.template_messages import folded, template_messages
 from toolwire.backends.template_process import TemplateProcess, TemplateRefused
 from toolwire.gateway.plan import make_plan
-from toolwire.gateway.ways import Way
 
 HARMLESS = "It rains in Paris."
 ODD = ("[[odd]]", "<unused7>", "<special_token_12>")

@@ -19,36 +19,43 @@ def clip(text: str, limit: int) -> str:
     return text[:limit]
 
 
+class Constraint(msgspec.Struct, frozen=True):
+    """What the answer is held to, by a backend that can constrain decoding.
+
+    `optional`: it may also be plain text, if the model so chooses; only for a backend that
+    `chooses`. `messages` are then what the constrained answer goes on with.
+    """
+
+    schema: bytes
+    optional: bool = False
+    messages: Sequence[Message] = ()
+
+
 class Outgoing(msgspec.Struct, frozen=True):
     """One turn as a backend is asked for it: the checked history, and only the tools allowed."""
 
     request: Request
     messages: Sequence[Message]
     tools: ToolSet
-    schema: bytes = b""
-    """JSON Schema that the answer must fit, for a backend that can constrain decoding."""
-    optional: bool = False
-    """The answer may also be plain text, if the model so chooses."""
-    messages_for_schema: Sequence[Message] = ()
-    """The conversation to go on with once it has chosen not to, if that is another one."""
+    constraint: Constraint | None = None
     keep_special_tokens: bool = False
     """The markers we look for are special tokens: a server that can must not strip them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class BackendTimeouts:
     """How long, in seconds, a backend may be silent: before its first word, and after."""
 
     first_token: float = 600.0
     idle: float = 300.0
 
 
-DEFAULT_PATIENCE = Patience()
+DEFAULT_TIMEOUTS = BackendTimeouts()
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """What a backend knows of its model by itself. Of one on a server that is mostly nothing."""
+class Capabilities:
+    """What a backend can do, and what it knows of its model; of one on a server, mostly nothing."""
 
     name: str = ""
     template: str = ""
@@ -60,11 +67,26 @@ class ModelFacts:
     one_call: bool = False
     """True if it should make one call at a time: what follows the first would be noise."""
     marks: tuple[str, ...] = ()
-    """What tells turns apart in a prompt that the backend writes itself: no text of others may
-    hold any of it."""
+    """What tells turns apart in a prompt that the backend writes itself: untrusted text cannot hold
+    any of it."""
+    constrains: bool = False
+    """Whether it can be held to a JSON Schema while it writes."""
+    chooses: bool = False
+    """Whether it can let the model choose between plain text and what fits a JSON Schema."""
 
 
-UNKNOWN_MODEL = ModelFacts()
+UNKNOWN = Capabilities()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Where a server tells what it can do, at its root, and how that is read.
+
+    `read` raises `ValueError`.
+    """
+
+    path: str
+    read: Callable[[bytes], Capabilities]
 
 
 class Answer(Protocol):
@@ -91,6 +113,29 @@ class Answer(Protocol):
         ...
 
 
+class RawAnswer(Protocol):
+    """An answer that is not looked into."""
+
+    status: int
+    headers: dict[bytes, bytes]
+
+    async def relay(self, listener: Callable[[bytes], None]) -> None:
+        """Hand the body over as it arrives."""
+        ...
+
+    def pause(self) -> None:
+        """Stop reading."""
+        ...
+
+    def resume(self) -> None:
+        """Read again."""
+        ...
+
+    def close(self) -> None:
+        """Let go."""
+        ...
+
+
 class Backend(Protocol):
     """Where a model is."""
 
@@ -100,31 +145,22 @@ class Backend(Protocol):
         ...
 
     @property
-    def patience(self) -> Patience:
+    def timeouts(self) -> BackendTimeouts:
         """How long it is waited for."""
         ...
 
     @property
-    def facts(self) -> ModelFacts:
-        """What it knows of its model."""
+    def capabilities(self) -> Capabilities:
+        """What it can do, as far as that is known."""
         ...
 
     @property
-    def unmet(self) -> bool:
-        """Whether it may know more of its model than is known here: `meet` it first."""
+    def needs_probe(self) -> bool:
+        """Whether its capabilities may be other than is known here: `probe` it first."""
         ...
 
-    async def meet(self) -> None:
-        """Ask it for `facts`, if it has any. Whatever comes of it, the backend can be used."""
-        ...
-
-    @property
-    def constrains(self) -> bool:
-        """Whether it can be held to a JSON Schema while it writes."""
-        ...
-
-    def chooses(self, request: Request) -> bool:
-        """Whether it can let the model choose here: plain text, or what fits a JSON Schema."""
+    async def probe(self) -> None:
+        """Ask it what it can do. Whatever comes of it, the backend can be used."""
         ...
 
     def ignored(self, request: Request) -> list[str]:
@@ -133,4 +169,21 @@ class Backend(Protocol):
 
     async def open(self, outgoing: Outgoing) -> Answer:
         """Send the request; returns when the answer has begun. Raises `UpstreamError`."""
+        ...
+
+    async def forward(self, method: str, target: str, kind: str, body: bytes) -> RawAnswer:
+        """Send any other request, and hand its answer on as it is. Raises `GatewayError`."""
+        ...
+
+    async def models(self) -> list[str]:
+        """The names of the models that it has. Raises `UpstreamError`."""
+        ...
+
+    async def check(self) -> str:
+        """Try what a turn needs besides the connection, and say what is worth knowing. Raises
+        `GatewayError` if a turn would fail."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections and processes."""
         ...

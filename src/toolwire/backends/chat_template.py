@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toolwire.backends.base import ModelFacts
+from toolwire.backends.base import Capabilities
 from toolwire.backends.embedded_gguf import GgufTokens, NotGguf, read_facts, read_tokens
 
 _LARGEST = 64 << 20
@@ -60,9 +60,9 @@ class ChatTemplate:
     marks: tuple[str, ...] = ()
 
     @property
-    def facts(self) -> ModelFacts:
+    def capabilities(self) -> Capabilities:
         """What is known of a model that is spoken to with it."""
-        return ModelFacts(self.model, self.source, has_tools=False, marks=self.marks)
+        return Capabilities(self.model, self.source, has_tools=False, marks=self.marks)
 
 
 def read_template(path: Path) -> ChatTemplate:

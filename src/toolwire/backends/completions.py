@@ -19,6 +19,7 @@ from toolwire.backends.template_messages import folded, template_messages
 from toolwire.backends.template_process import TemplateFailed, TemplateProcess, TemplateRefused
 from toolwire.backends.turn_end import turn_end
 from toolwire.errors import Place, ToolsRefused, UpstreamRefused
+from toolwire.protocol.chat import NO_TOOLS, Message, Request
 
 
 class CompletionsBackend(OpenAiHttpBackend):
@@ -34,9 +35,9 @@ class CompletionsBackend(OpenAiHttpBackend):
     def __init__(
         self, name: str, pool: HttpPool, dialect: Dialect, template: ChatTemplate, **options: Any
     ) -> None:
+        self.knows = template.capabilities
         super().__init__(name, pool, completions_dialect(dialect), **options)
         self.template = template
-        self.facts = template.facts
         self._process = TemplateProcess(template.source)
         self._turn_end: str | None = None
 
@@ -48,7 +49,7 @@ class CompletionsBackend(OpenAiHttpBackend):
                 'Give the route of this model mode = "auto" or "prompted".'
             )
         prompt = await self.prompt(outgoing)
-        if outgoing.schema:
+        if outgoing.constraint is not None:
             prompt = without_reasoning(prompt)
         if self._turn_end is None:
             self._turn_end = await turn_end(self.template, partial(self._render, asked=False))
@@ -92,6 +93,13 @@ class CompletionsBackend(OpenAiHttpBackend):
             }
         )
 
-    def close(self) -> None:
-        """End the process of the template."""
+    async def check(self) -> str:
+        """See `Backend.check`."""
+        messages = (Message("system", "Be brief."), Message("user", "Hello"))
+        await self.prompt(Outgoing(Request("", messages), messages, NO_TOOLS))
+        return "the chat template makes prompts of messages"
+
+    async def aclose(self) -> None:
+        """See `Backend.aclose`: the template has a process of its own."""
         self._process.close()
+        await super().aclose()

@@ -96,8 +96,8 @@ def encode_completion(
         params.setdefault(_LIMIT, server.unlimited)
     if _STOP in dialect.params:
         _end_turn(params, stop, server.stops)
-    if outgoing.schema and dialect.constraint != "none":
-        constrain(params, _CONSTRAINTS[dialect.constraint], outgoing.schema)
+    if outgoing.constraint is not None and dialect.constraint != "none":
+        constrain(params, _CONSTRAINTS[dialect.constraint], outgoing.constraint.schema)
     elif server.form is not None and _FORM in dialect.params and _is_form(request.response_format):
         name, json = server.form(request.response_format)
         params[name] = Raw(json)

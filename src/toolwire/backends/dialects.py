@@ -14,6 +14,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from toolwire.backends import llamacpp
+from toolwire.backends.base import Probe
+
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
 Constraint: TypeAlias = Literal[
@@ -47,6 +50,8 @@ class Dialect:
     tool_choices: frozenset[Choice] = _CHOICES
     constraint: Constraint = "json_schema"
     """In which form it takes the JSON Schema that an answer must fit."""
+    probe: Probe | None = None
+    """Where it tells what its model can do."""
     note: str = ""
 
     @property
@@ -139,6 +144,7 @@ _ALL = (
         reasoning_in_history=True,
         tool_choices=_CHOICES - {"named"},
         constraint="grammar",
+        probe=llamacpp.PROBE,
         note="Older versions have tools only with --jinja. A named tool_choice is read as auto. "
         "Is asked whether its model has tools.",
     ),

@@ -11,7 +11,13 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from toolwire.backends.base import DEFAULT_PATIENCE, Listener, ModelFacts, Outgoing, Patience
+from toolwire.backends.base import (
+    DEFAULT_TIMEOUTS,
+    BackendTimeouts,
+    Capabilities,
+    Listener,
+    Outgoing,
+)
 from toolwire.backends.embedded_check import GrammarCheck
 from toolwire.backends.embedded_choice import TextOrCall
 from toolwire.backends.embedded_engine import Engine
@@ -149,26 +155,19 @@ class EmbeddedAnswer:
 class EmbeddedBackend:
     """The embedded model. Closing its engine is up to whoever started it."""
 
-    constrains = True
-    unmet = False
+    needs_probe = False
 
-    def __init__(self, name: str, engine: Engine, patience: Patience = DEFAULT_PATIENCE) -> None:
+    def __init__(
+        self, name: str, engine: Engine, timeouts: BackendTimeouts = DEFAULT_TIMEOUTS
+    ) -> None:
         self.name = name
         self.engine = engine
-        self.facts = facts_of(engine)
-        self.patience = patience
+        self.capabilities = capabilities_of(engine)
+        self.timeouts = timeouts
         self._check = GrammarCheck()
 
-    async def meet(self) -> None:
-        """See `Backend.meet`. What there is to know came with the engine."""
-
-    def chooses(self, request: Request) -> bool:
-        """See `Backend.chooses`. Not if the text has a form of its own that it must fit, and not
-        for a model that opens its calls itself, in its own format."""
-        if request.response_format is not None or self.engine.habits.call_threshold == AS_WRITTEN:
-            return False
-        # A model that needs a threshold repeats the call it has made.
-        return request.messages[-1].role != "tool"
+    async def probe(self) -> None:
+        """See `Backend.probe`. What there is to know came with the engine."""
 
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""
@@ -194,14 +193,21 @@ class EmbeddedBackend:
         """Refuse what is not a chat completion."""
         raise NotFound(f"The embedded model has no '/v1{target[:200]}', only chat completions.")
 
+    async def check(self) -> str:
+        """See `Backend.check`. It could not have been loaded otherwise."""
+        return "its model has no tools: they are prompted"
+
+    async def aclose(self) -> None:
+        """See `Backend.aclose`. The engine is closed by whoever started it."""
+
     async def models(self) -> list[str]:
         """The name of the model."""
         return [self.engine.name]
 
 
-def facts_of(engine: Engine) -> ModelFacts:
+def capabilities_of(engine: Engine) -> Capabilities:
     """What is known of the engine's model."""
-    return ModelFacts(
+    return Capabilities(
         name=engine.facts.name,
         template=engine.facts.chat_template,
         # llama.cpp takes a demanded call for a wish, and fails where a model writes its calls
@@ -210,6 +216,9 @@ def facts_of(engine: Engine) -> ModelFacts:
         format=engine.habits.format,
         one_call=engine.habits.one_call,
         marks=engine.marks,
+        constrains=True,
+        # A model that opens its calls itself, in its own format, is not asked.
+        chooses=engine.habits.call_threshold != AS_WRITTEN,
     )
 
 

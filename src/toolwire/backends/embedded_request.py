@@ -7,7 +7,7 @@ a schema is put otherwise, as a grammar of its own: see `embedded_schema`.
 import msgspec
 from msgspec.structs import replace
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import Constraint, Outgoing
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.embedded_check import TEMPTATION
 from toolwire.backends.embedded_choice import PROBE, Body, TextOrCall
@@ -38,20 +38,20 @@ def ignored(request: Request) -> list[str]:
 
 def bodies_for(outgoing: Outgoing, engine: Engine) -> Body | TextOrCall:
     """What to ask the engine. Raises `UpstreamRefused` for what it cannot be held to."""
-    outgoing, params = _streamed(outgoing), _params(outgoing.request, engine)
-    schema = outgoing.schema or _wanted_schema(outgoing.request)
-    if not schema:
-        return _free(outgoing, params, engine)
-    messages = outgoing.messages_for_schema or outgoing.messages
-    held = _held(replace(outgoing, messages=messages), params, schema, engine)
-    if not outgoing.optional:
-        return held
-    free = replace(outgoing, schema=b"")
-    if outgoing.messages_for_schema and engine.habits.examples:
+    held, params = outgoing.constraint, _params(outgoing.request, engine)
+    free = replace(_streamed(outgoing), constraint=None)
+    if held is None:
+        schema = _wanted_schema(outgoing.request)
+        return _held(free, params, schema, engine) if schema else _free(free, params, engine)
+    messages = held.messages or free.messages
+    call = _held(replace(free, messages=messages), params, held.schema, engine, calls=True)
+    if not held.optional:
+        return call
+    if held.messages and engine.habits.examples:
         params = params | _FIRST_SLOT
     probe = _free(free, _endless(params) | PROBE, engine)
     text, threshold = _free(free, params, engine), engine.habits.call_threshold
-    return TextOrCall(probe, text, call=held, threshold=threshold)
+    return TextOrCall(probe, text, call=call, threshold=threshold)
 
 
 def _streamed(outgoing: Outgoing) -> Outgoing:
@@ -82,23 +82,25 @@ def _free(outgoing: Outgoing, params: Params, engine: Engine) -> Body:
     return Body(b"".join(encode_body(outgoing, _DIALECT, engine.name, params)))
 
 
-def _held(outgoing: Outgoing, params: Params, schema: bytes, engine: Engine) -> Body:
+def _held(
+    outgoing: Outgoing, params: Params, schema: bytes, engine: Engine, *, calls: bool = False
+) -> Body:
+    """A body that holds the model to a schema: that of calls, or of the client's form for text."""
     try:
-        narrow = narrowed(schema, engine.habits.bounds, separate=bool(outgoing.schema))
+        narrow = narrowed(schema, engine.habits.bounds, separate=calls)
     except ValueError as error:
         raise UpstreamRefused(f"The embedded model cannot do this: {error}.", status=400) from None
     params = _limited(params, engine.habits.bounds.tokens)
-    if outgoing.schema:
+    if calls:
         params.pop("stop", None)  # for text: it would cut a call in two
     if not engine.has_grammars:
-        schema = msgspec.json.encode(narrow)
-        return _free(replace(outgoing, schema=schema), params, engine)
+        constraint = Constraint(msgspec.json.encode(narrow))
+        return _free(replace(outgoing, constraint=constraint), params, engine)
     grammar = grammar_of(narrow)
     params["grammar"] = grammar
-    free = replace(outgoing, schema=b"")
-    content = b"".join(encode_body(free, _HELD, engine.name, params))
+    content = b"".join(encode_body(outgoing, _HELD, engine.name, params))
     tempted = _endless(params) | TEMPTATION
-    return Body(content, grammar, b"".join(encode_body(free, _HELD, engine.name, tempted)))
+    return Body(content, grammar, b"".join(encode_body(outgoing, _HELD, engine.name, tempted)))
 
 
 def _endless(params: Params) -> Params:

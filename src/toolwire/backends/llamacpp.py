@@ -6,13 +6,10 @@ by asking can that be known before a turn is lost.
 
 import msgspec
 
-from toolwire.backends.base import ModelFacts
+from toolwire.backends.base import Capabilities, Probe
 
 SERVER = b"llama.cpp"
 """What it calls itself in the header `server`."""
-
-PATH = "/props"
-"""Where it tells; not under `/v1`."""
 
 
 class _Abilities(msgspec.Struct, frozen=True):
@@ -29,15 +26,19 @@ class _Properties(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Properties).decode
 
 
-def facts_of(body: bytes) -> ModelFacts:
-    """The facts in its answer. Raises `ValueError`. Older versions do not tell what they can."""
+def read_capabilities(body: bytes) -> Capabilities:
+    """What its answer says. Raises `ValueError`. Older versions do not tell what they can."""
     try:
         told = _decode(body)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     called = (told.model_alias or told.model_path).replace("\\", "/")
-    return ModelFacts(
+    return Capabilities(
         name=called.rpartition("/")[2],
         template=told.chat_template,
         has_tools=told.chat_template_caps.supports_tools,
     )
+
+
+PROBE = Probe("/props", read_capabilities)
+"""Where it tells; not under `/v1`."""

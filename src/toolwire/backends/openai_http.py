@@ -2,17 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
 from toolwire.backends import llamacpp
 from toolwire.backends.base import (
-    DEFAULT_PATIENCE,
-    UNKNOWN_MODEL,
+    DEFAULT_TIMEOUTS,
+    UNKNOWN,
     Answer,
+    BackendTimeouts,
     Listener,
     Outgoing,
-    Patience,
     Redact,
     clip,
 )
@@ -128,7 +129,8 @@ class OpenAiHttpBackend:
         "Check its base URL, which mostly ends in /v1; if it has only /completions, give it the "
         "model's chat template with 'chat_template' (--chat-template)."
     )
-    facts = UNKNOWN_MODEL
+    knows = UNKNOWN
+    """What is known of the model before the server is asked."""
 
     def __init__(
         self,
@@ -139,13 +141,13 @@ class OpenAiHttpBackend:
         model: str | None = None,
         headers: Mapping[str, str] | None = None,
         max_line: int = 8 << 20,
-        patience: Patience = DEFAULT_PATIENCE,
+        timeouts: BackendTimeouts = DEFAULT_TIMEOUTS,
         redact: Redact = clip,
     ) -> None:
         self.name = name
         self.pool = pool
-        self.patience = patience
-        self.constrains = dialect.constraint != "none"
+        self.timeouts = timeouts
+        self.capabilities = replace(self.knows, constrains=dialect.constraint != "none")
         self._dialect = dialect
         self._model = model
         self._headers = {**(headers or {}), "accept-encoding": "identity"}
@@ -155,37 +157,35 @@ class OpenAiHttpBackend:
         }
         self._max_line = max_line
         self._redact = redact
-        self.unmet = self.tells and dialect.name == "llamacpp"
+        self._probe = dialect.probe
+        self.needs_probe = self.tells and self._probe is not None
         self._met_until = 0.0
         self._meeting = asyncio.Lock()
         self._missed = 0
 
-    async def meet(self) -> None:
-        """See `Backend.meet`. Only llama.cpp knows, and tells, what its model can."""
-        missed = self._missed
+    async def probe(self) -> None:
+        """See `Backend.probe`."""
+        missed, probe = self._missed, self._probe or llamacpp.PROBE
         async with self._meeting:
-            if not self.unmet or self._missed > missed:
+            if not self.needs_probe or self._missed > missed:
                 return  # others did, or could not, while this one waited
             try:
                 async with asyncio.timeout(_LONGEST_MEETING):
-                    told = await self._fetch(llamacpp.PATH, self.pool.origin.root)
-                self.facts = llamacpp.facts_of(told)
+                    told = await self._fetch(probe.path, self.pool.origin.root)
+                constrains = self.capabilities.constrains
+                self.capabilities = replace(probe.read(told), constrains=constrains)
             except UpstreamUnavailable:
                 self._missed += 1
                 return  # as what is to be asked now will be, most likely
             except (UpstreamError, TimeoutError, ValueError):
                 pass  # another server, or one that does not tell
-            self.unmet = False
+            self.needs_probe = False
             self._met_until = asyncio.get_running_loop().time() + _REMEMBERED
 
     def _notice(self, head: Head) -> None:
         """A server that calls itself llama.cpp is worth a meeting, again from time to time."""
         if self.tells and head.headers.get(b"server") == llamacpp.SERVER:
-            self.unmet = asyncio.get_running_loop().time() >= self._met_until
-
-    def chooses(self, _request: Request) -> bool:
-        """See `Backend.chooses`. No server of today has it for every model."""
-        return False
+            self.needs_probe = asyncio.get_running_loop().time() >= self._met_until
 
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""
@@ -233,9 +233,9 @@ class OpenAiHttpBackend:
         return await self._raw(self._head(method, target, kind, "*/*"), body)
 
     async def _raw(self, head: bytes, body: bytes = b"") -> "RawHttpAnswer":
-        patience = self.patience
+        timeouts = self.timeouts
         try:
-            async with asyncio.timeout(patience.first_token):
+            async with asyncio.timeout(timeouts.first_token):
                 connection = await self.pool.send(head, [body])
                 if connection.head.status >= 300:
                     try:
@@ -243,10 +243,10 @@ class OpenAiHttpBackend:
                     finally:
                         self.pool.release(connection)
         except TimeoutError:
-            text = f"The backend '{self.name}' gave no answer within {patience.first_token:g} s."
+            text = f"The backend '{self.name}' gave no answer within {timeouts.first_token:g} s."
             raise UpstreamTimeout(text) from None
         self._notice(connection.head)
-        return RawHttpAnswer(self.pool, connection, patience.idle)
+        return RawHttpAnswer(self.pool, connection, timeouts.idle)
 
     async def _fetch(self, target: str, base: str | None = None) -> bytes:
         """What the server has at a path, whole."""
@@ -274,6 +274,17 @@ class OpenAiHttpBackend:
     def _head(self, method: str, target: str, kind: str, accept: str) -> bytes:
         headers = {**self._headers, "content-type": kind, "accept": accept}
         return self.pool.head(method, target, headers)
+
+    async def check(self) -> str:
+        """See `Backend.check`."""
+        if self.needs_probe:
+            await self.probe()
+        has_tools = self.capabilities.has_tools
+        return "" if has_tools else "its model has no tools: they are prompted"
+
+    async def aclose(self) -> None:
+        """See `Backend.aclose`."""
+        self.pool.close()
 
     async def models(self) -> list[str]:
         """The names of the models that this server says it has."""

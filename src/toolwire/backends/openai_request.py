@@ -74,10 +74,10 @@ def encode_body(
         b'"messages":' + encode_messages(outgoing.messages, dialect),
     ]
     params = forwarded(wire_params(request) if params is None else params, dialect)
-    if outgoing.schema:
+    if outgoing.constraint is not None:
         # The call that is demanded comes first: one answer cannot have two forms.
         params.pop("response_format", None)
-        constrain(params, CONSTRAINTS[dialect.constraint], outgoing.schema)
+        constrain(params, CONSTRAINTS[dialect.constraint], outgoing.constraint.schema)
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
         keep_special_tokens(params)
     if params:

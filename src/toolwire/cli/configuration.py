@@ -39,7 +39,7 @@ def with_configuration(command: Any) -> Any:
         click.option(
             "--upstream-mode",
             metavar="MODE",
-            help="How it is given tools: auto, native, watched, or prompted for a server that has "
+            help="How it is given tools: auto, native, hybrid, or prompted for a server that has "
             "none. [default: auto]",
         ),
         click.option("--upstream-dialect", metavar="NAME", help="What kind of server it is."),

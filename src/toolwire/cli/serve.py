@@ -9,13 +9,12 @@ from typing import Any
 import click
 
 from toolwire import __version__
-from toolwire.backends.embedded import facts_of
+from toolwire.backends.embedded import capabilities_of
 from toolwire.backends.embedded_engine import Engine
 from toolwire.cli.configuration import load_configuration, with_configuration
 from toolwire.cli.embedded import embedded_engine
-from toolwire.gateway.ways import Ways
+from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.server.config import Config, Listen, Route, secrets_of
-from toolwire.server.config_values import EMBEDDED
 
 
 @click.command("serve")
@@ -79,7 +78,7 @@ def _welcome(config: Config, url: str, engine: Engine | None) -> str:
     lines = [f"Toolwire {__version__} listens on {url}", ""]
     for model in config.models:
         name = "any model name" if model.name == "*" else model.name
-        backends = [f"{own} in here" if b.url == EMBEDDED else b.url for b in model.backends]
+        backends = [f"{own} in here" if b.is_embedded else b.url for b in model.backends]
         lines.append(f"  {name:<24} -> {', '.join(backends)}")
         lines += dict.fromkeys(_formats(model, engine))
     named = next((model.name for model in config.models if model.name != "*"), own or "MODEL")
@@ -98,9 +97,9 @@ def _welcome(config: Config, url: str, engine: Engine | None) -> str:
 def _formats(route: Route, engine: Engine | None) -> Iterator[str]:
     """The formats of models whose chat templates are known, and why it is those."""
     for backend in route.backends:
-        facts = backend.chat_template.facts if backend.chat_template else None
-        if backend.url == EMBEDDED and engine is not None:
-            facts = facts_of(engine)
+        facts = backend.chat_template.capabilities if backend.chat_template else None
+        if backend.is_embedded and engine is not None:
+            facts = capabilities_of(engine)
         if facts is not None:
-            found = Ways(route.mode, route.format).format_of(route.name, facts)
+            found = StrategySelector(route.mode, route.format).format_of(route.name, facts)
             yield f"  {'':<27} tool calls as '{found.format}': {found.reason}"

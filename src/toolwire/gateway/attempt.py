@@ -6,8 +6,6 @@ from functools import partial
 from typing import Protocol
 
 from toolwire.errors import ArgumentsUnchecked, ArgumentsUnfit, UpstreamError
-from toolwire.formats import parser_for
-from toolwire.gateway.constrained import ConstrainedReader, TextReader
 from toolwire.gateway.costly import Allowance, CostlyCall, Fitted
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.fit import LiveFit, WholeFit
@@ -15,9 +13,9 @@ from toolwire.gateway.native import NativeTurn
 from toolwire.gateway.objection import objection
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.policy import Policy
+from toolwire.gateway.strategies.base import TextReader, ToolStrategy
 from toolwire.gateway.trace import AttemptTrace
 from toolwire.gateway.watched import WatchedTurn
-from toolwire.gateway.ways import DEFAULT_FORMAT, Way
 from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import MOST_CHOICES, Fragment
@@ -76,7 +74,7 @@ class Attempt:
     def __init__(
         self,
         plan: Plan,
-        way: Way,
+        strategy: ToolStrategy,
         send: Send,
         new_call_id: Callable[[], str],
         *,
@@ -89,7 +87,7 @@ class Attempt:
         self.findings: list[Finding] = []
         self.calls = 0
         self._plan = plan
-        self._way = way
+        self._strategy = strategy
         self._send = send if trace is None else trace.recording(send)
         self._trace = trace
         self._new_call_id = new_call_id
@@ -181,14 +179,13 @@ class Attempt:
     def _open(self, index: int) -> _Choice:
         if len(self._choices) >= MOST_CHOICES:
             raise UpstreamError(f"The backend's answer has more than {MOST_CHOICES} choices.")
-        plan, way = self._plan, self._way
-        tools = plan.outgoing.tools.tools
-        native = NativeTurn(tools, self._new_call_id)
+        plan, strategy = self._plan, self._strategy
+        native = NativeTurn(plan.outgoing.tools.tools, self._new_call_id)
         reading: Reading = native
-        if way.format is not None and plan.offers_tools:
-            make_parser = partial(_parser, way, plan, self._trace, index, native.repairs)
+        if strategy.reads_text(plan):
+            make_parser = partial(_parser, strategy, plan, self._trace, index, native.repairs)
             reading = WatchedTurn(
-                native, make_parser, self._new_call_id, promoting=way.kind == "watched"
+                native, make_parser, self._new_call_id, promoting=strategy.promotes
             )
         fit = plan.fit(self._allowance, final=self._final, resumed=self._resumed)
         choice = self._choices[index] = _Choice(reading, plan.policy(final=self._final), fit)
@@ -196,17 +193,11 @@ class Attempt:
 
 
 def _parser(
-    way: Way, plan: Plan, trace: AttemptTrace | None, index: int, repairs: set[str]
+    strategy: ToolStrategy, plan: Plan, trace: AttemptTrace | None, index: int, repairs: set[str]
 ) -> TextReader:
     """What reads the text. It does not know the attempt, so that no cycle of references is made."""
-    name = way.format or DEFAULT_FORMAT
-    tools = plan.outgoing.tools.tools.values()
     spans = trace.format_trace(index) if trace is not None else None
-    if not way.constrained:
-        return parser_for(name, tools, delivery=plan.delivery, trace=spans)
-    parser = parser_for(name, tools, trace=spans)
-    demanded = plan.request.choice.mode == "required"
-    return ConstrainedReader(parser, repairs, demanded=demanded)
+    return strategy.parser(plan, spans, repairs)
 
 
 def _unfit(finding: Finding) -> UpstreamError:

@@ -6,23 +6,10 @@ of a call that had not begun, is left out; and a call that had begun is delivere
 came, as that of a backend with tools is.
 """
 
-from typing import Protocol
-
+from toolwire.gateway.strategies.base import TextReader
 from toolwire.protocol.events import Event, TextDelta
 
 _OPENING = '{"tool_calls":['
-
-
-class TextReader(Protocol):
-    """What turns a turn's text into events."""
-
-    def feed(self, text: str) -> list[Event]:
-        """The events that the next piece of the turn makes certain."""
-        ...
-
-    def finish(self) -> list[Event]:
-        """The events that only the end of the turn makes certain."""
-        ...
 
 
 class ConstrainedReader:

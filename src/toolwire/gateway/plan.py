@@ -3,7 +3,6 @@ byte goes out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import msgspec
@@ -11,23 +10,14 @@ from msgspec.structs import replace
 
 from toolwire.backends.base import Outgoing
 from toolwire.errors import Place, RequestError
-from toolwire.formats import get
-from toolwire.formats.neutral import guarded
-from toolwire.gateway.constraint import (
-    calls_or_form_schema,
-    calls_schema,
-    wanted_form,
-)
 from toolwire.gateway.costly import Allowance
 from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.history import check_history
 from toolwire.gateway.loops import break_loop, find_loop
 from toolwire.gateway.policy import Policy
-from toolwire.gateway.prompting import demand_of, prompted
+from toolwire.gateway.prompting import demand_of
 from toolwire.gateway.repair import EVERY_RULE, Ladder
-from toolwire.gateway.shield import shielded
-from toolwire.gateway.ways import Way
-from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolSet
+from toolwire.protocol.chat import Message, Request, Tool, ToolSet
 from toolwire.protocol.content import size_of
 
 
@@ -83,43 +73,16 @@ class Plan(msgspec.Struct, frozen=True):
             return LiveFit(tools, ladder, allowance)
         return WholeFit(tools, ladder, allowance, final=final, resumed=resumed)
 
-    def outgoing_for(self, way: Way) -> Outgoing:
-        """What the backend is sent, if the model is given its tools this way."""
-        outgoing = self.outgoing
-        if way.marks:
-            outgoing = replace(outgoing, messages=shielded(outgoing.messages, way.marks))
-        if way.format is None:
-            return outgoing
-        special = self.offers_tools and bool(get(way.format).special_tokens)
-        if way.kind != "prompted":
-            return replace(outgoing, keep_special_tokens=special)
-        form = wanted_form(self.request) if self.offers_tools else None
-        parallel = self.request.parallel and not way.one_call
-        write = partial(
-            prompted,
-            outgoing.messages,
-            outgoing.tools,
-            self.request.choice,
-            parallel=parallel,
-            format_name=guarded(get(way.format), way.marks),
-            form=form,
-        )
-        messages = write(examples=way.examples)
-        request = self.request
-        if form is not None:
-            # A server that is told the form of the text would not let the model call anything.
-            request = replace(request, response_format=None)
-        if not way.constrained:
-            return Outgoing(request, messages, NO_TOOLS, keep_special_tokens=special)
-        schema = calls_schema(self._callable(), parallel=parallel)
-        if way.union and form is not None:
-            return Outgoing(request, messages, NO_TOOLS, calls_or_form_schema(schema, form))
-        if self.request.choice.mode == "required":
-            return Outgoing(request, messages, NO_TOOLS, schema)
-        # Examples help a weak model to call, and tempt it to where it should not.
-        return Outgoing(
-            request, write(), NO_TOOLS, schema, optional=True, messages_for_schema=messages
-        )
+    @property
+    def demands_call(self) -> bool:
+        """Whether the model must call something."""
+        return self.offers_tools and self.request.choice.mode == "required"
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether the client wants text in a form of its own."""
+        wanted = self.request.response_format
+        return wanted is not None and wanted.is_json
 
     @property
     def is_long(self) -> bool:
@@ -132,7 +95,9 @@ class Plan(msgspec.Struct, frozen=True):
             size += sum(len(call.arguments) for call in message.calls)
         return size > _LONG or len(self.outgoing.messages) > _MANY
 
-    def _callable(self) -> list[Tool]:
+    @property
+    def callable_tools(self) -> list[Tool]:
+        """The tools that the model may call."""
         allowed = self.request.choice.allowed
         tools = self.outgoing.tools.tools.values()
         return [tool for tool in tools if allowed is None or tool.name in allowed]

@@ -13,9 +13,9 @@ from toolwire.gateway.collect import Whole
 from toolwire.gateway.costly import CostlyCall, Fitted
 from toolwire.gateway.plan import Mending, Plan, make_plan
 from toolwire.gateway.repair import EVERY_RULE
+from toolwire.gateway.strategies.recorded import recorded_strategy
 from toolwire.gateway.trace import join_sent
 from toolwire.gateway.trace_text import VERSION
-from toolwire.gateway.ways import Way
 from toolwire.protocol.chat import Request
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CallFragment, Fragment
@@ -87,7 +87,7 @@ def _run(recorded: Mapping[str, Any], plan: Plan, check: Check) -> dict[str, Any
     numbers = count()
     attempt = Attempt(
         plan,
-        Way(**recorded["way"]),
+        recorded_strategy(**recorded["strategy"]),
         lambda choice, events: sent.append((choice, events)),
         lambda: f"call_{next(numbers)}",
         final=recorded["final"],

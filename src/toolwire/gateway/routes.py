@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import ModelNotFound
-from toolwire.gateway.ways import Ways
+from toolwire.gateway.strategies.selection import StrategySelector
 
 ANY = "*"
 
@@ -17,7 +17,7 @@ class ServedModel:
     name: str
     pool: BackendPool
     custom_tools: bool = False
-    ways: Ways = field(default_factory=Ways)
+    strategies: StrategySelector = field(default_factory=StrategySelector)
 
 
 class Routes:

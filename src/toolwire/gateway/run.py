@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toolwire.backends.base import DEFAULT_PATIENCE, Backend
+from toolwire.backends.base import DEFAULT_TIMEOUTS, Backend
 from toolwire.backends.pool import Member
 from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
@@ -18,9 +18,10 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.sink import Begun, Flow, Sink
+from toolwire.gateway.strategies.base import ToolStrategy
+from toolwire.gateway.strategies.native import NATIVE
 from toolwire.gateway.trace import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.gateway.ways import NATIVE, lacking
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.usage import add_usage
 
@@ -73,7 +74,7 @@ class Turn:
         self._trace = trace
         self._traced: AttemptTrace | None = None
         self._asks = 0
-        self._way = NATIVE
+        self._strategy: ToolStrategy = NATIVE
         self._spare: _Spare | None = None
         self._flow = flow
         self._begun: Begun | None = None
@@ -82,7 +83,7 @@ class Turn:
         self._attempt: Attempt | None = None
         self._heard = self._spoke = self._started = self._loop.time()
         self._news = False
-        self._patience = DEFAULT_PATIENCE
+        self._patience = DEFAULT_TIMEOUTS
         self._limit = self._patience.first_token
         self._watchdog = watchdog
         self._late = False
@@ -155,9 +156,9 @@ class Turn:
         """Whether to ask the same backend again, differently: it may have no tools after all."""
         if self._sink.committed or not self._plan.offers_tools:
             return False
-        lack = lacking(error, self._way)
+        lack = self._strategy.lack(error)
         model = self._plan.request.model
-        learned = lack is not None and self._model.ways.learn(backend, model, lack)
+        learned = lack is not None and self._model.strategies.learn(backend, model, lack)
         if isinstance(error, ToolChoiceUnmet) and self._asks < self._pace.asks:
             self._asks += 1
             self._plan = self._plan.corrected(error.said)
@@ -195,24 +196,19 @@ class Turn:
         return None
 
     async def _ask(self, backend: Backend) -> None:
-        self._patience = backend.patience
+        self._patience = backend.timeouts
         self._limit = self._patience.first_token
         self._heard = self._loop.time()
         self._news = False  # what an earlier attempt said is none of this one's
         request = self._plan.request
-        offered = self._plan.offers_tools
-        if offered and backend.unmet:
-            await backend.meet()
-        demanded = offered and request.choice.mode == "required"
-        optional = request if offered and not demanded else None
-        way = self._way = self._model.ways.choose(
-            backend, request.model, demanded=demanded, optional=optional
-        )
+        if self._plan.offers_tools and backend.needs_probe:
+            await backend.probe()
+        strategy = self._strategy = self._model.strategies.choose(backend, self._plan)
         final, resumed = self._asks >= self._pace.asks, self._sink.committed
         if self._trace is not None:
             self._traced = self._trace.attempt(
                 backend.name,
-                way,
+                strategy,
                 self._plan,
                 self._heard - self._started,
                 final=final,
@@ -220,22 +216,22 @@ class Turn:
             )
         attempt = self._attempt = Attempt(
             self._plan,
-            way,
+            strategy,
             self._sink.send,
             self._new_call_id,
             final=final,
             resumed=resumed,
             trace=self._traced,
         )
-        if (way.kind == "prompted" or way.marks) and self._plan.is_long:
-            # A long conversation is written anew beside the loop.
-            outgoing = await asyncio.to_thread(self._plan.outgoing_for, way)
+        if strategy.rewrites and self._plan.is_long:
+            # A long conversation is rewritten beside the loop.
+            outgoing = await asyncio.to_thread(strategy.outgoing, self._plan)
         else:
-            outgoing = self._plan.outgoing_for(way)
+            outgoing = strategy.outgoing(self._plan)
         answer = await backend.open(outgoing)
         try:
             self._flow(answer.pause, answer.resume)
-            self._begun = Begun(backend.name, str(way), backend.ignored(request))
+            self._begun = Begun(backend.name, str(strategy), backend.ignored(request))
             self._sink.begin(self._begun)
             done = await answer.relay(self._feed)
             if self._traced is not None:
@@ -292,9 +288,9 @@ class Turn:
             self._sink.keepalive()
 
     def _too_slow(self) -> str:
-        name, pace, patience = self.report.backend, self._pace, self._patience
+        name, pace, timeouts = self.report.backend, self._pace, self._patience
         if self._loop.time() >= self._started + pace.total:
             return f"The backend '{name}' did not finish within {pace.total:g} s."
         if self._attempt is None or not self._attempt.begun:
-            return f"The backend '{name}' gave no answer within {patience.first_token:g} s."
-        return f"The backend '{name}' was silent for {patience.idle:g} s within its answer."
+            return f"The backend '{name}' gave no answer within {timeouts.first_token:g} s."
+        return f"The backend '{name}' was silent for {timeouts.idle:g} s within its answer."

@@ -12,7 +12,7 @@ from toolwire.gateway.collect import Collector, Whole
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
-from toolwire.gateway.ways import Way
+from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
@@ -26,7 +26,7 @@ class AttemptTrace:
     """One backend asked once. Times are seconds since the request came in."""
 
     backend: str
-    way: Way
+    strategy: ToolStrategy
     began: float
     final: bool
     resumed: bool
@@ -90,14 +90,21 @@ class TurnTrace:
         self.retries = tuple(report.retries)
 
     def attempt(
-        self, backend: str, way: Way, plan: Plan, at: float, *, final: bool, resumed: bool
+        self,
+        backend: str,
+        strategy: ToolStrategy,
+        plan: Plan,
+        at: float,
+        *,
+        final: bool,
+        resumed: bool,
     ) -> AttemptTrace:
         """A backend is asked, by this plan."""
         known = sum(len(attempt.told) for attempt in self.attempts)
         if self.plan is not None:
             known += len(self.plan.outgoing.messages)
         told = tuple(plan.outgoing.messages[known:])
-        traced = AttemptTrace(backend, way, at, final=final, resumed=resumed, told=told)
+        traced = AttemptTrace(backend, strategy, at, final=final, resumed=resumed, told=told)
         self.attempts.append(traced)
         return traced
 

@@ -17,7 +17,7 @@ from toolwire.gateway.trace_mask import Redact, in_one_piece, masked_json
 from toolwire.protocol.content import text_of
 from toolwire.protocol.fragments import CallFragment, Fragment
 
-VERSION = 1
+VERSION = 2
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
@@ -76,10 +76,10 @@ class _Writer:
         }
 
     def _attempt(self, attempt: AttemptTrace) -> dict[str, Any]:
-        way = attempt.way
+        strategy = attempt.strategy
         return {
             "backend": attempt.backend,
-            "way": {"kind": way.kind, "format": way.format, "constrained": way.constrained},
+            "strategy": {"kind": strategy.kind, "format": strategy.format},
             "at": round(attempt.began, 6),
             "final": attempt.final,
             "resumed": attempt.resumed,

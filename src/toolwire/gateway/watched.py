@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from toolwire.gateway.constrained import TextReader
 from toolwire.gateway.interleave import CALL_EVENTS, Interleaving
 from toolwire.gateway.native import NativeTurn
+from toolwire.gateway.strategies.base import TextReader
 from toolwire.protocol.events import Event, TextDelta, TurnEnd
 from toolwire.protocol.fragments import Fragment
 

@@ -6,20 +6,14 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-from toolwire.backends.base import Patience
-from toolwire.backends.completions import CompletionsBackend
-from toolwire.backends.dialects import DIALECTS
-from toolwire.backends.embedded import EmbeddedBackend
+from toolwire.backends.base import Backend
 from toolwire.backends.embedded_engine import Engine
-from toolwire.backends.http import HttpPool, Origin
-from toolwire.backends.openai_http import OpenAiHttpBackend, RawHttpAnswer
-from toolwire.backends.pool import BackendPool
 from toolwire.errors import (
     GatewayError,
     InternalError,
@@ -31,29 +25,22 @@ from toolwire.errors import (
     UpstreamError,
 )
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.plan import Mending
-from toolwire.gateway.repair import EVERY_RULE
 from toolwire.gateway.report import Report
-from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace
+from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.turn import TurnService
-from toolwire.gateway.ways import Ways
-from toolwire.protocol.schema import SchemaLimits
+from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
 from toolwire.server.auth import Keyring, bearer
 from toolwire.server.check_process import CheckProcess
-from toolwire.server.config_values import EMBEDDED
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
-from toolwire.server.settings import BackendConfig, Config, Route
+from toolwire.server.settings import Config
 from toolwire.server.trace_store import TraceStore
 from toolwire.surfaces.base import ErrorWriter, Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.openai.models import Models
-from toolwire.surfaces.openai.reader import RequestReader
-from toolwire.surfaces.openai.tools import ToolReader
-from toolwire.surfaces.passthrough import Passthrough
+from toolwire.surfaces.passthrough import Passthrough, RawAnswer
 
 Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 
@@ -89,23 +76,20 @@ class App:
         self._clock = clock
         self._keys = Keyring(config.keys)
         self._admitted: dict[bytes, str] = {}
-        self._engine = engine
-        self._pools: list[HttpPool] = []
-        self._backends: dict[int, OpenAiHttpBackend | EmbeddedBackend] = {}
         self._traces = _trace_store(config, logs)
         self._checker = CheckProcess()
-        self.routes = Routes([self._served(route, config) for route in config.models])
+        self.routes = build_routes(config, engine, clock, logs.redact)
         turns = TurnService(
             routes=self.routes,
-            pace=_pace(config),
+            pace=turn_limits(config),
             repair_history=config.history == "repair",
             new_call_id=partial(new_id, "call_"),
             now=time.time,
-            mending=_mending(config),
+            mending=repair_policy(config),
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
         )
-        self._openai = OpenAiChat(_reader(config), new_id, time.time)
+        self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         models = Models(self.routes, int(time.time()), self._fetch_models)
         self._table: dict[str, Endpoint] = {
             "/v1/chat/completions": self._turn(self._openai, turns),
@@ -143,20 +127,17 @@ class App:
         headers, body = self._writer(exchange.request.path).error(error)
         exchange.respond(status, headers, body)
 
-    def aclose(self) -> None:
+    async def aclose(self) -> None:
         """Drop idle connections to backends, end processes, and write the last traces."""
         self._checker.close()
-        for pool in self._pools:
-            pool.close()
-        for backend in self._backends.values():
-            if isinstance(backend, CompletionsBackend):
-                backend.close()
+        for backend in self.backends():
+            await backend.aclose()
         if self._traces is not None:
             self._traces.close()
 
-    def backends(self) -> list[OpenAiHttpBackend | EmbeddedBackend]:
+    def backends(self) -> list[Backend]:
         """Every backend of every model."""
-        return list(self._backends.values())
+        return [backend for model in self.routes.models for backend in model.pool.backends]
 
     async def _serve(self, exchange: Exchange, context: RequestContext) -> None:
         path = exchange.request.path
@@ -277,68 +258,14 @@ class App:
         text = await asyncio.to_thread(self.metrics.render)
         exchange.respond(200, [*context.headers(), kind], text)
 
-    # Assembling.
-
-    def _served(self, route: Route, config: Config) -> ServedModel:
-        backends = [self._backend(backend, config) for backend in route.backends]
-        pool = BackendPool(backends, self._clock)
-        custom = any(backend.custom_tools for backend in route.backends)
-        ways = Ways(route.mode, route.format, self._examples(route), self._clock)
-        return ServedModel(route.name, pool, custom_tools=custom, ways=ways)
-
-    def _examples(self, route: Route) -> int:
-        if route.examples is not None:
-            return route.examples
-        embedded = any(backend.url == EMBEDDED for backend in route.backends)
-        return self._engine.habits.examples if embedded and self._engine is not None else 0
-
-    def _backend(self, config: BackendConfig, whole: Config) -> OpenAiHttpBackend | EmbeddedBackend:
-        timeouts = config.timeouts or whole.timeouts
-        patience = Patience(timeouts.first_token, timeouts.idle)
-        backend: OpenAiHttpBackend | EmbeddedBackend
-        if config.url == EMBEDDED and self._engine is not None:
-            backend = EmbeddedBackend(config.name, self._engine, patience)
-        else:
-            pool = HttpPool(Origin.of(config.url), connect_timeout=timeouts.connect)
-            self._pools.append(pool)
-            backend = self._http_backend(config, whole, pool, patience)
-        self._backends[id(backend)] = backend
-        return backend
-
-    def _http_backend(
-        self, config: BackendConfig, whole: Config, pool: HttpPool, patience: Patience
-    ) -> OpenAiHttpBackend:
-        dialect = DIALECTS[config.dialect].with_params(config.params_add, config.params_remove)
-        if config.call_ids is not None:
-            dialect = replace(dialect, call_ids=config.call_ids)
-        if config.constraint is not None:
-            dialect = replace(dialect, constraint=config.constraint)
-        headers = dict(config.headers)
-        if config.key is not None:
-            headers["authorization"] = f"Bearer {config.key.reveal()}"
-        options: dict[str, Any] = {
-            "model": config.model,
-            "headers": headers,
-            "max_line": whole.limits.sse_line_bytes,
-            "patience": patience,
-            "redact": self._logs.redact,
-        }
-        if config.chat_template is None:
-            return OpenAiHttpBackend(config.name, pool, dialect, **options)
-        return CompletionsBackend(config.name, pool, dialect, config.chat_template, **options)
-
     async def _fetch_models(self) -> list[str]:
         model = self.routes.any
-        if model is None:
-            return []
-        member = model.pool.pick()
-        return await self._backends[id(member.backend)].models()
+        return [] if model is None else await model.pool.pick().backend.models()
 
     async def _forward(
         self, model: ServedModel, method: str, target: str, kind: str, body: bytes
-    ) -> RawHttpAnswer:
-        backend = self._backends[id(model.pool.pick().backend)]
-        return await backend.forward(method, target, kind, body)
+    ) -> RawAnswer:
+        return await model.pool.pick().backend.forward(method, target, kind, body)
 
 
 _JSON = ("content-type", "application/json")
@@ -355,45 +282,8 @@ _REFUSALS: dict[int, GatewayError] = {
 }
 
 
-def _reader(config: Config) -> RequestReader:
-    limits = config.limits
-    schema_limits = SchemaLimits(
-        limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
-    )
-    tools = ToolReader(
-        max_tools=limits.tools, cache_bytes=limits.schema_cache_bytes, schema_limits=schema_limits
-    )
-    return RequestReader(
-        tools,
-        limits.messages,
-        strict_parallel=config.strict_parallel == "validate",
-        max_values=limits.values,
-    )
-
-
-def _pace(config: Config) -> Pace:
-    times, retries = config.timeouts, config.retries
-    return Pace(
-        total=times.total,
-        keepalive=times.keepalive,
-        attempts=retries.attempts + 1,
-        backoff=retries.backoff,
-        max_retry_after=retries.max_retry_after,
-        asks=config.repair.ask_again,
-    )
-
-
 def _trace_store(config: Config, logs: Logs) -> TraceStore | None:
     trace = config.trace
     if trace.dir is None:
         return None
     return TraceStore(trace.dir, max_bytes=trace.max_bytes, bodies=trace.bodies, redact=logs.redact)
-
-
-def _mending(config: Config) -> Mending:
-    repair = config.repair
-    return Mending(
-        EVERY_RULE.without(repair.off),
-        whole_streams=repair.streams == "whole",
-        loop_after=repair.loop_after,
-    )

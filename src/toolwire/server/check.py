@@ -5,13 +5,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from toolwire.backends.base import Outgoing
-from toolwire.backends.completions import CompletionsBackend
-from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.backends.embedded_engine import Engine
-from toolwire.backends.openai_http import OpenAiHttpBackend
 from toolwire.errors import GatewayError
-from toolwire.protocol.chat import NO_TOOLS, Message, Request
 from toolwire.server.app import App
 from toolwire.server.logs import setup
 from toolwire.server.settings import Config
@@ -46,7 +41,7 @@ async def _check(config: Config, engine: Engine | None) -> list[Finding]:
         try:
             async with asyncio.timeout(config.timeouts.connect + 10):
                 names = await backend.models()
-                how = await _prompting(backend)
+                how = await backend.check()
         except GatewayError as error:
             hint = " (404) Is the URL right? Most end in /v1." if error.status == 404 else ""
             findings.append(Finding(backend.name, ok=False, text=f"{error.message}{hint}"))
@@ -54,22 +49,8 @@ async def _check(config: Config, engine: Engine | None) -> list[Finding]:
             findings.append(Finding(backend.name, ok=False, text="it does not answer."))
         else:
             findings.append(_models(backend.name, names, wanted[backend.name], how))
-    app.aclose()
+    await app.aclose()
     return findings
-
-
-async def _prompting(backend: OpenAiHttpBackend | EmbeddedBackend) -> str:
-    """Whether tools go into the prompt, and whether the chat template of a backend can be rendered.
-
-    Raises `GatewayError` if it cannot.
-    """
-    if not isinstance(backend, CompletionsBackend):
-        if backend.unmet:
-            await backend.meet()
-        return "" if backend.facts.has_tools else "; its model has no tools: they are prompted"
-    messages = (Message("system", "Be brief."), Message("user", "Hello"))
-    await backend.prompt(Outgoing(Request("", messages), messages, NO_TOOLS))
-    return "; the chat template makes prompts of messages"
 
 
 def _models(backend: str, names: list[str], wanted: str | None, how: str) -> Finding:
@@ -77,4 +58,5 @@ def _models(backend: str, names: list[str], wanted: str | None, how: str) -> Fin
     if wanted is not None and names and wanted not in names:
         text = f"it has no model '{wanted}', only: {shown}. Set 'model' for this backend."
         return Finding(backend, ok=False, text=text)
-    return Finding(backend, ok=True, text=f"reached; models: {shown or '(none listed)'}{how}")
+    about = f"; {how}" if how else ""
+    return Finding(backend, ok=True, text=f"reached; models: {shown or '(none listed)'}{about}")

@@ -102,6 +102,8 @@ def as_tables(tables: object, at: At) -> list[Any]:
 def value(setting: Setting, raw: object, at: At, source: str = "") -> Any:
     """Check one value against the facts of its setting, and return it as it is used."""
     try:
+        if isinstance(raw, str):
+            raw = setting.option.aliases.get(raw, raw)
         typed = _typed(setting.kind, raw)
         _check_range(setting, typed)
         return setting.option.parse(typed) if setting.option.parse else typed

@@ -80,7 +80,7 @@ class RouteReader:
             place = (*at, "chat_template")
             made["chat_template"] = template_from(items["chat_template"], self.folder, place)
         backend = read(BackendConfig, items, at, made)
-        if backend.chat_template is not None and backend.url == config_values.EMBEDDED:
+        if backend.chat_template is not None and backend.is_embedded:
             text = "the embedded model has its chat template in its file: leave it out"
             raise Problem((*at, "chat_template"), f"{dotted((*at, 'chat_template'))}: {text}")
         return backend

@@ -52,7 +52,7 @@ async def serve(
     app.draining = True
     _log.info("stopping; answers under way have %g s", config.timeouts.shutdown)
     await server.aclose(config.timeouts.shutdown)
-    app.aclose()
+    await app.aclose()
 
 
 def _limits(config: Config) -> HttpLimits:

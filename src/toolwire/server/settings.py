@@ -32,6 +32,7 @@ class Option:
     env: str = ""
     flag: str = ""
     keys: tuple[str, ...] = ()  # its keys in the file, if they are not the field's name
+    aliases: Mapping[str, str] = MappingProxyType({})  # other spellings that are accepted
 
 
 def seconds(text: str, high: float = DAY, low: float = 0.01) -> Option:
@@ -301,6 +302,11 @@ class BackendConfig:
         Option("time limits of this backend; what is not named is as in `[timeouts]`"),
     ] = None
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it is the model inside this process."""
+        return self.url == values.EMBEDDED
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -326,11 +332,12 @@ class Route:
         ),
     ] = None
     mode: Annotated[
-        Literal["native", "prompted", "watched", "auto"],
+        Literal["native", "hybrid", "prompted", "auto"],
         Option(
             "`native`: the backend has tools; `prompted`: tools are written into the prompt; "
-            "`watched`: native, and its text is watched for calls; `auto`: `watched`, and "
-            "`prompted` for a backend that turns out to have no tools"
+            "`hybrid`: native, and calls written as text are found, too; `auto`: `hybrid`, and "
+            "`prompted` for a backend that turns out to have no tools",
+            aliases=MappingProxyType({"watched": "hybrid"}),
         ),
     ] = "auto"
     examples: Annotated[
@@ -372,4 +379,4 @@ class Config:
     @property
     def serves_embedded(self) -> bool:
         """Whether a model of ours is the embedded one."""
-        return any(b.url == values.EMBEDDED for route in self.models for b in route.backends)
+        return any(b.is_embedded for route in self.models for b in route.backends)

@@ -8,8 +8,8 @@ which put their own name for it there if they have one; everything else goes to 
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
 
+from toolwire.backends.base import RawAnswer
 from toolwire.backends.model_name import named_model
 from toolwire.errors import NotFound
 from toolwire.gateway.context import RequestContext
@@ -18,29 +18,6 @@ from toolwire.surfaces.exchange import Exchange
 
 _TARGET = re.compile(rb"/v1(/[A-Za-z0-9_\-]+(?:[./][A-Za-z0-9_\-:]+)*)(\?[\x21-\x7e]*)?")
 _HEADERS = (b"content-type", b"retry-after", b"content-disposition")
-
-
-class RawAnswer(Protocol):
-    """An answer that is not looked into."""
-
-    status: int
-    headers: dict[bytes, bytes]
-
-    async def relay(self, listener: Callable[[bytes], None]) -> None:
-        """Hand the body over as it arrives."""
-        ...
-
-    def pause(self) -> None:
-        """Stop reading."""
-        ...
-
-    def resume(self) -> None:
-        """Read again."""
-        ...
-
-    def close(self) -> None:
-        """Let go."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

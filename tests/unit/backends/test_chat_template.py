@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.backends.test_embedded_gguf import entry, head, text
 
-from toolwire.backends.base import ModelFacts
+from toolwire.backends.base import Capabilities
 from toolwire.backends.chat_template import ChatTemplate, NoTemplate, read_template
 
 SOURCE = "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}"
@@ -122,7 +122,9 @@ def test_a_gguf_file_has_it_all_in_its_head(tmp_path: Path) -> None:
     marks = ("<s>", "<end>", "<odd>")
     found = read_template(path)
     assert found == ChatTemplate("{{ tools }}", "Some-Model", "<s>", "<end>", False, marks)
-    assert found.facts == ModelFacts("Some-Model", "{{ tools }}", has_tools=False, marks=marks)
+    assert found.capabilities == Capabilities(
+        "Some-Model", "{{ tools }}", has_tools=False, marks=marks
+    )
 
 
 def test_a_token_that_the_vocabulary_does_not_have_is_none(tmp_path: Path) -> None:

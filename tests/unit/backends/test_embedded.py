@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from tests.asking import asking
+from toolwire.gateway.ways import Way, lacking
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.backends.embedded_gguf import GgufFacts
 from toolwire.backends.embedded_habits import AS_WRITTEN, Bounds, Habits
 from toolwire.errors import GatewayError, Place, UpstreamError, UpstreamRefused
-from toolwire.gateway.ways import Way, lacking
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
 from toolwire.protocol.fragments import Fragment
 
@@ -400,6 +400,6 @@ def test_prompts_with_and_without_examples_have_places_of_their_own(examples: in
 def test_what_the_file_says_of_the_model_is_known_of_the_backend() -> None:
     engine = FakeEngine()
     engine.facts = GgufFacts("Some-Model", "llama", 512, "{{ tools }}")
-    facts = EmbeddedBackend("embedded", engine).facts  # type: ignore[arg-type]
+    facts = EmbeddedBackend("embedded", engine).capabilities  # type: ignore[arg-type]
     assert (facts.name, facts.template, facts.marks) == ("Some-Model", "{{ tools }}", ("<end>",))
     assert not facts.has_tools

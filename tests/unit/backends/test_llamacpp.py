@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from toolwire.backends.base import ModelFacts
+from toolwire.backends.base import Capabilities
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.llamacpp import facts_of
@@ -20,19 +20,19 @@ from toolwire.errors import UpstreamError
         (
             b'{"model_path":"/m/Qwen3-8B-Q4_K_M.gguf","chat_template":"{{ tools }}",'
             b'"chat_template_caps":{"supports_tools":true,"supports_tool_calls":true}}',
-            ModelFacts("Qwen3-8B-Q4_K_M.gguf", "{{ tools }}"),
+            Capabilities("Qwen3-8B-Q4_K_M.gguf", "{{ tools }}"),
         ),
         (
             b'{"model_path":"C:\\\\m\\\\x.gguf","model_alias":"org/gemma-3","chat_template":"",'
             b'"chat_template_caps":{"supports_tools":false}}',
-            ModelFacts("gemma-3", has_tools=False),
+            Capabilities("gemma-3", has_tools=False),
         ),
-        (b'{"model_path":"C:\\\\m\\\\x.gguf"}', ModelFacts("x.gguf")),
-        (b"{}", ModelFacts()),
+        (b'{"model_path":"C:\\\\m\\\\x.gguf"}', Capabilities("x.gguf")),
+        (b"{}", Capabilities()),
     ],
 )
 def test_its_words_are_read_and_what_it_does_not_say_is_not_held_against_it(
-    body: bytes, facts: ModelFacts
+    body: bytes, facts: Capabilities
 ) -> None:
     assert facts_of(body) == facts
 
@@ -78,7 +78,7 @@ def met(server: Told, dialect: str, use: Callable[[OpenAiHttpBackend], Awaitable
             pool = HttpPool(Origin.of(f"http://127.0.0.1:{port}/at/v1"), connect_timeout=2)
             backend = OpenAiHttpBackend("b", pool, DIALECTS[dialect])
             await use(backend)
-            return not backend.unmet
+            return not backend.needs_probe
 
     return asyncio.run(go())
 
@@ -88,8 +88,8 @@ TELLS = (200, b'{"chat_template_caps":{"supports_tools":false}}')
 
 def test_however_many_turns_begin_at_once_it_is_asked_once() -> None:
     async def use(backend: OpenAiHttpBackend) -> None:
-        await asyncio.gather(*(backend.meet() for _ in range(5)))
-        assert not backend.facts.has_tools
+        await asyncio.gather(*(backend.probe() for _ in range(5)))
+        assert not backend.capabilities.has_tools
 
     server = Told(TELLS)
     assert met(server, "llamacpp", use)
@@ -104,23 +104,23 @@ def test_one_that_does_not_tell_can_be_used_and_one_that_is_not_up_is_asked_agai
     answer: tuple[int, bytes], settled: bool
 ) -> None:
     async def use(backend: OpenAiHttpBackend) -> None:
-        await backend.meet()
-        assert backend.facts.has_tools
+        await backend.probe()
+        assert backend.capabilities.has_tools
 
     assert met(Told(answer), "llamacpp", use) is settled
 
 
 def test_those_who_wait_while_it_turns_out_not_to_be_up_do_not_ask_in_turn() -> None:
     server = Told((503, b"{}"))
-    everyone = lambda backend: asyncio.gather(*(backend.meet() for _ in range(5)))  # noqa: E731
+    everyone = lambda backend: asyncio.gather(*(backend.probe() for _ in range(5)))  # noqa: E731
     assert not met(server, "llamacpp", everyone)
     assert server.asked == ["/at/props"]
 
 
 def test_one_that_never_stops_telling_is_not_listened_to_for_ever() -> None:
     async def use(backend: OpenAiHttpBackend) -> None:
-        await backend.meet()
-        assert backend.facts.has_tools
+        await backend.probe()
+        assert backend.capabilities.has_tools
         with pytest.raises(UpstreamError, match="too much at /models"):
             await backend.models()
 
@@ -143,7 +143,7 @@ def test_one_that_says_what_it_is_will_be_asked(name: str, settled: bool) -> Non
 
 def test_one_that_has_been_asked_is_left_in_peace_for_a_while() -> None:
     async def use(backend: OpenAiHttpBackend) -> None:
-        await backend.meet()
+        await backend.probe()
         await backend.models()
 
     assert met(Told(TELLS, (200, b'{"data":[]}'), name="llama.cpp"), "llamacpp", use)

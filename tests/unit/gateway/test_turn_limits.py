@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from toolwire.backends.base import UNKNOWN_MODEL, Listener, Outgoing, Patience
+from toolwire.backends.base import UNKNOWN, BackendTimeouts, Listener, Outgoing
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.plan import make_plan
@@ -47,13 +47,13 @@ class Backend:
 
     name = "b"
     constrains = False
-    facts = UNKNOWN_MODEL
-    unmet = False
+    capabilities = UNKNOWN
+    needs_probe = False
 
     def __init__(
-        self, patience: Patience, *silences: float | None, retry_after: float | None = None
+        self, timeouts: BackendTimeouts, *silences: float | None, retry_after: float | None = None
     ) -> None:
-        self.patience = patience
+        self.timeouts = timeouts
         self.answers = [Answer(silence, retry_after) for silence in silences]
 
     def chooses(self, _request: Request) -> bool:
@@ -91,12 +91,12 @@ def turn(backend: Backend, pace: Pace = AT_ONCE) -> Report:
 
 
 def test_a_retry_has_all_of_the_time_for_a_first_token() -> None:
-    backend = Backend(Patience(first_token=5.0, idle=0.2), None, 0.6)
+    backend = Backend(BackendTimeouts(first_token=5.0, idle=0.2), None, 0.6)
     assert turn(backend).retries == ["upstream_error"]
 
 
 def test_a_retry_has_no_more_than_the_time_for_a_first_token() -> None:
-    backend = Backend(Patience(first_token=0.2, idle=5.0), None, 2.0)
+    backend = Backend(BackendTimeouts(first_token=0.2, idle=5.0), None, 2.0)
     with pytest.raises(UpstreamTimeout, match=r"gave no answer within 0\.2 s"):
         turn(backend)
 
@@ -105,11 +105,13 @@ def test_a_retry_has_no_more_than_the_time_for_a_first_token() -> None:
 def test_the_time_between_two_attempts_is_no_silence_of_a_backend(
     retry_after: float | None,
 ) -> None:
-    backend = Backend(Patience(first_token=0.3, idle=0.3), None, 0.0, retry_after=retry_after)
+    backend = Backend(
+        BackendTimeouts(first_token=0.3, idle=0.3), None, 0.0, retry_after=retry_after
+    )
     assert turn(backend, Pace(backoff=0.6)).retries == ["upstream_error"]
 
 
 def test_the_time_between_two_attempts_counts_against_the_total() -> None:
-    backend = Backend(Patience(), None, 0.0)
+    backend = Backend(BackendTimeouts(), None, 0.0)
     with pytest.raises(UpstreamTimeout, match=r"did not finish within 0\.3 s"):
         turn(backend, Pace(backoff=5.0, total=0.3))

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 from tests.asking import asking
+from toolwire.gateway.ways import NATIVE, REMEMBERED, Way, Ways, lacking
 
-from toolwire.backends.base import UNKNOWN_MODEL, ModelFacts
+from toolwire.backends.base import UNKNOWN, Capabilities
 from toolwire.errors import (
     ToolChoiceUnmet,
     UpstreamError,
@@ -15,7 +16,6 @@ from toolwire.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
-from toolwire.gateway.ways import NATIVE, REMEMBERED, Way, Ways, lacking
 from toolwire.protocol.chat import Request
 
 
@@ -25,7 +25,7 @@ class FakeBackend:
 
     name: str = "b"
     constrains: bool = False
-    facts: ModelFacts = UNKNOWN_MODEL
+    capabilities: Capabilities = UNKNOWN
 
     def chooses(self, request: Request) -> bool:
         return False
@@ -58,7 +58,7 @@ def test_a_format_is_configured_or_found_by_the_models_name() -> None:
 
 
 def format_of(model: str, **facts: Any) -> str:
-    backend: Any = FakeBackend(facts=ModelFacts(**facts))
+    backend: Any = FakeBackend(capabilities=Capabilities(**facts))
     return str(ways("auto", None).choose(backend, model, demanded=False).format)
 
 
@@ -79,14 +79,14 @@ def test_a_format_is_shown_with_its_reason() -> None:
 
 
 def test_tools_are_not_offered_where_there_is_no_use_in_it() -> None:
-    backend: Any = FakeBackend(facts=ModelFacts(has_tools=False))
+    backend: Any = FakeBackend(capabilities=Capabilities(has_tools=False))
     assert ways("auto").choose(backend, "m", demanded=False) == PROMPTED
     assert ways("watched").choose(backend, "m", demanded=False) == WATCHED
 
 
 @pytest.mark.parametrize("mode", ["native", "watched", "prompted", "auto"])
 def test_marks_of_a_prompt_are_known_on_every_way(mode: str) -> None:
-    backend: Any = FakeBackend(facts=ModelFacts(marks=("<end>",)))
+    backend: Any = FakeBackend(capabilities=Capabilities(marks=("<end>",)))
     assert ways(mode).choose(backend, "m", demanded=False).marks == ("<end>",)
 
 
@@ -246,10 +246,10 @@ def test_prose_where_a_call_is_demanded_says_that_what_was_sent_is_ignored() -> 
 
 
 def test_a_call_of_another_tool_than_the_one_demanded_says_that_there_are_tools() -> None:
-    unmet = ToolChoiceUnmet("another call")
-    unmet.called = True
-    assert lacking(unmet, WATCHED) is None
-    assert lacking(unmet, CONSTRAINED) == "constraint"
+    needs_probe = ToolChoiceUnmet("another call")
+    needs_probe.called = True
+    assert lacking(needs_probe, WATCHED) is None
+    assert lacking(needs_probe, CONSTRAINED) == "constraint"
 
 
 @pytest.mark.parametrize("kind", [UpstreamError, UpstreamTimeout])
@@ -265,7 +265,7 @@ def test_examples_are_shown_where_tools_are_written_into_the_prompt() -> None:
 
 
 def test_a_model_that_makes_one_call_at_a_time_is_asked_for_one() -> None:
-    backend: Any = FakeBackend(facts=ModelFacts(one_call=True), constrains=True)
+    backend: Any = FakeBackend(capabilities=Capabilities(one_call=True), constrains=True)
     assert ways("prompted").choose(backend, "m", demanded=False).one_call
     assert ways("prompted").choose(backend, "m", demanded=True).one_call
     assert not ways("prompted").choose(HERE, "m", demanded=True).one_call
@@ -273,5 +273,5 @@ def test_a_model_that_makes_one_call_at_a_time_is_asked_for_one() -> None:
 
 def test_a_format_that_was_measured_comes_before_one_that_is_guessed() -> None:
     assert format_of("Qwen3-Coder-30B", format="generic") == "generic"
-    backend: Any = FakeBackend(facts=ModelFacts(format="generic"))
+    backend: Any = FakeBackend(capabilities=Capabilities(format="generic"))
     assert ways("prompted", "mistral").choose(backend, "m", demanded=False).format == "mistral"

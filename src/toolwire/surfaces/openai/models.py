@@ -54,18 +54,18 @@ class Models:
 
     def _model(self, name: str) -> dict[str, Any]:
         model = self.routes.find(name)
-        ways = model.ways
+        strategies = model.strategies
         backends = model.pool.backends
-        found = {b.name: ways.format_of(name, b.facts) for b in backends}
-        told = {b.name: "without tools" for b in backends if not b.facts.has_tools}
+        found = {b.name: strategies.format_of(name, b.capabilities) for b in backends}
+        told = {b.name: "without tools" for b in backends if not b.capabilities.has_tools}
         return {
             "id": name,
             "object": "model",
             "created": self.started,
             "owned_by": "toolwire",
             "toolwire": {
-                "mode": ways.mode,
+                "mode": strategies.mode,
                 "formats": {backend: (f.format, f.reason) for backend, f in found.items()},
-                "ways": told | ways.known(name),
+                "learned": told | strategies.known(name),
             },
         }

@@ -13,7 +13,7 @@ from toolwire.protocol.chat import Message
 from toolwire.protocol.content import Content, TextPart
 
 
-def shielded(messages: Sequence[Message], marks: tuple[str, ...]) -> Sequence[Message]:
+def escaped(messages: Sequence[Message], marks: tuple[str, ...]) -> Sequence[Message]:
     """The messages, whatever their role, with the marks of turns broken up in what they say.
 
     The arguments of calls are left to whoever writes them: here they are still JSON.

@@ -1,0 +1,45 @@
+"""The backend is sent the tools, and finds the calls itself; or mostly does."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from toolwire.backends.base import Outgoing
+from toolwire.errors import UpstreamError
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
+from toolwire.gateway.strategies.refusals import refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Native(ToolStrategy):
+    """Native tools, and text is only text."""
+
+    kind: ClassVar[StrategyKind] = "native"
+
+    def outgoing(self, plan: Plan) -> Outgoing:
+        """See `ToolStrategy.outgoing`."""
+        return self._escaped(plan)
+
+    def lack(self, error: UpstreamError) -> Lack | None:
+        """See `ToolStrategy.lack`."""
+        return refused(error, "tools")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hybrid(Native):
+    """Native tools, and calls that the backend left in its text are found there."""
+
+    kind: ClassVar[StrategyKind] = "hybrid"
+    promotes: ClassVar[bool] = True
+
+    def outgoing(self, plan: Plan) -> Outgoing:
+        """See `ToolStrategy.outgoing`."""
+        outgoing = self._escaped(plan)
+        if not self._keeps_special_tokens(plan):
+            return outgoing
+        return replace(outgoing, keep_special_tokens=True)
+
+
+NATIVE = Native()

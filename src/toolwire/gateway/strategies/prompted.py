@@ -1,0 +1,117 @@
+"""Tools are written into the prompt, and calls are read from the text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from toolwire.backends.base import Constraint, Outgoing
+from toolwire.errors import UpstreamError
+from toolwire.formats import Trace, get, parser_for
+from toolwire.formats.neutral import guarded
+from toolwire.gateway.constrained import ConstrainedReader
+from toolwire.gateway.constraint import calls_or_form_schema, calls_schema, wanted_form
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.prompting import prompted
+from toolwire.gateway.strategies.base import Lack, StrategyKind, TextReader, ToolStrategy
+from toolwire.gateway.strategies.refusals import refused
+from toolwire.protocol.chat import NO_TOOLS, Message, Request
+
+DEFAULT_FORMAT = "hermes"
+"""What most open models have seen, whatever they were taught last."""
+CALLS_FORMAT = "generic"
+"""The format of text that fits the schema of calls."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompted(ToolStrategy):
+    """The model writes its calls in its format, as it likes."""
+
+    kind: ClassVar[StrategyKind] = "prompted"
+
+    format: str = DEFAULT_FORMAT
+    examples: int = 0
+    """How many calls of other tools the model is shown."""
+    one_call: bool = False
+    """The model is asked for one call at most, whatever the client allows."""
+
+    @property
+    def rewrites(self) -> bool:
+        """See `ToolStrategy.rewrites`."""
+        return True
+
+    def outgoing(self, plan: Plan) -> Outgoing:
+        """See `ToolStrategy.outgoing`."""
+        form = _form(plan)
+        messages = self._written(plan, form, self.examples)
+        special = self._keeps_special_tokens(plan)
+        return Outgoing(_request(plan, form), messages, NO_TOOLS, keep_special_tokens=special)
+
+    def lack(self, error: UpstreamError) -> Lack | None:  # noqa: ARG002
+        """See `ToolStrategy.lack`. It needs nothing that a backend could lack."""
+        return None
+
+    def _written(
+        self, plan: Plan, form: Mapping[str, Any] | None, examples: int
+    ) -> Sequence[Message]:
+        outgoing = self._escaped(plan)
+        return prompted(
+            outgoing.messages,
+            outgoing.tools,
+            plan.request.choice,
+            parallel=self._parallel(plan),
+            format_name=guarded(get(self.format), self.marks),
+            form=form,
+            examples=examples,
+        )
+
+    def _parallel(self, plan: Plan) -> bool:
+        return plan.request.parallel and not self.one_call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constrained(Prompted):
+    """The server holds the model to a JSON Schema of calls.
+
+    `union`: of calls, or of the form that the client wants for text.
+    """
+
+    kind: ClassVar[StrategyKind] = "constrained"
+
+    format: str = CALLS_FORMAT
+    union: bool = False
+
+    def outgoing(self, plan: Plan) -> Outgoing:
+        """See `ToolStrategy.outgoing`."""
+        form = _form(plan)
+        request, messages = _request(plan, form), self._written(plan, form, self.examples)
+        schema = calls_schema(plan.callable_tools, parallel=self._parallel(plan))
+        if self.union and form is not None:
+            constraint = Constraint(calls_or_form_schema(schema, form))
+        elif plan.request.choice.mode == "required":
+            constraint = Constraint(schema)
+        else:
+            # Examples help a weak model to call, and tempt it to where it should not.
+            constraint = Constraint(schema, optional=True, messages=messages)
+            messages = self._written(plan, form, 0)
+        return Outgoing(request, messages, NO_TOOLS, constraint)
+
+    def parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
+        """See `ToolStrategy.parser`."""
+        parser = parser_for(self.format, plan.outgoing.tools.tools.values(), trace=trace)
+        demanded = plan.request.choice.mode == "required"
+        return ConstrainedReader(parser, repairs, demanded=demanded)
+
+    def lack(self, error: UpstreamError) -> Lack | None:
+        """See `ToolStrategy.lack`."""
+        return refused(error, "union" if self.union else "constraint")
+
+
+def _form(plan: Plan) -> Mapping[str, Any] | None:
+    return wanted_form(plan.request) if plan.offers_tools else None
+
+
+def _request(plan: Plan, form: Mapping[str, Any] | None) -> Request:
+    """A server that is told the form of the text would not let the model call anything."""
+    return plan.request if form is None else replace(plan.request, response_format=None)

@@ -1,0 +1,113 @@
+"""Which strategy a turn is made with, and what `auto` learns about backends.
+
+A backend that refuses tools, or answers in prose although a call was demanded, is remembered for a
+while.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from toolwire.backends.base import UNKNOWN, Backend, Capabilities
+from toolwire.formats import Detection, detect_model, detect_template
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.strategies.base import Lack, ToolStrategy
+from toolwire.gateway.strategies.native import NATIVE, Hybrid
+from toolwire.gateway.strategies.prompted import DEFAULT_FORMAT, Constrained, Prompted
+from toolwire.protocol.chat import Request
+
+Mode: TypeAlias = Literal["native", "hybrid", "prompted", "auto"]
+
+REMEMBERED = 600.0
+"""Seconds after which a backend is tried again: somebody may have given it tools meanwhile."""
+
+_MOST_LEARNED = 1024
+
+
+@lru_cache(maxsize=256)
+def _hybrid(format_name: str) -> Hybrid:
+    return Hybrid(format=format_name)
+
+
+def _may_choose(request: Request) -> bool:
+    """Whether the model may be left to choose between text and a call: not if text must have a
+    form of its own, and not after a result, because such a model repeats the call it has made."""
+    return request.response_format is None and request.messages[-1].role != "tool"
+
+
+@lru_cache(maxsize=1024)
+def _detect(name: str, template: str, model: str) -> Detection:
+    """By the template, which cannot be wrong; then by what the model is called."""
+    called = name or model
+    found = detect_template(template, called) or detect_model(called) or detect_model(model)
+    return found or Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
+
+
+@dataclass(slots=True)
+class StrategySelector:
+    """Chooses for one served model, and remembers what was learned about its backends."""
+
+    mode: Mode = "native"
+    format: str | None = None
+    examples: int = 0
+    clock: Callable[[], float] = lambda: 0.0
+    _learned: dict[tuple[str, str, Lack], float] = field(default_factory=dict)
+
+    def choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
+        """The strategy for the next attempt at a turn."""
+        strategy = self._choose(backend, plan)
+        marks = backend.capabilities.marks
+        return replace(strategy, marks=marks) if marks else strategy
+
+    def _choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
+        if self.mode == "native":
+            return NATIVE
+        model, known = plan.request.model, backend.capabilities
+        name = self.format_of(model, known).format
+        if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
+            return _hybrid(name)
+        options: dict[str, Any] = {"examples": self.examples, "one_call": known.one_call}
+        if plan.offers_tools and known.constrains and not self._lacks(backend, model, "constraint"):
+            if plan.demands_call or (known.chooses and _may_choose(plan.request)):
+                return Constrained(**options)
+            if plan.wants_json and not self._lacks(backend, model, "union"):
+                return Constrained(**options, union=True)
+        return Prompted(format=name, **options)
+
+    def format_of(self, model: str, known: Capabilities = UNKNOWN) -> Detection:
+        """The format that is expected of a model, and why."""
+        if self.format is not None:
+            return Detection(self.format, "it is configured")
+        if known.format:
+            return Detection(known.format, "the model was found to do best in it")
+        return _detect(known.name, known.template, model)
+
+    def known(self, model: str) -> dict[str, str]:
+        """What was learned about this model, by backend."""
+        return {
+            backend: f"without {lack}"
+            for (backend, name, lack), at in self._learned.items()
+            if name == model and self._remembers(at)
+        }
+
+    def learn(self, backend: Backend, model: str, lack: Lack) -> bool:
+        """This backend lacks something; whether that is news and changes the way."""
+        if self.mode == "native" or (lack == "tools" and self.mode != "auto"):
+            return False
+        if self._lacks(backend, model, lack):
+            return False
+        if len(self._learned) >= _MOST_LEARNED:
+            del self._learned[next(iter(self._learned))]
+        self._learned[backend.name, model, lack] = self.clock()
+        return True
+
+    def _has_tools(self, backend: Backend, model: str) -> bool:
+        return backend.capabilities.has_tools and not self._lacks(backend, model, "tools")
+
+    def _lacks(self, backend: Backend, model: str, lack: Lack) -> bool:
+        at = self._learned.get((backend.name, model, lack))
+        return at is not None and self._remembers(at)
+
+    def _remembers(self, at: float) -> bool:
+        return self.clock() - at < REMEMBERED

@@ -1,0 +1,118 @@
+"""From the configuration to what serves it: routes, backends, limits."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from toolwire.backends.base import Backend, BackendTimeouts, Redact
+from toolwire.backends.completions import CompletionsBackend
+from toolwire.backends.dialects import DIALECTS, Dialect
+from toolwire.backends.embedded import EmbeddedBackend
+from toolwire.backends.embedded_engine import Engine
+from toolwire.backends.http import HttpPool, Origin
+from toolwire.backends.openai_http import OpenAiHttpBackend
+from toolwire.backends.pool import BackendPool
+from toolwire.gateway.plan import Mending
+from toolwire.gateway.repair import EVERY_RULE
+from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.gateway.run import Pace
+from toolwire.gateway.strategies.selection import StrategySelector
+from toolwire.protocol.schema import SchemaLimits
+from toolwire.server.settings import BackendConfig, Config, Route
+from toolwire.surfaces.openai.reader import RequestReader
+from toolwire.surfaces.openai.tools import ToolReader
+
+
+def build_routes(
+    config: Config, engine: Engine | None, clock: Callable[[], float], redact: Redact
+) -> Routes:
+    """Every model that is served, with its backends."""
+
+    def served(route: Route) -> ServedModel:
+        backends = [_backend(backend, config, engine, redact) for backend in route.backends]
+        custom = any(backend.custom_tools for backend in route.backends)
+        examples = _examples(route, engine)
+        strategies = StrategySelector(route.mode, route.format, examples, clock)
+        pool = BackendPool(backends, clock)
+        return ServedModel(route.name, pool, custom_tools=custom, strategies=strategies)
+
+    return Routes(map(served, config.models))
+
+
+def _examples(route: Route, engine: Engine | None) -> int:
+    if route.examples is not None:
+        return route.examples
+    embedded = any(backend.is_embedded for backend in route.backends)
+    return engine.habits.examples if embedded and engine is not None else 0
+
+
+def _backend(
+    config: BackendConfig, whole: Config, engine: Engine | None, redact: Redact
+) -> Backend:
+    times = config.timeouts or whole.timeouts
+    timeouts = BackendTimeouts(times.first_token, times.idle)
+    if config.is_embedded and engine is not None:
+        return EmbeddedBackend(config.name, engine, timeouts)
+    pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect)
+    headers = dict(config.headers)
+    if config.key is not None:
+        headers["authorization"] = f"Bearer {config.key.reveal()}"
+    options: dict[str, Any] = {
+        "model": config.model,
+        "headers": headers,
+        "max_line": whole.limits.sse_line_bytes,
+        "timeouts": timeouts,
+        "redact": redact,
+    }
+    if config.chat_template is None:
+        return OpenAiHttpBackend(config.name, pool, _dialect(config), **options)
+    return CompletionsBackend(config.name, pool, _dialect(config), config.chat_template, **options)
+
+
+def _dialect(config: BackendConfig) -> Dialect:
+    dialect = DIALECTS[config.dialect].with_params(config.params_add, config.params_remove)
+    if config.call_ids is not None:
+        dialect = replace(dialect, call_ids=config.call_ids)
+    if config.constraint is not None:
+        dialect = replace(dialect, constraint=config.constraint)
+    return dialect
+
+
+def request_reader(config: Config) -> RequestReader:
+    """What reads requests, within their limits."""
+    limits = config.limits
+    schema_limits = SchemaLimits(
+        limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
+    )
+    tools = ToolReader(
+        max_tools=limits.tools, cache_bytes=limits.schema_cache_bytes, schema_limits=schema_limits
+    )
+    return RequestReader(
+        tools,
+        limits.messages,
+        strict_parallel=config.strict_parallel == "validate",
+        max_values=limits.values,
+    )
+
+
+def turn_limits(config: Config) -> Pace:
+    """How long a turn may take, and how often it is tried."""
+    times, retries = config.timeouts, config.retries
+    return Pace(
+        total=times.total,
+        keepalive=times.keepalive,
+        attempts=retries.attempts + 1,
+        backoff=retries.backoff,
+        max_retry_after=retries.max_retry_after,
+        asks=config.repair.ask_again,
+    )
+
+
+def repair_policy(config: Config) -> Mending:
+    """What is done about calls that do not fit."""
+    repair = config.repair
+    return Mending(
+        EVERY_RULE.without(repair.off),
+        whole_streams=repair.streams == "whole",
+        loop_after=repair.loop_after,
+    )
