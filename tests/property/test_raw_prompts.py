@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from tests.contract.wire import READER
 from tests.templates import SHAPES, path_of, read_prompt
-from toolwire.gateway.ways import Way
 
 from toolwire.backends.chat_template import ChatTemplate, read_template
 from toolwire.backends.template_messages import folded, template_messages
 from toolwire.backends.template_process import TemplateProcess, TemplateRefused
 from toolwire.gateway.plan import make_plan
+from toolwire.gateway.strategies.prompted import Prompted
 
 HARMLESS = "It rains in Paris."
 ODD = ("[[odd]]", "<unused7>", "<special_token_12>")
@@ -88,12 +88,12 @@ class Writer:
 
     def __init__(self, template: ChatTemplate, family: str) -> None:
         self.template = template
-        self._way = Way("prompted", FORMAT.get(family, "hermes"), marks=template.marks)
+        self._strategy = Prompted(format=FORMAT.get(family, "hermes"), marks=template.marks)
         self._process = TemplateProcess(template.source)
 
     async def prompt(self, raw: bytes) -> str:
         plan = make_plan(READER.read(raw), repair_history=False)
-        messages = template_messages(plan.outgoing_for(self._way).messages)
+        messages = template_messages(self._strategy.outgoing(plan).messages)
         eos = self.template.eos
         values = {"bos_token": "", "eos_token": eos, "add_generation_prompt": True}
         try:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from toolwire.backends.base import Backend
+from toolwire.backends.base import Backend, RawAnswer
 from toolwire.backends.embedded_engine import Engine
 from toolwire.errors import (
     GatewayError,
@@ -40,7 +40,7 @@ from toolwire.surfaces.base import ErrorWriter, Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.openai.models import Models
-from toolwire.surfaces.passthrough import Passthrough, RawAnswer
+from toolwire.surfaces.passthrough import Passthrough
 
 Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 

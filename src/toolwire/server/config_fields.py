@@ -103,7 +103,7 @@ def value(setting: Setting, raw: object, at: At, source: str = "") -> Any:
     """Check one value against the facts of its setting, and return it as it is used."""
     try:
         if isinstance(raw, str):
-            raw = setting.option.aliases.get(raw, raw)
+            raw = dict(setting.option.aliases).get(raw, raw)
         typed = _typed(setting.kind, raw)
         _check_range(setting, typed)
         return setting.option.parse(typed) if setting.option.parse else typed

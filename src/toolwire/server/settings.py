@@ -32,7 +32,7 @@ class Option:
     env: str = ""
     flag: str = ""
     keys: tuple[str, ...] = ()  # its keys in the file, if they are not the field's name
-    aliases: Mapping[str, str] = MappingProxyType({})  # other spellings that are accepted
+    aliases: tuple[tuple[str, str], ...] = ()  # other spellings that are accepted
 
 
 def seconds(text: str, high: float = DAY, low: float = 0.01) -> Option:
@@ -337,7 +337,7 @@ class Route:
             "`native`: the backend has tools; `prompted`: tools are written into the prompt; "
             "`hybrid`: native, and calls written as text are found, too; `auto`: `hybrid`, and "
             "`prompted` for a backend that turns out to have no tools",
-            aliases=MappingProxyType({"watched": "hybrid"}),
+            aliases=(("watched", "hybrid"),),
         ),
     ] = "auto"
     examples: Annotated[

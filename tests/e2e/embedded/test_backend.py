@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.e2e.embedded.spying import SpyEngine, ask
 
+from toolwire.backends.base import Constraint
 from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.protocol.fragments import Fragment
 
@@ -170,7 +171,7 @@ def test_the_same_seed_gives_the_same_answer_again(backend: EmbeddedBackend) -> 
 def test_a_prompt_that_is_read_to_try_a_grammar_can_be_given_up(
     backend: EmbeddedBackend, engine: SpyEngine
 ) -> None:
-    held = replace(ask(READING, max_tokens=4), schema=b'{"type":"object"}')
+    held = replace(ask(READING, max_tokens=4), constraint=Constraint(b'{"type":"object"}'))
 
     async def work() -> None:
         opening = asyncio.create_task(backend.open(held))

@@ -16,10 +16,10 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai_request import encode_messages
 from toolwire.backends.weights import DEFAULT_WEIGHTS
 from toolwire.formats import RenderedCall, render_calls
-from toolwire.gateway.ways import Way
+from toolwire.gateway.strategies.prompted import Constrained
 
 HABITS = DEFAULT_WEIGHTS.habits
-HELD = Way("prompted", "generic", constrained=True, examples=HABITS.examples, one_call=True)
+HELD = Constrained(examples=HABITS.examples, one_call=True)
 CALLED: Any = {
     "role": "assistant",
     "content": None,
@@ -55,7 +55,7 @@ REQUESTS: dict[str, tuple[list[Any], dict[str, Any]]] = {
 def prompt_of(messages: list[Any], options: dict[str, Any], marks: tuple[str, ...]) -> Any:
     """The conversation as the model is shown it, with the marks of turns broken up in it."""
     raw = json.dumps({"model": "m", "messages": messages, **options}).encode()
-    shown = read(raw).outgoing_for(replace(HELD, marks=marks)).messages
+    shown = replace(HELD, marks=marks).outgoing(read(raw)).messages
     return json.loads(encode_messages(shown, DIALECTS["llamacpp"]))
 
 

@@ -8,7 +8,7 @@ Place = tuple[str, str, str]
 """A route: its mode, its format, and the dialect of its backend."""
 
 EVERY_FORMAT: tuple[Place, ...] = tuple(
-    (mode, name, "generic") for mode in ("prompted", "watched") for name in ALL
+    (mode, name, "generic") for mode in ("prompted", "hybrid") for name in ALL
 )
 NATIVE: Place = ("native", "hermes", "generic")
 

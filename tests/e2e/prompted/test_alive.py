@@ -65,7 +65,7 @@ def longest_silence(found: list[Arrival]) -> float:
 
 
 @pytest.mark.parametrize("name", INDEPENDENT)
-@pytest.mark.parametrize("mode", ["prompted", "watched"])
+@pytest.mark.parametrize("mode", ["prompted", "hybrid"])
 def test_text_and_arguments_arrive_as_the_model_writes_them(
     gateway: Gateway, backend: ScriptedServer, mode: str, name: str
 ) -> None:

@@ -16,7 +16,7 @@ from tests.scripted import ScriptedServer
 CONSTRAINING = ("openai", "vllm", "llamacpp")
 PLACES: tuple[Place, ...] = (
     *(("auto", name, "generic") for name in ALL),
-    ("watched", "hermes", "generic"),
+    ("hybrid", "hermes", "generic"),
     ("prompted", "hermes", "generic"),
     *(("prompted", name, dialect) for name in ("mistral", "hermes") for dialect in CONSTRAINING),
     *(("prompted", name, "openai") for name in ALL),
@@ -103,7 +103,7 @@ def test_prose_that_nobody_forbade_teaches_nothing(
     for _ in range(2):
         reply = post(gateway, route("auto", fresh))
         assert outcome_of(reply).content == "I would rather talk."
-        assert reply.headers["toolwire-mode"] == f"watched:{fresh}"
+        assert reply.headers["toolwire-mode"] == f"hybrid:{fresh}"
     assert had_tools(backend) == [True, True]
 
 
@@ -115,7 +115,7 @@ def test_a_server_that_calls_another_tool_has_tools_and_is_asked_again_with_the_
     reply = post(gateway, route("auto", fresh), stream=stream, tool_choice=NAMED)
     assert values(outcome_of(reply, stream=stream)) == MEANT
     assert repairs_of(reply) == ["asked_again:tool_choice"]
-    assert reply.headers["toolwire-mode"] == f"watched:{fresh}"
+    assert reply.headers["toolwire-mode"] == f"hybrid:{fresh}"
     offered = [tool["function"]["name"] for tool in backend.requests[-1].json["tools"]]
     assert offered == ["get_weather"]
     post(gateway, route("auto", fresh), stream=stream)
@@ -136,7 +136,7 @@ def test_another_refusal_teaches_nothing(
 
 def test_a_watched_route_is_never_prompted(gateway: Gateway, backend: ScriptedServer) -> None:
     backend.use("refuses_tools", raw("hermes", CALL))
-    error = read(post(gateway, route("watched", "hermes"))).error
+    error = read(post(gateway, route("hybrid", "hermes"))).error
     assert error is not None
     assert "does not support tools" in error["message"]
     assert had_tools(backend) == [True]

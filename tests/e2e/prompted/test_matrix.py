@@ -72,7 +72,7 @@ def test_text_beside_calls_and_text_alone_come_out_as_from_a_native_model(
         backend.use("std", raw(name, SCRIPTS[script]))
         assert same(answer(gateway, route("prompted", name), stream=stream), native)
         backend.use("std", leaky(name, SCRIPTS[script]))
-        assert same(answer(gateway, route("watched", name), stream=stream), native)
+        assert same(answer(gateway, route("hybrid", name), stream=stream), native)
 
 
 @pytest.mark.parametrize("name", INDEPENDENT)
@@ -84,7 +84,7 @@ def test_a_watched_model_keeps_to_tool_choice_as_a_native_one_does(
         backend.use("std", CALLS)
         native = answer(gateway, route(*NATIVE), stream=stream, **fields)
         backend.use("std", leaky(name, CALLS))
-        outcome = answer(gateway, route("watched", name), stream=stream, **fields)
+        outcome = answer(gateway, route("hybrid", name), stream=stream, **fields)
         if choice == "none":
             assert (outcome.calls, outcome.finish) == ([], "stop")
         else:
@@ -121,12 +121,12 @@ def test_a_call_cut_into_single_characters_is_the_same_call(
 
 def test_the_headers_say_which_way_a_turn_went(gateway: Gateway, backend: ScriptedServer) -> None:
     for name in INDEPENDENT:
-        for mode, script in (("prompted", raw(name, CALLS)), ("watched", leaky(name, CALLS))):
+        for mode, script in (("prompted", raw(name, CALLS)), ("hybrid", leaky(name, CALLS))):
             backend.use("std", script)
             reply = post(gateway, route(mode, name), stream=False)
             assert reply.headers["toolwire-mode"] == f"{mode}:{name}"
             promoted = "call_promoted_from_text" in reply.headers.get("toolwire-repairs", "")
-            assert promoted == (mode == "watched")
+            assert promoted == (mode == "hybrid")
     backend.use("std", TEXT)
     assert post(gateway, route(*NATIVE), stream=True).headers["toolwire-mode"] == "native"
 

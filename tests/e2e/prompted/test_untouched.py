@@ -12,7 +12,7 @@ from tests.e2e.prompted.models import INDEPENDENT, raw
 from tests.e2e.prompted.routes import NATIVE, Place, route
 from tests.scripted import ScriptedServer
 
-MODES = ("prompted", "watched", "auto")
+MODES = ("prompted", "hybrid", "auto")
 PLACES: tuple[Place, ...] = (
     NATIVE,
     *((mode, name, "generic") for mode in MODES for name in INDEPENDENT),

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from tests.asking import asking
-from toolwire.gateway.ways import Way, lacking
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import Constraint, Outgoing
 from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.backends.embedded_gguf import GgufFacts
 from toolwire.backends.embedded_habits import AS_WRITTEN, Bounds, Habits
 from toolwire.errors import GatewayError, Place, UpstreamError, UpstreamRefused
+from toolwire.gateway.strategies.prompted import Constrained
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
 from toolwire.protocol.fragments import Fragment
 
@@ -170,6 +170,7 @@ def test_only_what_the_engine_has_is_sent() -> None:
 
 
 SCHEMA = b'{"type":"object"}'
+MAY_CALL = Constraint(SCHEMA, optional=True)
 RESULT = (*MESSAGES, Message("assistant", None, (ToolCall("c", "look", "{}"),)),
           Message("tool", "seen", call_id="c"))  # fmt: skip
 
@@ -198,41 +199,30 @@ def asked(outgoing: Outgoing, **likelihoods: float) -> list[dict[str, Any]]:
 def test_how_likely_a_call_is_decides_whether_the_answer_is_held_to_the_schema(
     likelihoods: dict[str, float], held: bool
 ) -> None:
-    outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA, optional=True)
+    outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, MAY_CALL)
     probe, *_, answer = asked(outgoing, **likelihoods)
     assert (probe["max_tokens"], "grammar" in probe) == (1, False)
     assert ("grammar" in answer) is held
     assert answer.get("max_tokens") == (500 if held else None)
 
 
-@pytest.mark.parametrize(
-    ("threshold", "messages", "chooses"),
-    [(-5.0, MESSAGES, True), (-5.0, RESULT, False), (AS_WRITTEN, MESSAGES, False)],
-)
-def test_a_model_with_a_threshold_is_not_let_choose_after_a_result(
-    threshold: float, messages: tuple[Message, ...], chooses: bool
-) -> None:
+@pytest.mark.parametrize(("threshold", "chooses"), [(-5.0, True), (AS_WRITTEN, False)])
+def test_a_model_with_a_threshold_can_be_let_choose(threshold: float, chooses: bool) -> None:
     engine = FakeEngine()
     engine.habits = Habits(call_threshold=threshold)
     backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
-    assert backend.chooses(Request("m", messages)) is chooses
-
-
-def test_a_form_that_the_client_wants_for_text_is_kept() -> None:
-    backend = EmbeddedBackend("embedded", FakeEngine())  # type: ignore[arg-type]
-    params = {"response_format": b'{"type":"json_object"}'}
-    assert not backend.chooses(asking(MESSAGES, params))
+    assert backend.capabilities.chooses is chooses
 
 
 def test_a_demanded_schema_is_not_up_to_the_model() -> None:
-    _, answer = asked(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA))
+    _, answer = asked(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, Constraint(SCHEMA)))
     assert "grammar" in answer
 
 
 def held(engine: FakeEngine, schema: bytes = SCHEMA, **params: bytes) -> list[Fragment]:
     async def work() -> list[Fragment]:
         fragments: list[Fragment] = []
-        outgoing = Outgoing(asking(MESSAGES, params), MESSAGES, NO_TOOLS, schema)
+        outgoing = Outgoing(asking(MESSAGES, params), MESSAGES, NO_TOOLS, Constraint(schema))
         answer = await EmbeddedBackend("embedded", engine).open(outgoing)  # type: ignore[arg-type]
         await answer.relay(fragments.extend)
         return fragments
@@ -269,7 +259,7 @@ def test_the_clients_own_limit_stands(limit: str) -> None:
 def test_the_one_token_is_one_token_whatever_limits_the_client_sets() -> None:
     params = {"max_tokens": b"7", "max_completion_tokens": b"8"}
     request = asking(MESSAGES, params)
-    probe, _ = asked(Outgoing(request, MESSAGES, NO_TOOLS, SCHEMA, optional=True), The=0.9)
+    probe, _ = asked(Outgoing(request, MESSAGES, NO_TOOLS, MAY_CALL), The=0.9)
     assert probe["max_tokens"] == 1
 
 
@@ -313,7 +303,7 @@ def test_a_schema_that_the_engine_does_not_keep_to_is_refused() -> None:
     assert caught.value.status == 400
     assert [body["max_tokens"] for body in engine.bodies] == [1]
     # It is no reason to think that the backend can hold to nothing.
-    assert lacking(caught.value, Way("prompted", "generic", constrained=True)) is None
+    assert Constrained().lack(caught.value) is None
 
 
 @pytest.mark.parametrize("keeps", [True, False])
@@ -324,7 +314,9 @@ def test_a_grammar_is_tried_once(keeps: bool) -> None:
 
     async def ask(schema: bytes) -> None:
         with suppress(UpstreamRefused):
-            await backend.open(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, schema))
+            await backend.open(
+                Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, Constraint(schema))
+            )
 
     for schema in (SCHEMA, SCHEMA, b'{"type":"object","minProperties":1}'):
         asyncio.run(ask(schema))
@@ -335,7 +327,7 @@ def test_a_grammar_is_tried_once(keeps: bool) -> None:
 def test_a_grammar_that_could_not_be_tried_is_tried_again() -> None:
     engine = TemptedEngine()
     backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
-    outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, SCHEMA)
+    outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, Constraint(SCHEMA))
     engine.too_long = True
     with pytest.raises(UpstreamRefused, match="maximum context length"):
         asyncio.run(backend.open(outgoing))
@@ -351,7 +343,7 @@ def test_a_stop_sequence_ends_neither_the_trial_of_a_grammar_nor_the_one_token()
         relay(engine, response_format=form, stop=b'["A"]')
     assert "stop" not in engine.body
     request = asking(MESSAGES, {"stop": b'["["]'})
-    probe, text = asked(Outgoing(request, MESSAGES, NO_TOOLS, SCHEMA, optional=True), The=0.9)
+    probe, text = asked(Outgoing(request, MESSAGES, NO_TOOLS, MAY_CALL), The=0.9)
     assert ("stop" in probe, text["stop"]) == (False, ["["])
 
 
@@ -374,7 +366,7 @@ def test_a_call_that_was_chosen_is_asked_for_with_the_conversation_for_it() -> N
     shown = (Message("user", "an example"), *MESSAGES)
     request = Request("m", MESSAGES)
     outgoing = Outgoing(
-        request, MESSAGES, NO_TOOLS, SCHEMA, optional=True, messages_for_schema=shown
+        request, MESSAGES, NO_TOOLS, Constraint(SCHEMA, optional=True, messages=shown)
     )
     for likelihood, messages in ((0.5, 2), (0.0001, 1)):
         probe, *_, answer = asked(outgoing, **{"{": likelihood})
@@ -388,7 +380,7 @@ def test_prompts_with_and_without_examples_have_places_of_their_own(examples: in
     backend: Any = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
     request = asking(MESSAGES, {"id_slot": b"7"})
     chosen = Outgoing(
-        request, MESSAGES, NO_TOOLS, SCHEMA, optional=True, messages_for_schema=MESSAGES
+        request, MESSAGES, NO_TOOLS, Constraint(SCHEMA, optional=True, messages=MESSAGES)
     )
     asyncio.run(backend.open(chosen))
     asyncio.run(backend.open(Outgoing(request, MESSAGES, NO_TOOLS)))

@@ -9,7 +9,7 @@ import pytest
 from toolwire.backends.base import Capabilities
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
-from toolwire.backends.llamacpp import facts_of
+from toolwire.backends.llamacpp import read_capabilities
 from toolwire.backends.openai_http import OpenAiHttpBackend
 from toolwire.errors import UpstreamError
 
@@ -34,7 +34,7 @@ from toolwire.errors import UpstreamError
 def test_its_words_are_read_and_what_it_does_not_say_is_not_held_against_it(
     body: bytes, facts: Capabilities
 ) -> None:
-    assert facts_of(body) == facts
+    assert read_capabilities(body) == facts
 
 
 DEEP = b'{"x":' + b"[" * 100_000
@@ -45,7 +45,7 @@ DEEP = b'{"x":' + b"[" * 100_000
 )
 def test_what_is_something_else_is_none_of_it(body: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of which kind is all the same
-        facts_of(body)
+        read_capabilities(body)
 
 
 class Told:

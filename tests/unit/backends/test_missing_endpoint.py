@@ -10,7 +10,7 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai_http import OpenAiHttpBackend
 from toolwire.errors import UpstreamRefused
-from toolwire.gateway.ways import Way, lacking
+from toolwire.gateway.strategies.native import Hybrid
 from toolwire.protocol.chat import NO_TOOLS, Message, Request
 
 
@@ -71,4 +71,4 @@ def test_what_else_is_said_with_a_404_is_passed_on(words: str) -> None:
 
 def test_a_404_can_tell_that_there_are_no_tools() -> None:
     found = refused(404, error("No endpoints found that support tool use."))
-    assert lacking(found, Way("watched", "hermes")) == "tools"
+    assert Hybrid(format="hermes").lack(found) == "tools"

@@ -11,8 +11,8 @@ from tests.contract.wire import body, read, tool
 from toolwire.backends.base import Outgoing
 from toolwire.errors import ArgumentsUnfit, UpstreamRefused
 from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.strategies.native import NATIVE
 from toolwire.gateway.trace import AttemptTrace
-from toolwire.gateway.ways import NATIVE
 from toolwire.protocol.fragments import CallFragment, Fragment
 
 SCHEMA = {

@@ -8,12 +8,14 @@ from tests.contract.wire import body, read, tool
 
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.collect import Whole
+from toolwire.gateway.strategies.base import ToolStrategy
+from toolwire.gateway.strategies.native import NATIVE
+from toolwire.gateway.strategies.prompted import Constrained, Prompted
 from toolwire.gateway.trace import join_sent
-from toolwire.gateway.ways import Way
 from toolwire.protocol.fragments import CallFragment, Fragment
 
-HELD = Way("prompted", "generic", constrained=True)
-UNION = Way("prompted", "generic", constrained=True, union=True)
+HELD = Constrained()
+UNION = Constrained(union=True)
 FIRST, SECOND = '{"x": 1}', '{"x": [2, {"y": "}"}]}'
 NAMED = '{"name": "f", "arguments": '
 TEXT = f'{{"tool_calls": [{NAMED}{FIRST}}}, {NAMED}{SECOND}}}]}}'
@@ -25,7 +27,7 @@ def turn(
     pieces: Iterable[str],
     *,
     stream: bool = False,
-    way: Way = HELD,
+    way: ToolStrategy = HELD,
     choice: str = "required",
     strict: bool = False,
     finish: str = "length",
@@ -85,7 +87,7 @@ def test_a_call_that_had_begun_is_what_it_would_be_from_a_backend_with_tools(str
     assert [finding.code for finding in attempt.findings] == ["malformed_tool_arguments"]
     native: list[Any] = []
     plan = read(body(tools=[tool("f", {"type": "object"})], stream=stream))
-    other = Attempt(plan, Way("native"), lambda *sent: native.append(sent), lambda: "call_1")
+    other = Attempt(plan, NATIVE, lambda *sent: native.append(sent), lambda: "call_1")
     calls = (CallFragment(0, "a", "f", FIRST), CallFragment(1, "b", "f", SECOND[:9]))
     other.feed([Fragment(calls=calls, finish="length")])
     other.finish(done=True)
@@ -123,5 +125,5 @@ def test_a_beginning_of_calls_is_no_text_where_they_were_not_demanded(stream: bo
 
 @STREAMED
 def test_what_a_free_model_leaves_half_done_stays_text(stream: bool) -> None:
-    whole, _ = turn([TEXT[:30]], stream=stream, way=Way("prompted", "generic"))
+    whole, _ = turn([TEXT[:30]], stream=stream, way=Prompted(format="generic"))
     assert shown(whole) == (TEXT[:30], [], "length")

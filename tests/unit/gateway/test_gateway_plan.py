@@ -6,7 +6,7 @@ from toolwire.errors import ModelNotFound, RequestError
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.ways import Way
+from toolwire.gateway.strategies.prompted import Constrained
 from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.content import TextPart
 
@@ -94,16 +94,18 @@ class TestEstimate:
 def test_a_way_of_one_call_asks_for_one_whatever_the_client_allows() -> None:
     made = plan(body(tools=[tool()], parallel_tool_calls=True))
     for one_call in (True, False):
-        way = Way("prompted", "generic", constrained=True, one_call=one_call)
-        sent = made.outgoing_for(way)
+        sent = Constrained(one_call=one_call).outgoing(made)
         assert ("at most one call" in str(sent.messages[0].content)) is one_call
-        assert (b'"maxItems":1' in sent.schema) is one_call
+        assert sent.constraint is not None
+        assert (b'"maxItems":1' in sent.constraint.schema) is one_call
 
 
 def test_examples_are_for_calling_and_not_for_choosing_whether_to() -> None:
-    way = Way("prompted", "generic", constrained=True, examples=2)
-    free = plan(body(tools=[tool()])).outgoing_for(way)
-    assert len(free.messages_for_schema) == len(free.messages) + 8
-    demanded = plan(body(tools=[tool()], tool_choice="required")).outgoing_for(way)
-    assert demanded.messages_for_schema == ()
-    assert len(demanded.messages) == len(free.messages_for_schema)
+    strategy = Constrained(examples=2)
+    free = strategy.outgoing(plan(body(tools=[tool()])))
+    assert free.constraint is not None
+    assert len(free.constraint.messages) == len(free.messages) + 8
+    demanded = strategy.outgoing(plan(body(tools=[tool()], tool_choice="required")))
+    assert demanded.constraint is not None
+    assert demanded.constraint.messages == ()
+    assert len(demanded.messages) == len(free.constraint.messages)

@@ -8,10 +8,10 @@ import pytest
 from toolwire.errors import UpstreamError
 from toolwire.gateway.findings import Finding
 from toolwire.gateway.replay import CannotReplay, check_replayable
+from toolwire.gateway.strategies.native import Hybrid
 from toolwire.gateway.trace import AttemptTrace, TurnTrace
 from toolwire.gateway.trace_mask import in_one_piece, masked_json
 from toolwire.gateway.trace_text import encode_trace
-from toolwire.gateway.ways import Way
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, TextDelta, TurnEnd
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.server.redact import Redactor
@@ -28,7 +28,7 @@ def written(trace: TurnTrace, *, bodies: bool) -> Any:
 def full() -> TurnTrace:
     """A trace in which everything says something private."""
     arguments = json.dumps({"city": PRIVATE}, ensure_ascii=False)
-    attempt = AttemptTrace("b", Way("watched", "hermes"), 0.1, final=True, resumed=False)
+    attempt = AttemptTrace("b", Hybrid(format="hermes"), 0.1, final=True, resumed=False)
     call = CallFragment(0, "a", "f", arguments)
     attempt.heard = [(0.2, [Fragment(text=PRIVATE, reasoning=PRIVATE, calls=(call,))])]
     attempt.format_trace(0).add(0, 6, "text", f"'{PRIVATE}' is not a known tool")
@@ -107,8 +107,8 @@ def test_a_body_that_is_not_json_is_masked_as_text() -> None:
         ([], "not a trace"),
         ({}, "not a trace"),
         ({"attempts": [], "version": 0}, "version 0"),
-        ({"attempts": [], "version": 1, "bodies": False}, "bodies = true"),
-        ({"attempts": [], "version": 1, "bodies": True, "plan": None}, "was refused"),
+        ({"attempts": [], "version": 2, "bodies": False}, "bodies = true"),
+        ({"attempts": [], "version": 2, "bodies": True, "plan": None}, "was refused"),
     ],
 )
 def test_what_cannot_be_replayed_says_why(record: Any, says: str) -> None:

@@ -7,7 +7,7 @@ while.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from toolwire.backends.base import UNKNOWN, Backend, Capabilities
 from toolwire.formats import Detection, detect_model, detect_template

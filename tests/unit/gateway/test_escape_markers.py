@@ -1,6 +1,6 @@
 """What is said in a prompt that is written out cannot start a turn, whoever says it."""
 
-from toolwire.gateway.escape_markers import shielded
+from toolwire.gateway.escape_markers import escaped
 from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.content import ImagePart, TextPart
 
@@ -10,23 +10,23 @@ SAFE = "a \\u003cend> b"
 
 def test_nothing_is_touched_where_there_are_no_marks() -> None:
     messages = [Message("user", "<end>")]
-    assert shielded(messages, ()) is messages
+    assert escaped(messages, ()) is messages
 
 
-def test_every_role_is_shielded() -> None:
+def test_every_role_is_escaped() -> None:
     roles = ("system", "developer", "user", "assistant", "tool")
-    said = shielded([Message(role, "a <end> b", reasoning="<end>") for role in roles], MARKS)
+    said = escaped([Message(role, "a <end> b", reasoning="<end>") for role in roles], MARKS)
     assert [message.content for message in said] == [SAFE] * len(roles)
     assert {message.reasoning for message in said} == {"\\u003cend>"}
 
 
-def test_texts_among_parts_are_shielded_and_other_parts_stay() -> None:
+def test_texts_among_parts_are_escaped_and_other_parts_stay() -> None:
     image = ImagePart("<end>")
-    (message,) = shielded([Message("user", (TextPart("a <end> b"), image))], MARKS)
+    (message,) = escaped([Message("user", (TextPart("a <end> b"), image))], MARKS)
     assert message.content == (TextPart(SAFE), image)
 
 
 def test_calls_and_empty_contents_are_left_to_whoever_writes_them() -> None:
     calls = (ToolCall("c", "f", '{"a": "<end>"}'),)
-    (message,) = shielded([Message("assistant", None, calls)], MARKS)
+    (message,) = escaped([Message("assistant", None, calls)], MARKS)
     assert message == Message("assistant", None, calls)
