@@ -20,8 +20,8 @@ from toolwire.backends.base import (
 from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
+from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
 from toolwire.surfaces.exchange import Headers, HttpRequest, Visit

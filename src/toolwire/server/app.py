@@ -31,8 +31,9 @@ from toolwire.errors import (
 )
 from toolwire.gateway.plan import Mending
 from toolwire.gateway.repair import EVERY_RULE
+from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace, Report
+from toolwire.gateway.run import Report
 from toolwire.gateway.ways import Ways
 from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan
+from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace, Turn
+from toolwire.gateway.run import Turn
 from toolwire.gateway.trace import TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.openai import RequestReader
