@@ -21,6 +21,7 @@ from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.errors import NotFound, ToolsRefused, UpstreamError, UpstreamRefused
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.named_body import NamedBody
 
 _MAX_CHUNK = 8 << 20
 _NOTHING = Fragment()
@@ -190,7 +191,7 @@ class EmbeddedBackend:
             raise
         return answer
 
-    async def forward(self, _method: str, target: str, _kind: str, _body: bytes) -> NoReturn:
+    async def forward(self, _method: str, target: str, _body: NamedBody) -> NoReturn:
         """Refuse what is not a chat completion."""
         raise NotFound(f"The embedded model has no '/v1{target[:200]}', only chat completions.")
 

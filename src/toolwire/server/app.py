@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from toolwire.backends.base import Patience
+from toolwire.backends.base import Backend, Patience
 from toolwire.backends.completions import CompletionsBackend
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.embedded import EmbeddedBackend
@@ -35,6 +35,7 @@ from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Report
 from toolwire.gateway.ways import Ways
+from toolwire.protocol.named_body import NamedBody
 from toolwire.protocol.openai import RequestReader
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.protocol.toolset import ToolReader
@@ -45,6 +46,7 @@ from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
 from toolwire.server.settings import BackendConfig, Config, Route
 from toolwire.server.trace_store import TraceStore
+from toolwire.surfaces.endpoints import AllowList
 from toolwire.surfaces.errors import error_body, error_headers
 from toolwire.surfaces.exchange import Exchange, Visit
 from toolwire.surfaces.models import Models
@@ -102,7 +104,15 @@ class App:
         }
         self._open = frozenset({"/healthz", "/readyz"})
         self._show_model: dict[str, Handler] = {"GET": models.show}
-        self._passthrough = Passthrough(self.routes, self._forward) if config.passthrough else None
+        self._allowed = AllowList(config.passthrough)
+        passthrough = Passthrough(
+            self.routes,
+            self._forward,
+            _pace(config),
+            new_id,
+            max_values=config.limits.values,
+        )
+        self._pass_on: Handler = passthrough.answer
 
     async def __call__(self, exchange: Exchange) -> None:
         """Answer one request, whatever happens."""
@@ -171,9 +181,9 @@ class App:
         if methods is None and _MODEL_PATH.fullmatch(path):
             methods = self._show_model
         if methods is None:
-            if self._passthrough is not None and path.startswith("/v1/"):
-                return self._passthrough.answer
-            raise NotFound(f"There is nothing at '{path[:200]}'. The API is under /v1.")
+            methods = dict.fromkeys(self._allowed.methods(path), self._pass_on)
+        if not methods:
+            raise NotFound(f"There is nothing at '{path[:200]}'. {_ABOUT_PATHS}")
         # What can be read can be asked for without its body, as some that watch over servers do.
         handler = methods.get("GET" if method == "HEAD" else method)
         if handler is None:
@@ -304,13 +314,13 @@ class App:
         return await self._backends[id(member.backend)].models()
 
     async def _forward(
-        self, model: ServedModel, method: str, target: str, kind: str, body: bytes
+        self, backend: Backend, method: str, target: str, body: NamedBody
     ) -> RawHttpAnswer:
-        backend = self._backends[id(model.pool.pick().backend)]
-        return await backend.forward(method, target, kind, body)
+        return await self._backends[id(backend)].forward(method, target, body)
 
 
 _JSON = ("content-type", "application/json")
+_ABOUT_PATHS = "The API is under /v1; what else is passed on to a backend is set by 'passthrough'."
 _KEY_MISSING = (
     "You didn't provide an API key. Send it in an Authorization header: "
     "'Authorization: Bearer YOUR_KEY'."
