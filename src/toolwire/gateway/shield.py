@@ -26,6 +26,7 @@ def shielded(messages: Sequence[Message], marks: tuple[str, ...]) -> Sequence[Me
             message,
             content=_content(message.content, marks),
             reasoning=_content(message.reasoning, marks),
+            name=_content(message.name, marks),
         )
         for message in messages
     ]
