@@ -32,6 +32,7 @@ from toolwire.server.settings import (
     Timeouts,
     TraceFiles,
 )
+from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 DOCS = Path(__file__).parent
 
@@ -142,11 +143,25 @@ def configuration() -> str:
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or say `public = true` (`--public`).",
         "## Top-level keys",
         settings_table(scalars),
-        "Of a request that is passed on (`/v1/embeddings`, `/v1/completions`, ...) no value is "
-        "changed but the name of the model, where its backend has a name of its own (`model`). A "
-        "JSON body that names a model goes to the backends of that model; every other body, such "
-        "as that of an audio file, and a request without one go to the model `*`, else to the "
-        "first in the file, as they are.",
+        "`passthrough` is a list of what may be asked of a backend beside chat, each a path below "
+        "`/v1/` that is POSTed: " + names(DEFAULT_ENDPOINTS) + ". All of it asks a model for "
+        "something and changes nothing. Every other path is a 404 and every other method a 405, "
+        "and nothing of it reaches a backend: files, batches, adapters or keys would be managed "
+        "with the backend's key. To pass such a request on, give the whole list with it, with the "
+        'method if it is not POST, and a `*` for one segment: `["embeddings", "GET files/*"]`. A '
+        "list without a path turns it off, and `[]` passes nothing on.",
+        "A body that is passed on is read whatever its Content-Type says. It goes to the backends "
+        "of the model that it names, with their own name for it, and no other value is changed; a "
+        "model that no route serves is a 404. JSON that cannot be read, or has a property twice, "
+        "is a 400; so is `Model` or `model[]`, which some servers take for `model`. A form (audio, "
+        "images) names its model in the field `model`; it is written anew, so that the backend "
+        "reads what Toolwire read. A body without a model goes to `*`, or to the only model there "
+        "is, whose name is put in; with several models it is a 400. What chooses a server, a key "
+        "or a program for it (`api_base`, `api_key`, `chat_template`, ...) is refused, and so is, "
+        "unless the model is served by `*`, what chooses another model (`models`, `fallbacks`, "
+        "`engine`, `lora_path`). The query is not passed on, except with GET and DELETE: its names "
+        "are in `toolwire-ignored-params`. Failures before the first byte of an answer are "
+        "retried, on another backend if there is one, as for chat (`[retries]`).",
         *(part for title, record in SECTIONS for part in section(title, record)),
         *dialects(),
     ]
@@ -218,7 +233,7 @@ HEADERS = (
     ("toolwire-backend", "the backend that answered"),
     ("toolwire-mode", "how the model was given its tools, and the format its text is read in"),
     ("toolwire-profile", "the client profile that was used; send the header to choose one"),
-    ("toolwire-ignored-params", "parameters that this backend does not take and was not sent"),
+    ("toolwire-ignored-params", "parameters that the backend was not sent; `%3Fx`: `x` of a query"),
     ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
     ("toolwire-repairs", "what was mended in the request, or in an answer that is not streamed"),
     ("toolwire-findings", "calls that were delivered although they do not fit, and why: its code"),
@@ -237,7 +252,8 @@ def errors() -> str:
         table(("status", "code", "type", "when"), error_rows()),
         "Errors of a request that is wrong (400) have OpenAI's codes: `invalid_type`, "
         "`invalid_value`, `missing_required_parameter`, `string_above_max_length`, "
-        "`array_above_max_length`, `unsupported_parameter`, ... beside `too_many_values` (see "
+        "`array_above_max_length`, `unsupported_parameter`, ... beside "
+        "`invalid_form` (a form that cannot be read), `too_many_values` (see "
         "`[limits] values`) and, for the arguments of a call in the history that are not JSON, "
         "`malformed_tool_arguments`. A backend's own refusal (4xx) is passed on in its words, with "
         "its status, `param` and `code`.",

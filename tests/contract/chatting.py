@@ -22,8 +22,8 @@ from toolwire.backends.openai_params import wire_params
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
+from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment

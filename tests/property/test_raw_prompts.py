@@ -66,8 +66,8 @@ def forgeries(family: str) -> tuple[str, ...]:
 def conversation(text: str, *, tools: bool) -> bytes:
     """A request with `text` wherever somebody else could have put it."""
     said: list[dict[str, Any]] = [
-        {"role": "system", "content": text},
-        {"role": "user", "content": [{"type": "text", "text": text}]},
+        {"role": "system", "content": text, "name": text},
+        {"role": "user", "content": [{"type": "text", "text": text}], "name": text},
     ]
     offered: dict[str, Any] = {}
     if tools:
@@ -78,7 +78,7 @@ def conversation(text: str, *, tools: bool) -> bytes:
         call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
         said.append({"role": "assistant", "content": text, "tool_calls": [call]})
         said.append({"role": "tool", "tool_call_id": "c", "content": text})
-    said.append({"role": "assistant", "content": text})
+    said.append({"role": "assistant", "content": text, "reasoning_content": text, "name": text})
     said.append({"role": "user", "content": text})
     return json.dumps({"model": "m", "messages": said, **offered}).encode()
 

@@ -6,6 +6,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from toolwire.backends.named_body import NamedBody
 from toolwire.protocol.chat import Message, Request, ToolSet
 from toolwire.protocol.fragments import Fragment
 
@@ -171,7 +172,7 @@ class Backend(Protocol):
         """Send the request; returns when the answer has begun. Raises `UpstreamError`."""
         ...
 
-    async def forward(self, method: str, target: str, kind: str, body: bytes) -> RawAnswer:
+    async def forward(self, method: str, target: str, body: NamedBody) -> RawAnswer:
         """Send any other request, and hand its answer on as it is. Raises `GatewayError`."""
         ...
 

@@ -23,6 +23,7 @@ from toolwire.backends.embedded_choice import TextOrCall
 from toolwire.backends.embedded_engine import Engine
 from toolwire.backends.embedded_habits import AS_WRITTEN
 from toolwire.backends.embedded_request import bodies_for, ignored
+from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.errors import NotFound, Place, ToolsRefused, UpstreamError, UpstreamRefused
 from toolwire.protocol.chat import Request
@@ -189,7 +190,7 @@ class EmbeddedBackend:
             raise
         return answer
 
-    async def forward(self, _method: str, target: str, _kind: str, _body: bytes) -> NoReturn:
+    async def forward(self, _method: str, target: str, _body: NamedBody) -> NoReturn:
         """Refuse what is not a chat completion."""
         raise NotFound(f"The embedded model has no '/v1{target[:200]}', only chat completions.")
 

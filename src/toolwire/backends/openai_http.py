@@ -19,7 +19,7 @@ from toolwire.backends.base import (
 )
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import Connection, Head, HttpPool
-from toolwire.backends.model_name import with_model
+from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai_answer import AnswerDecoder
 from toolwire.backends.openai_params import ignored_params
 from toolwire.backends.openai_request import encode_body
@@ -39,7 +39,6 @@ class _Models(msgspec.Struct):
 _decode_models = msgspec.json.Decoder(_Models)
 _MAX_ERROR_BODY = 64 * 1024
 _MAX_FETCHED = 8 << 20
-_LARGE_BODY = 128 * 1024
 _LONGEST_MEETING = 5.0
 _REMEMBERED = 600.0
 """Seconds after which a server is asked again: it may have another model."""
@@ -223,20 +222,22 @@ class OpenAiHttpBackend:
             error.message = f"The backend '{self.name}' has no {self.endpoint}. {self.advice}"
         return error
 
-    async def forward(self, method: str, target: str, kind: str, body: bytes) -> "RawHttpAnswer":
-        """Send any other request below the base URL; what it answers is not looked into.
+    async def forward(self, method: str, target: str, body: NamedBody) -> "RawHttpAnswer":
+        """Send any other request below the base URL, under our own name for the model.
 
-        An error is: it may hold our key.
+        What is answered is not looked into, but an error is: it may hold our key.
         """
-        if self._model and "json" in kind:
-            body = await self._named(body, self._model)
-        return await self._raw(self._head(method, target, kind, "*/*"), body)
+        headers = {**self._headers, "accept": "*/*"}
+        if body.kind:
+            headers["content-type"] = body.kind
+        head = self.pool.head(method, target, headers)
+        return await self._raw(head, body.under(self._model or body.model if body.kind else None))
 
-    async def _raw(self, head: bytes, body: bytes = b"") -> "RawHttpAnswer":
+    async def _raw(self, head: bytes, body: Sequence[bytes] = ()) -> "RawHttpAnswer":
         timeouts = self.timeouts
         try:
             async with asyncio.timeout(timeouts.first_token):
-                connection = await self.pool.send(head, [body])
+                connection = await self.pool.send(head, body)
                 if connection.head.status >= 300:
                     try:
                         raise await self._refusal(connection)
@@ -264,12 +265,6 @@ class OpenAiHttpBackend:
         finally:
             answer.close()
         return bytes(told)
-
-    async def _named(self, body: bytes, model: str) -> bytes:
-        """A body that is passed on, under our name for the model; a large one beside the loop."""
-        if len(body) > _LARGE_BODY:
-            return await asyncio.to_thread(with_model, body, model)
-        return with_model(body, model)
 
     def _head(self, method: str, target: str, kind: str, accept: str) -> bytes:
         headers = {**self._headers, "content-type": kind, "accept": accept}

@@ -1,9 +1,11 @@
 """Several backends for one model: the least busy one first, a failed one last for a while."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from toolwire.backends.base import Backend
+from toolwire.errors import UpstreamError
 
 COOL_DOWN = 5.0
 
@@ -34,9 +36,18 @@ class BackendPool:
             key=lambda m: (m in tried, now - m.failed_at < COOL_DOWN, m.in_flight),
         )
 
-    def failed(self, member: Member) -> None:
-        """This backend could not answer: prefer others for a while."""
-        member.failed_at = self._clock()
+    @contextmanager
+    def using(self, member: Member) -> Iterator[None]:
+        """Count one request on a backend; after a failure that may pass, prefer others a while."""
+        member.in_flight += 1
+        try:
+            yield
+        except UpstreamError as error:
+            if error.retryable:
+                member.failed_at = self._clock()
+            raise
+        finally:
+            member.in_flight -= 1
 
     @property
     def backends(self) -> list[Backend]:

@@ -1,8 +1,10 @@
 """The words that teach a model, in a system message, which tools there are and how to call them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from toolwire.formats import values
+from toolwire.formats.bare import is_bare, unspell_objects, unspell_strings
 from toolwire.formats.neutral import neutralize
 from toolwire.formats.record import Format
 from toolwire.protocol.chat import Tool
@@ -10,7 +12,8 @@ from toolwire.protocol.chat import Tool
 
 def instructions_for(record: Format, tools: Sequence[Tool], example: str) -> str:
     """One line of what to do, the tools as JSON Schema, one example of a call."""
-    listed = "\n".join(neutralize(record, _describe(tool)) for tool in tools)
+    names = frozenset(tool.name for tool in tools)
+    listed = "\n".join(_described(record, tool, names) for tool in tools)
     return (
         "You can call the following tools. Each is described by a JSON object:\n\n"
         f"{listed}\n\n"
@@ -21,6 +24,10 @@ def instructions_for(record: Format, tools: Sequence[Tool], example: str) -> str
     )
 
 
-def _describe(tool: Tool) -> str:
+def _described(record: Format, tool: Tool, names: frozenset[str]) -> str:
+    parameters: Any = dict(tool.parameters)
+    if is_bare(record):
+        parameters = unspell_objects(parameters, names)
     described = {"name": tool.name, "description": tool.description or ""}
-    return values.to_json({**described, "parameters": dict(tool.parameters)})
+    line = values.to_json({**described, "parameters": parameters})
+    return unspell_strings(record, neutralize(record, line), names)

@@ -5,10 +5,9 @@ the result. The first character of each marker is written as a visible escape; e
 stays as it is, so a person and a model can still read what was there. In a JSON string the escape
 is JSON's own, so there nothing changes at all.
 
-A call in a bare format, `[f(a=1)]` or `{"name": ...}`, has no markers to break up and needs none:
-calls are read only from what the model writes in this turn, never from a prompt, so text of others
-cannot become a call by itself, whatever it looks like. Only the model can repeat it, as it can
-repeat anything; and what opens or closes a turn or a result is a marker in these formats too.
+Calls are read only from what the model writes in this turn, never from a prompt, so text of others
+cannot become a call by itself. The model can repeat it, though, and then no marker of the format
+must be in it. A call in a bare format, `[f(a=1)]` or `{"name": ...}`, has none: see `bare.py`.
 """
 
 import re
@@ -40,12 +39,12 @@ _MOST = 256  # each is one more thing to look for at every "<"
 
 def neutralize(record: Format, text: str) -> str:
     """`text` without any marker of the format, or of a turn."""
-    return _broken_up(_pattern(record), text)
+    return broken_up(_pattern(record), text)
 
 
 def break_up(marks: tuple[str, ...], text: str) -> str:
     """`text` without any of these marks, or any sign of a turn."""
-    return _broken_up(_pattern_of(marks), text)
+    return broken_up(_pattern_of(marks), text)
 
 
 @lru_cache(maxsize=128)
@@ -56,7 +55,8 @@ def guarded(record: Format, marks: tuple[str, ...]) -> Format:
     return replace(record, special_tokens=(*record.special_tokens, *_distinct(marks)))
 
 
-def _broken_up(pattern: re.Pattern[str], text: str) -> str:
+def broken_up(pattern: re.Pattern[str], text: str) -> str:
+    """`text` with a visible escape for the first character of whatever the pattern finds."""
     find, size = pattern.finditer, len(text)
     out: list[str] = []
     taken = 0

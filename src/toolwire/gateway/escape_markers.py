@@ -25,6 +25,7 @@ def escaped(messages: Sequence[Message], marks: tuple[str, ...]) -> Sequence[Mes
             message,
             content=_content(message.content, marks),
             reasoning=message.reasoning and break_up(marks, message.reasoning),
+            name=message.name and break_up(marks, message.name),
         )
         for message in messages
     ]

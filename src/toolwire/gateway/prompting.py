@@ -1,13 +1,14 @@
 """Tools for a model whose server has none: written into the conversation, in the model's format.
 
 The client's own system prompt is kept, and the tools follow it. Earlier calls and results are
-written as the format writes them. Text of others (users, results, tool descriptions) cannot open
-a call, close a result or start a turn: the format's markers are broken up in it. A conversation
+written as the format writes them. Text of others (system prompts, users, results, names, tool
+descriptions) cannot open a call, close a result or start a turn: the format's markers are broken up
+in it, and so is what a model would repeat as a call in a format that has none. A conversation
 without tools is not touched.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -24,6 +25,7 @@ from toolwire.formats import (
     render_tools,
     values,
 )
+from toolwire.formats.bare import is_bare, unspell, unspell_objects, unspell_strings
 from toolwire.formats.neutral import neutralize
 from toolwire.gateway.examples import examples_for
 from toolwire.protocol.chat import Message, ToolCall, ToolChoice, ToolSet
@@ -62,17 +64,23 @@ def prompted(
         return list(messages)
     if offered and examples:
         messages = _after_system(messages, examples_for(tools.tools, examples))
-    written = _Writer(format_name).conversation(messages)
+    written = _Writer(format_name, tools.tools if offered else ()).conversation(messages)
     if not offered:
         return written
     lines = [render_tools(format_name, list(tools.tools.values()))]
     if choice.mode == "required":
         lines.append(demand_of(choice))
     elif form is not None:
-        lines.append(_FORM + neutralize(get(format_name), values.to_json(form)))
+        record = get(format_name)
+        lines.append(_FORM + _safe_json(record, form, tools.tools))
     if not parallel:
         lines.append(_ONE_CALL)
     return _with_system(written, "\n\n".join(lines))
+
+
+def _safe_json(record: Format, form: Mapping[str, Any], tools: Collection[str]) -> str:
+    shown = unspell_objects(form, tools) if is_bare(record) else form
+    return unspell_strings(record, neutralize(record, values.to_json(shown)), tools)
 
 
 def _after_system(messages: Sequence[Message], more: Sequence[Message]) -> list[Message]:
@@ -94,9 +102,10 @@ def _is_system(message: Message) -> bool:
 class _Writer:
     """Writes one conversation. Calls are numbered over all of it, as some formats demand."""
 
-    def __init__(self, format_name: str | Format) -> None:
+    def __init__(self, format_name: str | Format, tools: Collection[str]) -> None:
         self._format = format_name
         self._record = get(format_name)
+        self._tools = tools
         self._written: list[Message] = []
         self._user: list[Message] = []
         self._calls: dict[str, tuple[ToolCall, str, int]] = {}
@@ -111,14 +120,21 @@ class _Writer:
             self._flush_results()
             if message.calls:
                 self._append(self._assistant(message))
-            elif _is_system(message):
-                self._append(message)
+            elif message.role == "user":
+                self._append(self._plain(message))
             else:
-                content = self._safe(message.content)
-                self._append(structs.replace(message, content=content))
+                self._append(self._bare(self._plain(message)))
         self._flush_results()
         self._flush_user()
         return self._written
+
+    def _plain(self, message: Message) -> Message:
+        return structs.replace(
+            message,
+            content=self._safe(message.content),
+            name=message.name and neutralize(self._record, message.name),
+            reasoning=self._safe_text(message.reasoning),
+        )
 
     def _assistant(self, message: Message) -> Message:
         rendered = []
@@ -127,10 +143,12 @@ class _Writer:
             self._count += 1
             self._calls[call.call_id] = (call, wire_id, index)
             rendered.append(RenderedCall(call.name, _arguments(call), wire_id))
-        said = neutralize(self._record, text_of(message.content))
+        said = self._safe_text(text_of(message.content)) or ""
         text = render_calls(self._format, rendered, guarded=True)
         content = f"{said}\n{text}" if said.strip() else text
-        return Message("assistant", content, reasoning=message.reasoning)
+        reasoning = self._safe_text(message.reasoning)
+        # What is said here is safe already, and the calls are meant.
+        return Message("assistant", content, reasoning=reasoning)
 
     def _result(self, message: Message) -> None:
         call, wire_id, index = self._calls[message.call_id]
@@ -158,8 +176,27 @@ class _Writer:
         """User messages in a row become one: most templates insist that roles alternate."""
         if self._user:
             content = _joined([message.content for message in self._user])
-            self._written.append(structs.replace(self._user[0], content=content))
+            self._written.append(self._bare(structs.replace(self._user[0], content=content)))
             self._user = []
+
+    def _bare(self, message: Message) -> Message:
+        """The whole message, so that what was put together from several does not spell a call."""
+        content = message.content
+        if not content or not is_bare(self._record):
+            return message
+        if isinstance(content, str):
+            (content,) = unspell(self._record, [content], self._tools)
+            return structs.replace(message, content=content)
+        texts = [part.text for part in content if isinstance(part, TextPart)]
+        safe = iter(unspell(self._record, texts, self._tools))
+        parts = [TextPart(next(safe)) if isinstance(part, TextPart) else part for part in content]
+        return structs.replace(message, content=tuple(parts))
+
+    def _safe_text(self, text: str | None) -> str | None:
+        """What the model is said to have said."""
+        if not text:
+            return text
+        return unspell(self._record, [neutralize(self._record, text)], self._tools)[0]
 
     def _safe(self, content: Content) -> Content:
         if isinstance(content, str):

@@ -16,6 +16,7 @@ from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.costly import Checker, unchecked
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
+from toolwire.gateway.retry import Pace, Tries
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.strategies.base import ToolStrategy
@@ -24,19 +25,6 @@ from toolwire.gateway.trace import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.usage import add_usage
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How long a turn may take, in seconds, and how often it is tried."""
-
-    total: float = 3600.0
-    keepalive: float = 15.0
-    attempts: int = 3
-    backoff: float = 0.25
-    max_retry_after: float = 10.0
-    asks: int = 1
-    """How often the model is asked again after an answer that may not be delivered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +90,15 @@ class Turn:
         return self.report
 
     async def _attempts(self) -> None:
-        pool = self._model.pool
-        tried: list[Member] = []
+        tries = Tries(self._model.pool, self._pace)
         while True:
-            member = pool.pick(tried)
+            member = tries.pick()
             error = await self._try(member)
             if error is None:
                 return
             if self._asks_again(error) or self._goes_another_way(error, member.backend):
                 continue
-            tried.append(member)
-            delay = self._retry_delay(error, len(tried), fresh=pool.pick(tried) not in tried)
+            delay = None if self._sink.committed else tries.delay(member, error)
             if delay is None:
                 if self._deliver_spare(error):
                     return
@@ -168,31 +154,16 @@ class Turn:
             self.report.retries.append(f"{lack}_refused")
         return learned
 
-    def _retry_delay(self, error: UpstreamError, tries: int, *, fresh: bool) -> float | None:
-        """Seconds until the next attempt; None if there must not be one."""
-        pace = self._pace
-        if not error.retryable or self._sink.committed or tries >= pace.attempts:
-            return None
-        if fresh:
-            return 0.0
-        if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= pace.max_retry_after else None
-        return pace.backoff * float(2 ** (tries - 1))
-
     async def _try(self, member: Member) -> UpstreamError | None:
         """Ask one backend once; what went wrong, if something did."""
         self.report.backend = member.backend.name
-        member.in_flight += 1
         try:
-            await self._ask(member.backend)
+            with self._model.pool.using(member):
+                await self._ask(member.backend)
         except UpstreamError as error:
             if self._traced is not None:
                 self._traced.error = error
-            if error.retryable:
-                self._model.pool.failed(member)
             return error
-        finally:
-            member.in_flight -= 1
         return None
 
     async def _ask(self, backend: Backend) -> None:

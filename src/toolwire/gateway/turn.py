@@ -16,8 +16,9 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.costly import Checker
 from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan
 from toolwire.gateway.report import Report
+from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace, Turn
+from toolwire.gateway.run import Turn
 from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.trace import TurnTrace
 from toolwire.gateway.watchdog import Watchdog

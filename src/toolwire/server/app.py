@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from toolwire.backends.base import Backend, RawAnswer
+from toolwire.backends.base import Backend
 from toolwire.backends.embedded_engine import Engine
 from toolwire.errors import (
     GatewayError,
@@ -26,7 +26,6 @@ from toolwire.errors import (
 )
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
-from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.turn import TurnService
 from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
 from toolwire.server.auth import Keyring, bearer
@@ -40,7 +39,8 @@ from toolwire.surfaces.base import ErrorWriter, Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.openai.models import Models
-from toolwire.surfaces.passthrough import Passthrough
+from toolwire.surfaces.passing.endpoints import AllowList
+from toolwire.surfaces.passing.passthrough import Passthrough
 
 Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 
@@ -100,7 +100,11 @@ class App:
         }
         self._open = frozenset({"/healthz", "/readyz"})
         self._show_model = self._get(models.show)
-        self._passthrough = Passthrough(self.routes, self._forward) if config.passthrough else None
+        self._allowed = AllowList(config.passthrough)
+        passthrough = Passthrough(
+            self.routes, turn_limits(config), new_id, max_values=config.limits.values
+        )
+        self._pass_on: Handler = passthrough.answer
 
     async def __call__(self, exchange: Exchange) -> None:
         """Answer one request, whatever happens."""
@@ -167,11 +171,13 @@ class App:
         endpoint = self._table.get(path)
         if endpoint is None and _MODEL_PATH.fullmatch(path):
             endpoint = self._show_model
-        if endpoint is None:
-            if self._passthrough is not None and path.startswith("/v1/"):
-                return self._passthrough.answer
-            raise NotFound(f"There is nothing at '{path[:200]}'. The API is under /v1.")
-        methods = endpoint.methods
+        methods = (
+            endpoint.methods
+            if endpoint is not None
+            else dict.fromkeys(self._allowed.methods(path), self._pass_on)
+        )
+        if not methods:
+            raise NotFound(f"There is nothing at '{path[:200]}'. {_ABOUT_PATHS}")
         # What can be read can be asked for without its body, as some that watch over servers do.
         handler = methods.get("GET" if method == "HEAD" else method)
         if handler is None:
@@ -262,13 +268,9 @@ class App:
         model = self.routes.any
         return [] if model is None else await model.pool.pick().backend.models()
 
-    async def _forward(
-        self, model: ServedModel, method: str, target: str, kind: str, body: bytes
-    ) -> RawAnswer:
-        return await model.pool.pick().backend.forward(method, target, kind, body)
-
 
 _JSON = ("content-type", "application/json")
+_ABOUT_PATHS = "The API is under /v1; what else is passed on to a backend is set by 'passthrough'."
 _KEY_MISSING = (
     "You didn't provide an API key. Send it in an Authorization header: "
     "'Authorization: Bearer YOUR_KEY'."

@@ -14,8 +14,8 @@ from toolwire.backends.openai_http import OpenAiHttpBackend
 from toolwire.backends.pool import BackendPool
 from toolwire.gateway.plan import Mending
 from toolwire.gateway.repair import EVERY_RULE
+from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.protocol.schema import SchemaLimits
 from toolwire.server.settings import BackendConfig, Config, Route

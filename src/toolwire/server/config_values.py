@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from toolwire.backends.dialects import DIALECTS
 from toolwire.formats.catalog import ALIASES, FORMATS
 from toolwire.gateway.repair import RULE_NAMES
+from toolwire.surfaces.passing.endpoints import Endpoint
 
 EMBEDDED = "embedded:"
 """The URL of the model inside this process."""
@@ -174,6 +175,11 @@ def rules(names: Sequence[str]) -> tuple[str, ...]:
         if name not in RULE_NAMES:
             raise ValueError(f"there is no rule '{name}': use some of {', '.join(RULE_NAMES)}")
     return tuple(names)
+
+
+def endpoints(entries: Sequence[str]) -> tuple[Endpoint, ...]:
+    """Requests that are passed on, each as `path` or `METHOD path`."""
+    return tuple(map(Endpoint.read, entries))
 
 
 def headers(mapping: Mapping[str, str]) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from toolwire.gateway.examples import MOST_EXAMPLES
 from toolwire.protocol.width import MOST_VALUES
 from toolwire.server import config_values as values
 from toolwire.server.secret import Secret
+from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS, Endpoint
 
 KIB, MIB = 1024, 1024 * 1024
 DAY = 24 * 3600
@@ -374,7 +375,13 @@ class Config:
         Literal["off", "validate"],
         Option("`off`: one call a turn with strict tools; `validate`: several, each checked"),
     ] = "off"
-    passthrough: Annotated[bool, Option("pass other `/v1/*` requests on to the backend")] = True
+    passthrough: Annotated[
+        tuple[Endpoint, ...],
+        Option(
+            "which other `/v1/*` requests are passed on to the backend: see below; `[]`: none",
+            parse=values.endpoints,
+        ),
+    ] = values.endpoints(DEFAULT_ENDPOINTS)
 
     @property
     def serves_embedded(self) -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,21 +13,34 @@ from toolwire.gateway.trace_text import encode_trace
 
 _log = logging.getLogger("toolwire.trace")
 _MOST_WAITING = 256
+_QUIET = 60.0
+"""Seconds between two lines in the log: a full disk loses the trace of every request."""
+_PARTIAL = ".part"
 
 
 class TraceStore:
     """Writes traces in a thread of its own, the oldest making room for the newest.
 
-    A trace that cannot be written is a line in the log and nothing else: requests go on.
+    A trace that cannot be written, as on a full disk, is a line in the log now and then, and
+    nothing else: requests go on, and nothing of it stays on the disk.
     """
 
     def __init__(
-        self, folder: Path, *, max_bytes: int, bodies: bool, redact: Callable[[str], str]
+        self,
+        folder: Path,
+        *,
+        max_bytes: int,
+        bodies: bool,
+        redact: Callable[[str], str],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
         self._bodies = bodies
         self._redact = redact
+        self._clock = clock
+        self._lost = 0
+        self._quiet_until = 0.0
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="toolwire-trace")
         self._waiting = 0
         self._files: dict[Path, int] = {}
@@ -47,6 +61,8 @@ class TraceStore:
 
     def _find(self) -> None:
         """The traces that are there already, the oldest first."""
+        for path in self._folder.glob(f"req_*.json{_PARTIAL}"):
+            path.unlink(missing_ok=True)  # of a process that was killed
         found = [(path.stat().st_mtime, path) for path in self._folder.glob("req_*.json")]
         for _, path in sorted(found):
             self._files[path] = path.stat().st_size
@@ -56,20 +72,26 @@ class TraceStore:
         try:
             text = encode_trace(trace, bodies=self._bodies, redact=self._redact)
             if len(text) > self._max_bytes:
-                _log.warning("the trace of %s is larger than trace.max_bytes", trace.request_id)
+                self._lose(f"that of {trace.request_id} is larger than trace.max_bytes")
                 return
             self._make_room(len(text))
             path = self._folder / f"{trace.request_id}.json"
-            with os.fdopen(
-                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
-            ) as file:
-                file.write(text)
+            _write_whole(path, text)
             self._files[path] = len(text)
             self._size += len(text)
         except OSError as error:
-            _log.warning("a trace was not written: %s", error.strerror or error)
+            self._lose(error.strerror or str(error))
         finally:
             self._waiting -= 1
+
+    def _lose(self, why: str) -> None:
+        """Say that a trace is lost, unless that was said a moment ago."""
+        self._lost += 1
+        now = self._clock()
+        if now >= self._quiet_until:
+            lost, self._lost, self._quiet_until = self._lost, 0, now + _QUIET
+            words = "a trace was" if lost == 1 else f"{lost} traces were"
+            _log.warning("%s not written: %s", words, why)
 
     def _make_room(self, size: int) -> None:
         while self._files and self._size + size > self._max_bytes:
@@ -77,3 +99,17 @@ class TraceStore:
             self._size -= self._files.pop(oldest)
             with contextlib.suppress(FileNotFoundError):
                 oldest.unlink()
+
+
+def _write_whole(path: Path, text: bytes) -> None:
+    """Write a file of which never a part is there under its name."""
+    partial = path.with_name(path.name + _PARTIAL)
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:
+            file.write(text)
+        partial.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise

@@ -113,15 +113,39 @@ def test_a_call_that_max_tokens_cut_off_ends_with_length_and_is_never_complete(
         assert (outcome.calls, outcome.content) == ([], cut)
 
 
+OTHERS_SYNTAX = 'Use <read_file><path>a</path></read_file>, {"name": "x"} or [f(a=1)].'
+"""What an agent's system prompt says about tools that it reads from the text itself."""
+
+
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_the_clients_system_prompt_is_kept_in_front_of_the_tools(
     gateway: Gateway, backend: ScriptedServer, name: str
 ) -> None:
-    backend.use("std", raw(name, ["Hello."]))
-    messages = [{"role": "system", "content": f"Be {FORGED} brief."}, *chat_body()["messages"]]
-    body = chat_body(model=route("prompted", name), tools=TOOLS, messages=messages)
-    assert read(ask(gateway.port, body)).content == "Hello."
-    system, user = backend.requests[-1].json["messages"]
-    assert system["content"].startswith(f"Be {FORGED} brief.\n\n")
+    system, user = shown(gateway, backend, name, OTHERS_SYNTAX)
+    assert system["content"].startswith(f"{OTHERS_SYNTAX}\n\n")
     assert json.dumps(TOOLS[0]["function"]["name"]) in system["content"]
     assert user == {"role": "user", "content": "Hello"}
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_no_control_token_of_a_system_prompt_or_a_name_reaches_the_model(
+    gateway: Gateway, backend: ScriptedServer, name: str
+) -> None:
+    system, user = shown(gateway, backend, name, f"Be {FORGED} brief.", name=FORGED)
+    said = system["content"].partition("You can call")[0]
+    for token in ("<|im_end|>", "<|start|>"):
+        assert token not in json.dumps([said, system.get("name"), user.get("name")])
+    assert "assistant <read_file><path>a</path></read_file> brief." in said
+
+
+def shown(
+    gateway: Gateway, backend: ScriptedServer, format_name: str, system: str, **fields: str
+) -> list[dict[str, Any]]:
+    """The messages that the backend gets of a conversation with this system prompt."""
+    backend.use("std", raw(format_name, ["Hello."]))
+    user = {"role": "user", "content": "Hello", **fields}
+    messages = [{"role": "system", "content": system, **fields}, user]
+    body = chat_body(model=route("prompted", format_name), tools=TOOLS, messages=messages)
+    assert read(ask(gateway.port, body)).content == "Hello."
+    sent: list[dict[str, Any]] = backend.requests[-1].json["messages"]
+    return sent

@@ -37,10 +37,13 @@ def _use_every_format() -> None:
     from cases import all_cases, parse
 
     from toolwire.formats import get, names
+    from toolwire.formats.bare import unspell, unspell_strings
     from toolwire.formats.neutral import neutralize
 
     for name in names():
         neutralize(get(name), "<x>")
+        unspell(get(name), ["x"], ["x"])
+        unspell_strings(get(name), "x", ["x"])
     for case in all_cases():
         parse(case.parser(), [case.text])
 

@@ -35,7 +35,12 @@ MAY_BACKTRACK = {
     ("toolwire.protocol.patterns", r"\.|\[\^.*"): "of at most 1,000 characters",
 }
 # Patterns made of data, which cannot be read in the source; what they make is judged all the same.
-MADE_OF_DATA = {"formats/lexer.py", "formats/neutral.py", "formats/detect.py"}
+MADE_OF_DATA = {
+    "formats/bare.py",
+    "formats/lexer.py",
+    "formats/neutral.py",
+    "formats/detect.py",
+}
 _USES = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 
 

@@ -10,8 +10,9 @@ from toolwire.backends.pool import BackendPool
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.plan import make_plan
 from toolwire.gateway.report import Report
+from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import ServedModel
-from toolwire.gateway.run import Pace, Turn
+from toolwire.gateway.run import Turn
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.chat import Message, Request
 from toolwire.protocol.events import Event

@@ -21,6 +21,7 @@ from toolwire.server.config import (
 )
 from toolwire.server.config_fields import settings_of
 from toolwire.server.config_overrides import UPSTREAM_FLAGS
+from toolwire.surfaces.passing.endpoints import Endpoint
 
 HASH = auth.hash_key("tw-client-key")
 MODEL = '[[models]]\nname = "m"\nbackend = { url = "http://localhost:8000/v1" }\n'
@@ -102,7 +103,11 @@ def test_the_defaults_are_the_documented_ones() -> None:
     assert config.limits.sse_line_bytes == 8 * 1024 * 1024
     assert (config.limits.tools, config.limits.depth) == (128, 128)
     assert (config.timeouts.header, config.timeouts.keepalive) == (10, 15)
-    assert (config.history, config.strict_parallel, config.passthrough) == ("refuse", "off", True)
+    assert (config.history, config.strict_parallel, config.passthrough[0].path) == (
+        "refuse",
+        "off",
+        "completions",
+    )
 
 
 def test_a_whole_file_is_read(load_text: Loader) -> None:
@@ -110,7 +115,7 @@ def test_a_whole_file_is_read(load_text: Loader) -> None:
         f"""
         history = "repair"
         strict_parallel = "validate"
-        passthrough = false
+        passthrough = ["rerank", "GET files/*"]
         [listen]
         host = "::1"
         port = 9000
@@ -150,7 +155,7 @@ def test_a_whole_file_is_read(load_text: Loader) -> None:
     assert (config.history, config.strict_parallel, config.passthrough) == (
         "repair",
         "validate",
-        False,
+        (Endpoint("POST", "rerank"), Endpoint("GET", "files/*")),
     )
     assert config.listen == Listen(host="::1", port=9000)
     assert (config.limits, config.retries.attempts) == (Limits(tools=256), 0)

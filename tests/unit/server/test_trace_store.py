@@ -1,7 +1,13 @@
 """Traces on disk: bounded, private, and never in the way."""
 
+import logging
+import resource
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from toolwire.gateway.trace import TurnTrace
 from toolwire.server.trace_store import TraceStore
@@ -58,3 +64,58 @@ def test_a_folder_that_is_gone_is_no_reason_to_fail(tmp_path: Path) -> None:
     traces.keep(trace(1))
     traces.close()
     assert not folder.exists()
+
+
+@contextmanager
+def full_disk(room: int) -> Iterator[None]:
+    """No file of this process can be larger than `room`, as if the disk were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_leaves_nothing_of_a_trace_behind(tmp_path: Path) -> None:
+    traces = store(tmp_path)
+    with full_disk(100):
+        traces.keep(trace(1))
+        traces.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_traces_are_written_again_when_there_is_room(tmp_path: Path) -> None:
+    traces = store(tmp_path)
+    with full_disk(100):
+        for number in range(300):
+            traces.keep(trace(number))
+        traces.close()
+    traces = store(tmp_path)
+    traces.keep(trace(1000))
+    traces.close()
+    assert [path.name for path in tmp_path.iterdir()] == [f"req_{1000:032x}.json"]
+
+
+def test_a_full_disk_is_said_once_a_minute(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = iter([1000.0 + 25 * second for second in range(5)])
+    traces = TraceStore(
+        tmp_path, max_bytes=1 << 20, bodies=True, redact=str, clock=lambda: next(now)
+    )
+    with full_disk(100), caplog.at_level(logging.WARNING, "toolwire.trace"):
+        for number in range(5):
+            traces.keep(trace(number))
+        traces.close()
+    assert [record.getMessage() for record in caplog.records] == [
+        "a trace was not written: File too large",
+        "3 traces were not written: File too large",
+    ]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "req_1.json.part").write_text("{")
+    (tmp_path / "mine.part").write_text("{")
+    store(tmp_path).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.part"]

@@ -6,12 +6,11 @@ import pytest
 from tests.contract.chatting import Client
 
 from toolwire.backends.pool import BackendPool
-from toolwire.errors import ModelNotFound, NotFound, UpstreamError
+from toolwire.errors import ModelNotFound, UpstreamError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.openai.models import Models
-from toolwire.surfaces.passthrough import Passthrough
 
 
 def routes(*names: str) -> Routes:
@@ -74,72 +73,3 @@ def test_an_unknown_model_is_not_found() -> None:
         ask(b"/v1/models/x", "a")
     with pytest.raises(ModelNotFound):
         ask(b"/v1/models/x", "*", fetch=theirs)
-
-
-class TestPassthrough:
-    def forwarded(self, target: bytes, raw: bytes = b"", kind: bytes = b"application/json") -> Any:
-        """Where a request would go: the model's name and the target below the base URL."""
-        seen: list[Any] = []
-
-        async def send(model: ServedModel, method: str, below: str, *rest: Any) -> Any:
-            seen.append((model.name, below))
-            raise UpstreamError("far enough")
-
-        surface = Passthrough(routes("a", "b"), send)
-        client = Client(HttpRequest("POST", target, {b"content-type": kind}, raw))
-        with pytest.raises((UpstreamError, NotFound)):
-            asyncio.run(surface.answer(client, RequestContext("req_1")))  # type: ignore[arg-type]
-        return seen[0] if seen else None
-
-    def test_the_body_says_which_model_is_meant(self) -> None:
-        assert self.forwarded(b"/v1/embeddings", b'{"model":"b"}') == ("b", "/embeddings")
-
-    @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"model":5}', b'{"model":null}', b"\xff"])
-    def test_without_one_the_first_is(self, raw: bytes) -> None:
-        assert self.forwarded(b"/v1/completions", raw) == ("a", "/completions")
-
-    def test_a_body_that_is_not_json_is_not_looked_into(self) -> None:
-        raw = b'{"model":"b"}'
-        assert self.forwarded(b"/v1/audio/x", raw, b"multipart/form-data") == ("a", "/audio/x")
-
-    @pytest.mark.parametrize("target", [b"/v1/files/f-1?a=b&c=%20", b"/v1/a.b/c:d"])
-    def test_paths_and_queries_go_through(self, target: bytes) -> None:
-        assert self.forwarded(target) == ("a", target.removeprefix(b"/v1").decode())
-
-    @pytest.mark.parametrize(
-        "target",
-        [
-            b"/v1/", b"/v1//x", b"/v1/../x", b"/v1/a/../x", b"/v1/%2e%2e/x", b"/v1/a b",
-            b"/v1/a\r\nHost: x", b"/v1/a?\r\n", b"/v1/a\\@x", b"/v1x", b"/v1/.x",
-        ],
-    )  # fmt: skip
-    def test_a_path_that_could_lead_elsewhere_is_not_found(self, target: bytes) -> None:
-        assert self.forwarded(target) is None
-
-    def test_of_a_head_no_body_is_waited_for(self) -> None:
-        class Endless:
-            status = 200
-            headers = {b"content-type": b"text/plain", b"content-length": b"5"}  # noqa: RUF012
-            closed = False
-
-            async def relay(self, _listener: Any) -> None:
-                await asyncio.sleep(3600)
-
-            def pause(self) -> None: ...
-
-            def resume(self) -> None: ...
-
-            def close(self) -> None:
-                self.closed = True
-
-        answer = Endless()
-
-        async def send(*_request: Any) -> Any:
-            return answer
-
-        client = Client(HttpRequest("HEAD", b"/v1/files/f-1"))
-        surface = Passthrough(routes("a"), send)
-        asking = surface.answer(client, RequestContext("req_1"))  # type: ignore[arg-type]
-        asyncio.run(asyncio.wait_for(asking, 5))
-        assert (client.status, client.headers["content-type"]) == (200, "text/plain")
-        assert answer.closed

@@ -11,8 +11,8 @@ from tests.unit.surfaces.trial.messages import TrialMessages
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
+from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Pace
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.usage import Usage

@@ -29,10 +29,9 @@ from toolwire.surfaces.openai.explain import (
     check_nesting,
     decode,
     empty_array,
-    explain,
     missing,
-    not_json,
 )
+from toolwire.surfaces.openai.json_body import read_members
 from toolwire.surfaces.openai.params import read_params
 from toolwire.surfaces.openai.parts import read_part
 from toolwire.surfaces.openai.tool_choice import needs_tools, read_choice
@@ -93,16 +92,11 @@ _ROLES: dict[type[Any], Role] = {
     _System: "system", _Developer: "developer", _User: "user", _Assistant: "assistant",
     _Tool: "tool",
 }  # fmt: skip
-_decode_body = msgspec.json.Decoder(dict[str, Raw])
 _decode_messages = msgspec.json.Decoder(list[_Wire])
 _decode_bool = msgspec.json.Decoder(bool | None)
 _decode_str = msgspec.json.Decoder(str)
 _decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
 
-_GZIP = b"\x1f\x8b"
-_COMPRESSED = "it is compressed, which is not supported; send it as it is"
-_MOST_FIELDS = 1000
-"""Unknown parameters are accepted, but not by the hundred thousand: each costs time."""
 _FLAGS = {b"true": True, b"false": False}
 _NULL = Raw(b"null")
 _NEEDED = frozenset({"model", "messages"})
@@ -196,26 +190,8 @@ class RequestReader:
 
 
 def _split(body: bytes) -> dict[str, Raw]:
-    """The top-level values, each as its own JSON: views of the body, not copies.
-
-    `null` is "not given" where that is allowed.
-    """
-    try:
-        if not body.isascii():
-            body.decode()  # msgspec does not look into what it leaves raw
-        values = _decode_body.decode(body)
-    except msgspec.ValidationError as error:
-        raise explain(error, body, "body") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise not_json(_COMPRESSED if body.startswith(_GZIP) else str(error)) from None
-    except RecursionError:
-        raise not_json("it is nested too deeply") from None
-    if len(values) > _MOST_FIELDS:
-        raise RequestError(
-            f"Invalid body: too many properties. Expected an object with at most {_MOST_FIELDS} "
-            f"properties, but got an object with {len(values)} properties instead.",
-            code="object_above_max_properties",
-        )
+    """The top-level values. `null` is "not given" where that is allowed."""
+    values = read_members(body)
     if _NULL in values.values():
         return {name: raw for name, raw in values.items() if raw != _NULL or name in _NEEDED}
     return values

@@ -1,0 +1,95 @@
+"""Calls that need no marker, such as `{"name": ...}` or `[f(a=1)]`, in text that others wrote.
+
+A model that repeats such text makes the call, as nothing around a call tells its own from a quoted
+one. So what could begin a call loses its bracket to a visible escape, like a marker (`neutral.py`).
+Much that is harmless begins like a call, as `{"id": 1}` does: only a message that has the name of
+a tool that can be called, or an escape that may hide one, is looked at.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from toolwire.formats import values
+from toolwire.formats.framing import ToolMarkers
+from toolwire.formats.markers import MarkerSet
+from toolwire.formats.neutral import broken_up
+from toolwire.formats.record import Format
+from toolwire.protocol.names import folded
+
+_TAG = re.compile(r"<([\w.-]{1,128}+)>")
+_NAMES = ("name", "tool_name")
+_HIDING = ("\\u", "\\x", "\\U", "\\N", "&#")
+
+
+def is_bare(record: Format) -> bool:
+    """Whether a call of this format may stand in the text without a marker before it."""
+    return isinstance(record.framing, ToolMarkers) or _opening(record) is not None
+
+
+def unspell(record: Format, texts: Sequence[str], tools: Collection[str]) -> Sequence[str]:
+    """The texts of one message, in none of which a call of `tools` begins without a marker."""
+    if not is_bare(record) or not _may_name(texts, tools):
+        return texts
+    if isinstance(record.framing, ToolMarkers):
+        return [_without_tags(text, tools) for text in texts]
+    pattern = _opening(record)
+    return texts if pattern is None else [broken_up(pattern, text) for text in texts]
+
+
+def unspell_strings(record: Format, json: str, tools: Collection[str]) -> str:
+    """The same for what the strings in this JSON say: there the escape is JSON's own."""
+    if isinstance(record.framing, ToolMarkers):
+        return _without_tags(json, tools)
+    pattern = _opening(record, quoted=True)
+    return json if pattern is None else broken_up(pattern, json)
+
+
+def unspell_objects(value: Any, tools: Collection[str]) -> Any:
+    """A schema without an object that is a call of a tool, as the default of something can be: it
+    is text instead."""
+    if isinstance(value, list):
+        return [unspell_objects(item, tools) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    if any(isinstance(name := value.get(key), str) and _is_tool(name, tools) for key in _NAMES):
+        return values.to_json(value)
+    return {key: unspell_objects(item, tools) for key, item in value.items()}
+
+
+def _is_tool(name: str, tools: Collection[str]) -> bool:
+    return any(folded(tool) in folded(name) for tool in tools)
+
+
+def _may_name(texts: Sequence[str], tools: Collection[str]) -> bool:
+    """Whether a tool is named in this message, also across two of its texts."""
+    whole = "".join(texts)
+    if any(sign in whole for sign in _HIDING):
+        return True
+    plain = folded(whole)
+    return any(folded(tool) in plain for tool in tools)
+
+
+def _without_tags(text: str, tools: Collection[str]) -> str:
+    def broken(tag: re.Match[str]) -> str:
+        return f"\\u003c{tag[1]}>" if tag[1] in tools else tag[0]
+
+    return _TAG.sub(broken, text)
+
+
+@lru_cache(maxsize=256)
+def _opening(record: Format, *, quoted: bool = False) -> re.Pattern[str] | None:
+    """Finds the bracket of whatever the format's engine may take for the beginning of a call.
+
+    `quoted`: in the JSON that we write. A quote is escaped within its strings, so that a bracket
+    before one that is not is our own.
+    """
+    framing = record.framing
+    bare = framing.bare if isinstance(framing, MarkerSet) else ()
+    brackets = "".join(re.escape(opener) for opener in bare if len(opener) == 1)
+    if not brackets:
+        return None
+    begin = record.engine.begins(bare=True).pattern
+    ours = r"(?![\s,\[{]{1,40}+\")" if quoted else ""
+    return re.compile(f"(?={begin}){ours}[{brackets}]")

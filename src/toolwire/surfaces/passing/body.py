@@ -1,0 +1,111 @@
+"""Reads a body that is passed on: which model it names, and what must not be in it."""
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.backends.named_body import NamedBody
+from toolwire.errors import RequestError
+from toolwire.protocol.width import check_width
+from toolwire.surfaces.openai.explain import decode
+from toolwire.surfaces.openai.json_body import places, read_members
+from toolwire.surfaces.passing.multipart import Field, field_head, read_form, write_form
+
+JSON = "application/json"
+_MODEL = "model"
+_LONGEST_NAME = 256
+_CHOOSES_MODEL = frozenset({"models", "fallbacks", "engine", "lora_path"})
+"""What lets a client choose another model at some servers, whatever `model` says."""
+_NEVER = frozenset(
+    {
+        # another server, or another key
+        "api_base", "base_url", "api_key", "custom_host", "bootstrap_host", "kv_transfer_params",
+        # a program that the server would run
+        "chat_template", "chat_template_kwargs", "custom_logit_processor", "logits_processors",
+        "mm_processor_kwargs",
+        # how the rest of a form is read
+        "_charset_",
+    }
+)  # fmt: skip
+"""What reaches into a server rather than asking its model: no client is trusted with it."""
+
+_decode_name = msgspec.json.Decoder(str | None)
+
+
+def read_json(body: bytes, most_values: int) -> NamedBody:
+    """Read JSON, whatever it is called; raises `RequestError` if it is no object."""
+    if body.count(b'"') > most_values:
+        check_width(body, "", most_values)  # numbers alone are read fast, however many there are
+    members = read_members(body)
+    at = places(body, members)
+    chooses = _check_names(members)
+    model = _json_name(members)
+    whole = (body,)
+    if _MODEL in members:
+        start, end = at[_MODEL]
+        return NamedBody(JSON, model, (body[:start],), (body[end:],), whole, chooses=chooses)
+    inside = body.index(b"{") + 1
+    before, after = (body[:inside], b'"model":'), (b"," if members else b"", body[inside:])
+    return NamedBody(JSON, None, before, after, whole, chooses=chooses)
+
+
+def read_named_form(content_type: str, body: bytes, boundary: str) -> NamedBody:
+    """Read a form; what is sent has `boundary` between its fields, which no client may know."""
+    fields = read_form(content_type, body)
+    chooses = _check_names([field.name for field in fields])
+    named = [number for number, field in enumerate(fields) if field.name == _MODEL]
+    if len(named) > 1:
+        raise _refused(_MODEL, "is there more than once. Send it once.")
+    kind = f"multipart/form-data; boundary={boundary}"
+    pieces = tuple(write_form(fields, boundary))
+    if not named:
+        before, after = (field_head(Field(_MODEL, b""), boundary),), (b"\r\n", *pieces)
+        return NamedBody(kind, None, before, after, pieces, str.encode, chooses)
+    model = _form_name(fields[named[0]])
+    at = 3 * named[0] + 1  # of each field: its head, its value, a line end
+    return NamedBody(kind, model, pieces[:at], pieces[at + 1 :], pieces, str.encode, chooses)
+
+
+def _check_names(names: "dict[str, Raw] | list[str]") -> str:
+    """Refuse what must not be passed on; the first name by which some servers choose a model.
+
+    Some servers do not tell capitals from small letters, nor `model[]` from `model`.
+    """
+    chooses = ""
+    for name in names:
+        plain = name.casefold().partition("[")[0]
+        if plain in _NEVER:
+            raise _refused(name, "is not passed on. Leave it out.")
+        if plain == _MODEL != name:
+            raise _refused(name, "could be taken for 'model'. Leave it out.")
+        if plain in _CHOOSES_MODEL:
+            chooses = chooses or name
+    return chooses
+
+
+def refuse_choice(name: str) -> RequestError:
+    """Another model than a route's own is asked for."""
+    return _refused(name, "chooses a model beside 'model'. Name one model, in 'model'.")
+
+
+def _json_name(members: "dict[str, Raw]") -> str | None:
+    return _checked(decode(_decode_name, bytes(members.get(_MODEL, b"null")), _MODEL))
+
+
+def _form_name(field: Field) -> str | None:
+    if field.filename is not None:
+        raise _refused(_MODEL, "is a file. Send it as text.")
+    try:
+        return _checked(field.value.decode())
+    except UnicodeDecodeError:
+        raise _refused(_MODEL, "is not UTF-8. Send the model's name.") from None
+
+
+def _checked(model: str | None) -> str | None:
+    if model is not None and not 1 <= len(model) <= _LONGEST_NAME:
+        raise _refused(_MODEL, f"must be a model name of 1 to {_LONGEST_NAME} characters.")
+    return model
+
+
+def _refused(name: str, why: str) -> RequestError:
+    shown = name[:100]
+    return RequestError(f"Invalid '{shown}': it {why}", param=shown, code="invalid_value")

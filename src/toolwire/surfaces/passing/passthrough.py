@@ -1,0 +1,139 @@
+"""Other `/v1/*` requests (`completions`, `embeddings`, ...): passed on, if they are in the list.
+
+Only the path, the body and its type reach a backend; keys, other headers and the query of the
+client do not. The body is read whatever its Content-Type says, and goes to the backends of the
+model that it names, under their own name for it. What cannot be read is refused: a body that we
+and a backend read differently would be a way to a model that no route serves.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from toolwire.backends.base import Backend
+from toolwire.backends.named_body import NamedBody
+from toolwire.errors import UpstreamError
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.report import Report
+from toolwire.gateway.retry import Pace, Tries
+from toolwire.gateway.routes import ANY, Routes, ServedModel
+from toolwire.protocol.width import MOST_VALUES
+from toolwire.surfaces.exchange import Exchange, HttpRequest, header_list, header_word
+from toolwire.surfaces.openai.explain import missing
+from toolwire.surfaces.passing.body import read_json, read_named_form, refuse_choice
+from toolwire.surfaces.passing.multipart import is_form
+
+_HEADERS = (b"content-type", b"retry-after", b"content-disposition")
+_QUERY = re.compile(rb"[\x21-\x7e]*+")
+_NO_BODY = NamedBody("", None, (), (), ())
+_LARGE_BODY = 128 * 1024
+"""Reading a body this large takes long enough to make other clients wait: not in the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passthrough:
+    """The surface."""
+
+    routes: Routes
+    pace: Pace
+    new_id: Callable[[str], str]
+    """A fresh random id with this prefix."""
+    max_values: int = MOST_VALUES
+
+    async def answer(self, exchange: Exchange, context: RequestContext) -> None:
+        """Answer one request, whose method and path are in the list."""
+        request = exchange.request
+        body = await self._read(request)
+        model, body = self._routed(body, request.method)
+        context.model, context.route = body.model, model.name
+        report = context.report = Report()
+        tries = Tries(model.pool, self.pace)
+        while True:
+            member = tries.pick()
+            context.backend = report.backend = member.backend.name
+            try:
+                with model.pool.using(member):
+                    await self._pass(exchange, context, member.backend, body)
+                    return
+            except UpstreamError as error:
+                delay = None if exchange.started else tries.delay(member, error)
+                if delay is None:
+                    raise
+                report.retries.append(error.code or "upstream_error")
+            await asyncio.sleep(delay)
+
+    async def _read(self, request: HttpRequest) -> NamedBody:
+        if request.method != "POST":
+            return _NO_BODY
+        if len(request.body) > _LARGE_BODY:
+            return await asyncio.to_thread(self._body, request)
+        return self._body(request)
+
+    def _body(self, request: HttpRequest) -> NamedBody:
+        kind = request.header(b"content-type")
+        if is_form(kind):
+            return read_named_form(kind, request.body, self.new_id("toolwire-"))
+        return read_json(request.body, self.max_values)
+
+    def _routed(self, body: NamedBody, method: str) -> tuple[ServedModel, NamedBody]:
+        """The model that is meant, and the body under its name."""
+        if body.model is not None:
+            model = self.routes.find(body.model)
+        elif method == "POST" and self.routes.any is None and len(self.routes.models) > 1:
+            raise missing("model")
+        else:
+            model = self.routes.default()
+        if model.name == ANY or method != "POST":
+            return model, body
+        if body.chooses:
+            raise refuse_choice(body.chooses)
+        return model, replace(body, model=model.name)
+
+    async def _pass(
+        self, exchange: Exchange, context: RequestContext, backend: Backend, body: NamedBody
+    ) -> None:
+        request = exchange.request
+        target, ignored = _target(request)
+        answer = await backend.forward(request.method, target, body)
+        try:
+            exchange.on_flow(answer.pause, answer.resume)
+            headers = [
+                *context.headers(),
+                ("toolwire-backend", header_word(backend.name)),
+                *ignored,
+            ]
+            headers += [
+                (name.decode(), answer.headers[name].decode("latin-1"))
+                for name in _HEADERS
+                if name in answer.headers
+            ]
+            if request.method == "HEAD":
+                # No body follows, whatever length the backend announces.
+                exchange.respond(answer.status, headers, b"")
+                return
+            exchange.start(answer.status, headers)
+            exchange.write(b"")
+            await answer.relay(exchange.write)
+            exchange.end()
+        finally:
+            answer.close()
+
+
+def _target(request: HttpRequest) -> tuple[str, list[tuple[str, str]]]:
+    """The path below the base URL; and a header that names what of the query is left out.
+
+    No endpoint for inference has a query, and some servers take a model's name from there. What
+    is read, not asked of a model, keeps it.
+    """
+    path = request.path.removeprefix("/v1")
+    raw = request.target.partition(b"?")[2]
+    query = raw.decode("latin-1")
+    if request.method != "POST" and _QUERY.fullmatch(raw):
+        return f"{path}?{query}" if query else path, []
+    if not query:
+        return path, []
+    names = dict.fromkeys("?" + pair.partition("=")[0] for pair in query.split("&", 64))
+    return path, [("toolwire-ignored-params", header_list(list(names)))]
