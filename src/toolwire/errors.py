@@ -4,6 +4,7 @@
     ├── RequestError            400  the request is wrong; the message says what, where, what to do
     │   └── ToolSchemaError     400  a tool's JSON Schema is wrong
     ├── Unauthorized            401  no key, or a wrong one
+    ├── Forbidden               403  a web page that we do not know sends the request
     ├── NotFound                404  no such path
     │   └── ModelNotFound       404  no such model
     ├── MethodNotAllowed        405
@@ -60,6 +61,14 @@ class Unauthorized(GatewayError):
     status = 401
     type = "invalid_request_error"
     code = "invalid_api_key"
+
+
+class Forbidden(GatewayError):
+    """No client keys are configured, and the request may be a web page's: see `[listen]`."""
+
+    status = 403
+    type = "invalid_request_error"
+    code = "forbidden"
 
 
 class NotFound(GatewayError):

@@ -44,6 +44,7 @@ from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
 from toolwire.server.settings import BackendConfig, Config, Route
 from toolwire.server.trace_store import TraceStore
+from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.surfaces.errors import error_body, error_headers
 from toolwire.surfaces.exchange import Exchange, Visit
 from toolwire.surfaces.models import Models
@@ -75,6 +76,7 @@ class App:
         self._logs = logs
         self._clock = clock
         self._keys = Keyring(config.keys)
+        self._guard = WebGuard(config.listen, open=self._keys.open)
         self._admitted: dict[bytes, str] = {}
         self._engine = engine
         self._pools: list[HttpPool] = []
@@ -142,10 +144,15 @@ class App:
         return list(self._backends.values())
 
     async def _serve(self, exchange: Exchange, visit: Visit) -> None:
-        path = exchange.request.path
+        request = exchange.request
+        path = request.path
         if path not in self._open:
+            visit.page = self._guard.check(request.headers)
+            if visit.page and is_preflight(request.method, request.headers):
+                exchange.respond(204, [*visit.headers(), *preflight_headers(request.headers)], b"")
+                return
             self._admit(exchange, visit)
-        await self._handler(exchange.request.method, path)(exchange, visit)
+        await self._handler(request.method, path)(exchange, visit)
 
     def _admit(self, exchange: Exchange, visit: Visit) -> None:
         if self._keys.open:

@@ -58,6 +58,21 @@ class Listen:
             flag="public",
         ),
     ] = False
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Option(
+            "names in `Host` that are answered beside this machine's own; `*`: any. Without it, "
+            "`Host` is checked only where no client keys are configured and `host` is loopback",
+            parse=values.host_names,
+        ),
+    ] = ()
+    allowed_origins: Annotated[
+        tuple[str, ...],
+        Option(
+            "origins of web pages that may send requests and read the answers (CORS); `*`: any",
+            parse=values.origins,
+        ),
+    ] = ()
     tls_cert: Annotated[Path | None, Option("certificate chain (PEM): serve HTTPS")] = None
     tls_key: Annotated[Path | None, Option("private key of the certificate (PEM)")] = None
 

@@ -93,6 +93,8 @@ class Visit(msgspec.Struct):
     """The facts of one request, for headers, log and metrics; filled in as it goes."""
 
     request_id: str
+    page: str = ""
+    """The origin of the web page that may read the answer."""
     key_name: str | None = None
     profile: str = ""
     model: str | None = None
@@ -107,7 +109,14 @@ class Visit(msgspec.Struct):
 
     def headers(self) -> Headers:
         """The headers that every answer has."""
-        return [("x-request-id", self.request_id), ("toolwire-request-id", self.request_id)]
+        headers = [("x-request-id", self.request_id), ("toolwire-request-id", self.request_id)]
+        if self.page:
+            headers += [
+                ("access-control-allow-origin", self.page),
+                ("access-control-expose-headers", "*"),
+                ("vary", "origin"),
+            ]
+        return headers
 
 
 def header_list(names: Sequence[str]) -> str:
