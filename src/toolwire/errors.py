@@ -9,6 +9,7 @@
     │   └── ModelNotFound       404  no such model
     ├── MethodNotAllowed        405
     ├── TooLarge                413  the body is over the limit
+    ├── Overloaded              503  more requests or connections than the limits allow
     ├── ShuttingDown            503  the process is ending
     ├── InternalError           500  our fault
     └── UpstreamError           502  the backend failed
@@ -33,6 +34,8 @@ class GatewayError(Exception):
     status: int = 500
     type: ClassVar[str] = "server_error"
     code: str | None = None
+    retry_after: float | None = None
+    """Seconds after which it is worth trying again."""
 
     def __init__(self, message: str, *, param: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -105,11 +108,20 @@ class TooLarge(GatewayError):
     code = "request_too_large"
 
 
+class Overloaded(GatewayError):
+    """More requests or connections at once than `[limits]` allow. Try again after `Retry-After`."""
+
+    status = 503
+    code = "overloaded"
+    retry_after = 1.0
+
+
 class ShuttingDown(GatewayError):
-    """The process is ending and cannot finish this turn."""
+    """The process is ending: it takes no new requests, and cannot finish this turn."""
 
     status = 503
     code = "shutting_down"
+    retry_after = 1.0
 
 
 class InternalError(GatewayError):
@@ -124,7 +136,6 @@ class UpstreamError(GatewayError):
     status = 502
     code = "upstream_error"
     retryable: bool = True
-    retry_after: float | None = None
 
 
 class UpstreamUnavailable(UpstreamError):

@@ -17,6 +17,7 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.backends.embedded_engine import Engine
 from toolwire.backends.http import HttpPool, Origin
+from toolwire.backends.loop_turn import LoopTurn
 from toolwire.backends.openai_http import OpenAiHttpBackend, RawHttpAnswer
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import (
@@ -24,10 +25,11 @@ from toolwire.errors import (
     InternalError,
     MethodNotAllowed,
     NotFound,
+    Overloaded,
     RequestError,
+    ShuttingDown,
     TooLarge,
     Unauthorized,
-    UpstreamError,
 )
 from toolwire.gateway.plan import Mending
 from toolwire.gateway.repair import EVERY_RULE
@@ -77,9 +79,11 @@ class App:
         self._clock = clock
         self._keys = Keyring(config.keys)
         self._guard = WebGuard(config.listen, open=self._keys.open)
+        self._most_requests = config.limits.requests
         self._admitted: dict[bytes, str] = {}
         self._engine = engine
         self._pools: list[HttpPool] = []
+        self._turn = LoopTurn()
         self._backends: dict[int, OpenAiHttpBackend | EmbeddedBackend] = {}
         self._traces = _trace_store(config, logs)
         self.routes = Routes([self._served(route, config) for route in config.models])
@@ -101,6 +105,7 @@ class App:
             "/healthz": {"GET": self._health},
             "/readyz": {"GET": self._ready},
         }
+        self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
         self._open = frozenset({"/healthz", "/readyz"})
         self._show_model: dict[str, Handler] = {"GET": models.show}
         self._passthrough = Passthrough(self.routes, self._forward) if config.passthrough else None
@@ -124,8 +129,19 @@ class App:
             self.metrics.in_flight.dec()
             self._account(exchange, visit, started)
 
+    def probe(self, exchange: Exchange) -> bool:
+        """Answer a health probe at once, before anything that is under way; False if it is none."""
+        say = self._probes.get(exchange.request.target)
+        if say is None or exchange.request.method != "GET":
+            return False
+        started, visit = self._clock(), Visit(new_id("req_"))
+        say(exchange, visit)
+        self._account(exchange, visit, started)
+        return True
+
     def refuse(self, exchange: Exchange, status: int) -> None:
-        """Answer what is not a request at all."""
+        """Answer what is not a request at all, or one too many."""
+        self.metrics.refused(str(status))
         error = _REFUSALS.get(status, RequestError("The request is not valid HTTP/1.1."))
         exchange.respond(status, error_headers(error), error_body(error))
 
@@ -152,7 +168,18 @@ class App:
                 exchange.respond(204, [*visit.headers(), *preflight_headers(request.headers)], b"")
                 return
             self._admit(exchange, visit)
+            self._find_room()
         await self._handler(request.method, path)(exchange, visit)
+
+    def _find_room(self) -> None:
+        """Take no more than can be served."""
+        if self.draining:
+            raise ShuttingDown("The server is shutting down. Try again.")
+        if self.metrics.in_flight.value > self._most_requests:
+            raise Overloaded(
+                f"This server has {self._most_requests} requests under way and takes no more "
+                "(limits.requests). Try again later."
+            )
 
     def _admit(self, exchange: Exchange, visit: Visit) -> None:
         if self._keys.open:
@@ -239,9 +266,15 @@ class App:
     # The small surfaces.
 
     async def _health(self, exchange: Exchange, visit: Visit) -> None:
-        exchange.respond(200, [*visit.headers(), _JSON], b'{"status":"ok"}')
+        self._say_alive(exchange, visit)
 
     async def _ready(self, exchange: Exchange, visit: Visit) -> None:
+        self._say_ready(exchange, visit)
+
+    def _say_alive(self, exchange: Exchange, visit: Visit) -> None:
+        exchange.respond(200, [*visit.headers(), _JSON], b'{"status":"ok"}')
+
+    def _say_ready(self, exchange: Exchange, visit: Visit) -> None:
         status, word = (503, "draining") if self.draining else (200, "ready")
         body = msgspec.json.encode({"status": word})
         exchange.respond(status, [*visit.headers(), _JSON], body)
@@ -274,7 +307,9 @@ class App:
         if config.url == EMBEDDED and self._engine is not None:
             backend = EmbeddedBackend(config.name, self._engine, patience)
         else:
-            pool = HttpPool(Origin.of(config.url), connect_timeout=timeouts.connect)
+            pool = HttpPool(
+                Origin.of(config.url), connect_timeout=timeouts.connect, turn=self._turn
+            )
             self._pools.append(pool)
             backend = self._http_backend(config, whole, pool, patience)
         self._backends[id(backend)] = backend
@@ -326,7 +361,10 @@ _REFUSALS: dict[int, GatewayError] = {
     408: RequestError("The request was not complete in time.", code="request_timeout"),
     413: TooLarge("The request body is larger than this server takes (limits.body_bytes)."),
     431: RequestError("The request's headers are too large or too many.", code="headers_too_large"),
-    503: UpstreamError("Too many connections. Try again later.", code="overloaded"),
+    503: Overloaded(
+        "Too many connections or requests at once (connections in [limits], queue in [timeouts]). "
+        "Try again later."
+    ),
 }
 
 

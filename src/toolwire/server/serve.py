@@ -31,6 +31,7 @@ async def serve(
     server = HttpServer(
         app,
         _limits(config),
+        probe=app.probe,
         refuse=app.refuse,
         defect=lambda error: _log.error("a connection failed", exc_info=error),
     )
@@ -66,4 +67,5 @@ def _limits(config: Config) -> HttpLimits:
         body_seconds=times.body,
         write_seconds=times.write,
         idle_seconds=times.idle_connection,
+        queue_seconds=times.queue,
     )
