@@ -165,3 +165,14 @@ def test_many_connections_at_once_shake_hands(backend: ScriptedServer) -> None:
         assert not is_open(silent[0])
         assert is_open(silent[-1])
         assert "Traceback" not in gateway.log
+
+
+def test_the_soft_limit_of_open_files_is_raised(backend: ScriptedServer) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        with running("--upstream", backend.url) as gateway:
+            now = resource.prlimit(gateway.process.pid, resource.RLIMIT_NOFILE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert now == (min(65_536, before[1]), before[1])
