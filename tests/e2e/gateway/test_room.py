@@ -83,11 +83,12 @@ def test_requests_that_are_not_sent_on_make_room_after_two_seconds(
 
 
 def test_a_request_that_is_being_sent_or_answered_is_never_put_out(
-    gateway: Gateway, backend: ScriptedServer
+    backend: ScriptedServer,
 ) -> None:
     backend.use("hang_mid", ["some words"])
-    with ExitStack() as stack:
-        busy = [stack.enter_context(connected(gateway.port)) for _ in range(MOST - 1)]
+    config = "[limits]\nconnections = 20\n"
+    with running("--upstream", backend.url, config=config) as gateway, ExitStack() as stack:
+        busy = [stack.enter_context(connected(gateway.port)) for _ in range(19)]
         for sock in busy:
             sock.sendall(request_bytes(chat_body(stream=True)))
         for sock in busy:
