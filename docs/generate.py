@@ -141,6 +141,17 @@ def configuration() -> str:
         "any other server 4,096. What is in `params_remove` is never sent.",
         "Without client keys Toolwire listens on loopback only. To listen on another address, add "
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or say `public = true` (`--public`).",
+        "Without client keys, requests that a web page may have sent are refused with 403: those "
+        "that call this machine by a name that is not its own (`Host`; DNS rebinding), and those "
+        "with an `Origin`, or a `Sec-Fetch-Site` of a browser, that is not Toolwire's own. Its own "
+        "names are every IP address, `localhost`, `*.localhost`, `host.docker.internal` and "
+        "`host.containers.internal`; for others there is `allowed_hosts`. On a public address only "
+        "the origin is checked, unless `allowed_hosts` is set. A page of another program on this "
+        "machine, such as `http://localhost:3000`, is a foreign one too: name it in "
+        "`allowed_origins`, and browsers are also told that it may read the answers (CORS). "
+        "Programs send no `Origin` and notice nothing. With client keys a page would need one, so "
+        "`Host` and `Origin` are not looked at; `allowed_origins` still says which pages may read "
+        "answers. `/healthz` and `/readyz` are answered to anybody.",
         "## Top-level keys",
         settings_table(scalars),
         "`passthrough` is a list of what may be asked of a backend beside chat, each a path below "
@@ -275,10 +286,18 @@ def metrics() -> str:
                     "`/metrics`",
                     "what is below, as Prometheus reads it; with client keys, to them alone",
                 ),
-                ("`/healthz`", "the process is up"),
+                ("`/healthz`", "the process is up; answered at once, whatever else is under way"),
                 ("`/readyz`", "503 while it is stopping, so that no new requests are sent to it"),
             ),
         ),
+        "After SIGTERM or SIGINT Toolwire goes on listening until the last answer is finished or "
+        "`[timeouts] shutdown` is over: `/healthz` is 200, `/readyz` is 503, and every other new "
+        "request gets a 503 (`shutting_down`) with `Retry-After`. A second signal ends it at once. "
+        "Where nothing is under way it ends at once, too.",
+        "More requests at once than `[limits] requests`, a request whose turn does not come within "
+        "`[timeouts] queue`, and a connection beyond `[limits] connections` for which none that is "
+        "idle can make room get a 503 (`overloaded`) with `Retry-After`. Health probes are "
+        "answered nevertheless.",
         "No label holds what a client wrote: routes are those of the configuration, and whatever "
         "is beyond the known values is counted as `other`. The memory, CPU and files of the "
         "process are there as well (`process_...`).",

@@ -5,10 +5,12 @@
     │   ├── ToolSchemaError     400  a tool's JSON Schema is wrong
     │   └── HistoryError        400  calls and results do not belong together
     ├── Unauthorized            401  no key, or a wrong one
+    ├── Forbidden               403  a web page that we do not know sends the request
     ├── NotFound                404  no such path
     │   └── ModelNotFound       404  no such model
     ├── MethodNotAllowed        405
     ├── TooLarge                413  the body is over the limit
+    ├── Overloaded              503  more requests or connections than the limits allow
     ├── ShuttingDown            503  the process is ending
     ├── InternalError           500  our fault
     └── UpstreamError           502  the backend failed
@@ -50,6 +52,8 @@ class GatewayError(Exception):
     status: int = 500
     type: ClassVar[str] = "server_error"
     code: str | None = None
+    retry_after: float | None = None
+    """Seconds after which it is worth trying again."""
 
     def __init__(
         self,
@@ -120,6 +124,14 @@ class Unauthorized(GatewayError):
     code = "invalid_api_key"
 
 
+class Forbidden(GatewayError):
+    """No client keys are configured, and the request may be a web page's: see `[listen]`."""
+
+    status = 403
+    type = "invalid_request_error"
+    code = "forbidden"
+
+
 class NotFound(GatewayError):
     """There is nothing at this path."""
 
@@ -154,11 +166,20 @@ class TooLarge(GatewayError):
     code = "request_too_large"
 
 
+class Overloaded(GatewayError):
+    """More requests or connections at once than `[limits]` allow. Try again after `Retry-After`."""
+
+    status = 503
+    code = "overloaded"
+    retry_after = 1.0
+
+
 class ShuttingDown(GatewayError):
-    """The process is ending and cannot finish this turn."""
+    """The process is ending: it takes no new requests, and cannot finish this turn."""
 
     status = 503
     code = "shutting_down"
+    retry_after = 1.0
 
 
 class InternalError(GatewayError):
@@ -173,7 +194,6 @@ class UpstreamError(GatewayError):
     status = 502
     code = "upstream_error"
     retryable: bool = True
-    retry_after: float | None = None
 
 
 class UpstreamUnavailable(UpstreamError):

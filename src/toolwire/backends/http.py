@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import httptools
 import msgspec
 
+from toolwire.backends.loop_turn import LoopTurn
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 
 _MAX_IDLE = 64
@@ -27,6 +28,8 @@ _MAX_HEAD = 64 * 1024
 _BLOCK = 64 * 1024
 """What is read at once, and so what may have to be kept for a client that reads no more. A full
 block means that more is waiting, and the loop would read it all at once."""
+_LATE_BLOCK = 4096
+"""What is read where the turn of the loop is long already: kept until one of the next turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +75,12 @@ class Connection(asyncio.BufferedProtocol):
     Connections of one event loop can share a `buffer`: what is read into it is used at once.
     """
 
-    def __init__(self, buffer: bytearray) -> None:
+    def __init__(self, buffer: bytearray, turn: LoopTurn | None = None) -> None:
         self.used = False
         self._buffer = memoryview(buffer)
+        self._turn = turn or LoopTurn()
+        self._is_late = False
+        self._late = b""
         self.head = Head()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -99,24 +105,43 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
+        self._turn.connections += 1
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
-        return self._buffer
+        self._is_late = self._turn.long
+        return self._buffer[:_LATE_BLOCK] if self._is_late else self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        try:
-            self._parser.feed_data(self._buffer[:nbytes])
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(UpstreamError(f"The backend does not speak HTTP: {error}."))
+        if self._is_late:
+            self._late += self._buffer[:nbytes]
+            self._hold()
+            self._turn.put_off(self._make_up)
             return
-        self._deliver()
+        self._read(self._buffer[:nbytes])
         if nbytes == len(self._buffer):
             # Others first: libuv hands over up to 32 such blocks before it looks at another socket.
             self._hold()
             self._loop.call_soon(self._read_on)
 
+    def _make_up(self) -> None:
+        """Use what was read late in an earlier turn, and read on."""
+        late, self._late = self._late, b""
+        if late:
+            self._read(late)
+        self._read_on()
+
+    def _read(self, data: bytes | memoryview) -> None:
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(UpstreamError(f"The backend does not speak HTTP: {error}."))
+            return
+        self._deliver()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._turn.connections -= 1
+        self._make_up()
         if self._complete:
             return
         if self._started and exc is None and self._until_close():
@@ -208,7 +233,9 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _read_on(self) -> None:
-        if self._transport is not None and not (self._paused or self._transport.is_closing()):
+        if self._late or self._paused:
+            return
+        if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
     @property
@@ -275,8 +302,11 @@ class Connection(asyncio.BufferedProtocol):
 class HttpPool:
     """Connections to one origin. Idle ones are kept a while and used again, newest first."""
 
-    def __init__(self, origin: Origin, *, connect_timeout: float) -> None:
+    def __init__(
+        self, origin: Origin, *, connect_timeout: float, turn: LoopTurn | None = None
+    ) -> None:
         self.origin = origin
+        self._turn = turn or LoopTurn()
         self._connect_timeout = connect_timeout
         self._idle: deque[tuple[float, Connection]] = deque()
         self._buffer = bytearray(_BLOCK)
@@ -350,7 +380,10 @@ class HttpPool:
         try:
             async with asyncio.timeout(self._connect_timeout):
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._buffer), origin.host, origin.port, ssl=self._tls
+                    lambda: Connection(self._buffer, self._turn),
+                    origin.host,
+                    origin.port,
+                    ssl=self._tls,
                 )
         except TimeoutError:
             error = UpstreamTimeout(

@@ -10,6 +10,8 @@ class RequestContext(msgspec.Struct):
     """What is known of one request, whatever surface it came in by."""
 
     request_id: str
+    page: str = ""
+    """The origin of the web page that may read the answer."""
     key_name: str | None = None
     profile: str = ""
     """What the surface does differently for this client, if anything."""
@@ -25,4 +27,11 @@ class RequestContext(msgspec.Struct):
 
     def headers(self) -> list[tuple[str, str]]:
         """The headers that every answer has."""
-        return [("x-request-id", self.request_id), ("toolwire-request-id", self.request_id)]
+        headers = [("x-request-id", self.request_id), ("toolwire-request-id", self.request_id)]
+        if self.page:
+            headers += [
+                ("access-control-allow-origin", self.page),
+                ("access-control-expose-headers", "*"),
+                ("vary", "origin"),
+            ]
+        return headers

@@ -19,10 +19,11 @@ from toolwire.errors import (
     InternalError,
     MethodNotAllowed,
     NotFound,
+    Overloaded,
     RequestError,
+    ShuttingDown,
     TooLarge,
     Unauthorized,
-    UpstreamError,
 )
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
@@ -35,6 +36,7 @@ from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
 from toolwire.server.settings import Config
 from toolwire.server.trace_store import TraceStore
+from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.surfaces.base import ErrorWriter, Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.openai.chat import OpenAiChat
@@ -75,6 +77,8 @@ class App:
         self._logs = logs
         self._clock = clock
         self._keys = Keyring(config.keys)
+        self._guard = WebGuard(config.listen, open=self._keys.open)
+        self._most_requests = config.limits.requests
         self._admitted: dict[bytes, str] = {}
         self._traces = _trace_store(config, logs)
         self._checker = CheckProcess()
@@ -98,6 +102,7 @@ class App:
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
+        self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
         self._open = frozenset({"/healthz", "/readyz"})
         self._show_model = self._get(models.show)
         self._allowed = AllowList(config.passthrough)
@@ -125,8 +130,19 @@ class App:
             self.metrics.in_flight.dec()
             self._account(exchange, context, started)
 
+    def probe(self, exchange: Exchange) -> bool:
+        """Answer a health probe at once, before anything that is under way; False if it is none."""
+        say = self._probes.get(exchange.request.target)
+        if say is None or exchange.request.method != "GET":
+            return False
+        started, context = self._clock(), RequestContext(new_id("req_"))
+        say(exchange, context)
+        self._account(exchange, context, started)
+        return True
+
     def refuse(self, exchange: Exchange, status: int) -> None:
-        """Answer what is not a request at all."""
+        """Answer what is not a request at all, or one too many."""
+        self.metrics.refused(str(status))
         error = _REFUSALS.get(status, RequestError("The request is not valid HTTP/1.1."))
         headers, body = self._writer(exchange.request.path).error(error)
         exchange.respond(status, headers, body)
@@ -144,10 +160,28 @@ class App:
         return [backend for model in self.routes.models for backend in model.pool.backends]
 
     async def _serve(self, exchange: Exchange, context: RequestContext) -> None:
-        path = exchange.request.path
+        request = exchange.request
+        path = request.path
         if path not in self._open:
+            context.page = self._guard.check(request.headers)
+            if context.page and is_preflight(request.method, request.headers):
+                exchange.respond(
+                    204, [*context.headers(), *preflight_headers(request.headers)], b""
+                )
+                return
             self._admit(exchange, context)
-        await self._handler(exchange.request.method, path)(exchange, context)
+            self._find_room()
+        await self._handler(request.method, path)(exchange, context)
+
+    def _find_room(self) -> None:
+        """Take no more than can be served."""
+        if self.draining:
+            raise ShuttingDown("The server is shutting down. Try again.")
+        if self.metrics.in_flight.value > self._most_requests:
+            raise Overloaded(
+                f"This server has {self._most_requests} requests under way and takes no more "
+                "(limits.requests). Try again later."
+            )
 
     def _admit(self, exchange: Exchange, context: RequestContext) -> None:
         if self._keys.open:
@@ -251,9 +285,15 @@ class App:
     # The small surfaces.
 
     async def _health(self, exchange: Exchange, context: RequestContext) -> None:
-        exchange.respond(200, [*context.headers(), _JSON], b'{"status":"ok"}')
+        self._say_alive(exchange, context)
 
     async def _ready(self, exchange: Exchange, context: RequestContext) -> None:
+        self._say_ready(exchange, context)
+
+    def _say_alive(self, exchange: Exchange, context: RequestContext) -> None:
+        exchange.respond(200, [*context.headers(), _JSON], b'{"status":"ok"}')
+
+    def _say_ready(self, exchange: Exchange, context: RequestContext) -> None:
         status, word = (503, "draining") if self.draining else (200, "ready")
         body = msgspec.json.encode({"status": word})
         exchange.respond(status, [*context.headers(), _JSON], body)
@@ -280,7 +320,10 @@ _REFUSALS: dict[int, GatewayError] = {
     408: RequestError("The request was not complete in time.", code="request_timeout"),
     413: TooLarge("The request body is larger than this server takes (limits.body_bytes)."),
     431: RequestError("The request's headers are too large or too many.", code="headers_too_large"),
-    503: UpstreamError("Too many connections. Try again later.", code="overloaded"),
+    503: Overloaded(
+        "Too many connections or requests at once (connections in [limits], queue in [timeouts]). "
+        "Try again later."
+    ),
 }
 
 

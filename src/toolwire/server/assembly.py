@@ -10,6 +10,7 @@ from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.backends.embedded import EmbeddedBackend
 from toolwire.backends.embedded_engine import Engine
 from toolwire.backends.http import HttpPool, Origin
+from toolwire.backends.loop_turn import LoopTurn
 from toolwire.backends.openai_http import OpenAiHttpBackend
 from toolwire.backends.pool import BackendPool
 from toolwire.gateway.plan import Mending
@@ -27,9 +28,10 @@ def build_routes(
     config: Config, engine: Engine | None, clock: Callable[[], float], redact: Redact
 ) -> Routes:
     """Every model that is served, with its backends."""
+    turn = LoopTurn()
 
     def served(route: Route) -> ServedModel:
-        backends = [_backend(backend, config, engine, redact) for backend in route.backends]
+        backends = [_backend(backend, config, engine, turn, redact) for backend in route.backends]
         custom = any(backend.custom_tools for backend in route.backends)
         examples = _examples(route, engine)
         strategies = StrategySelector(route.mode, route.format, examples, clock)
@@ -47,13 +49,13 @@ def _examples(route: Route, engine: Engine | None) -> int:
 
 
 def _backend(
-    config: BackendConfig, whole: Config, engine: Engine | None, redact: Redact
+    config: BackendConfig, whole: Config, engine: Engine | None, turn: LoopTurn, redact: Redact
 ) -> Backend:
     times = config.timeouts or whole.timeouts
     timeouts = BackendTimeouts(times.first_token, times.idle)
     if config.is_embedded and engine is not None:
         return EmbeddedBackend(config.name, engine, timeouts)
-    pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect)
+    pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect, turn=turn)
     headers = dict(config.headers)
     if config.key is not None:
         headers["authorization"] = f"Bearer {config.key.reveal()}"

@@ -26,6 +26,7 @@ _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._\[\]:-]+")
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 # Set by Toolwire itself for every request, so that a static value could only do harm.
@@ -82,6 +83,22 @@ def is_loopback(value: str) -> bool:
     if value.lower() == "localhost":
         return True
     return _is_address(value) and ipaddress.ip_address(value).is_loopback
+
+
+def host_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Names by which clients may call us, in lower case."""
+    for name in names:
+        if name != "*" and not _HOST_NAME.fullmatch(name):
+            raise ValueError('use host names without a port, such as ["tools.lan"], or ["*"]')
+    return tuple(name.lower() for name in names)
+
+
+def origins(values: Sequence[str]) -> tuple[str, ...]:
+    """Origins of web pages as browsers send them, in lower case."""
+    for value in values:
+        if value != "*" and not _ORIGIN.fullmatch(value):
+            raise ValueError('use origins without a path, such as ["http://localhost:3000"]')
+    return tuple(value.lower() for value in values)
 
 
 def _is_address(value: str) -> bool:

@@ -10,6 +10,7 @@ waits for. Why we do not use a ready-made server: docs/adr/0003-http-stack.md.
 
 import asyncio
 import contextlib
+import ssl
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
@@ -18,6 +19,8 @@ import httptools
 
 from toolwire.server.http_exchange import Exchange
 from toolwire.server.http_limits import HttpLimits
+from toolwire.server.http_listener import Listener
+from toolwire.server.line import Line
 from toolwire.server.upgrade import head_without_upgrade
 from toolwire.surfaces.exchange import HttpRequest
 
@@ -25,6 +28,10 @@ _BLOCK = 64 * 1024
 _MAX_PIPELINED = 16
 _SWEEP = 1.0
 _LINGER = 3.0
+_GOOD_TIME = 2.0
+"""Seconds that a client may be silent within a request before it has to make room for another."""
+_SURPLUS = 64
+"""Connections beyond the limit that are still read from: one of them may be a health probe."""
 _SLOWEST = 4096
 """Bytes of a body per second: less does not earn a client more time."""
 _FRAMING = 1 << 20
@@ -57,14 +64,15 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._in_body = False
         self._upgrade = False
         self._closing = False
+        self._surplus = False
 
     # What the loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport  # type: ignore[assignment]
-        self._server.connections.add(self)
         self._expect(self._limits.header_seconds)
-        if len(self._server.connections) > self._limits.connections:
+        self._surplus = not self._server.came(self)
+        if self._surplus and self._server.full:
             self._refuse(503)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
@@ -99,6 +107,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._waiting.clear()
         if self._task is not None:
             self._task.cancel()
+        else:
+            self._exchange = None
 
     def pause_writing(self) -> None:
         self.paused = True
@@ -120,6 +130,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._in_head = True
         self._size = self._fields = 0
         if self._exchange is None:
+            self._server.waiting.pop(self, None)
             self._expect(self._limits.header_seconds)
 
     def on_url(self, url: bytes) -> None:
@@ -195,39 +206,90 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _answer(self, request: HttpRequest) -> None:
         self.deadline = 0.0
+        if self._surplus:
+            request.keep_alive = False
         exchange = self._exchange = Exchange(self, request)
-        self._task = self._server.loop.create_task(self._server.app(exchange))
+        if self._server.probe(exchange):
+            self._over()
+            return
+        if self._surplus:
+            self._server.refuse(exchange, 503)
+            self._over()
+            return
+        self._server.line.join(self)
+
+    def begin(self) -> None:
+        """It is this connection's turn: answer its request."""
+        if self._exchange is None:
+            return  # the client has left
+        self._task = self._server.loop.create_task(self._server.app(self._exchange))
         self._task.add_done_callback(self._answered)
 
+    def give_up(self) -> None:
+        """Its turn does not come in time."""
+        if self._exchange is not None:
+            self._server.refuse(self._exchange, 503)
+            self._over()
+
     def _answered(self, task: "asyncio.Task[None]") -> None:
-        exchange, self._exchange, self._task = self._exchange, None, None
+        self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
             self._server.defect(error)
+        self._over()
+
+    def _over(self) -> None:
+        """The answer is complete, or given up."""
+        exchange, self._exchange = self._exchange, None
         if self.transport is None or exchange is None:
             return
         if not exchange.ended or not exchange.request.keep_alive or self._server.draining:
+            self._closing = True  # what else is in the block that is being read is not answered
             self.transport.close()
         elif self._waiting:
             self._answer(self._waiting.popleft())
         else:
-            self._expect(self._limits.idle_seconds)
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait for the next request, or for the rest of it."""
+        if self._in_head or self._in_body:
+            self._expect(self._limits.header_seconds)
+            self._body_deadline = self.deadline
+            return
+        self._server.waiting[self] = None
+        self._expect(self._limits.idle_seconds)
 
     def cancel(self) -> None:
         """The process is ending: the answer, if there is one, gets the chance to say so."""
         if self._task is not None:
             self._task.cancel()
+        elif self._exchange is not None:
+            self.give_up()
         elif self.transport is not None:
             self.transport.close()
 
     @property
     def busy(self) -> bool:
-        """Whether a request is being answered."""
-        return self._task is not None
+        """Whether a request is being answered, or waits to be."""
+        return self._exchange is not None
 
     # Limits.
 
     def _expect(self, seconds: float) -> None:
         self.deadline = self._server.clock + seconds
+
+    @property
+    def silent(self) -> float:
+        """For how many seconds a client within a request has not done its part."""
+        if not (self._in_head or self._in_body) or self._exchange is not None:
+            return 0.0
+        allowed = self._limits.header_seconds if self._in_head else self._limits.body_seconds
+        return allowed - (self.deadline - self._server.clock)
+
+    def evict(self) -> None:
+        """Make room for another."""
+        self._closing = True
+        self._drop()
 
     def overdue(self) -> None:
         """The deadline has passed: say so if the client was sending, then close."""
@@ -254,6 +316,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._server.refuse(Exchange(self, request), status)
         if self.transport is not None and self.transport.can_write_eof():
             self.transport.write_eof()
+        self._server.waiting[self] = None
         self._expect(_LINGER)
 
     def _decline_upgrade(self, rest: bytes) -> None:
@@ -273,65 +336,117 @@ class ClientConnection(asyncio.BufferedProtocol):
 
 
 class HttpServer:
-    """Listens, and hands each request to the app."""
+    """Listens, and hands each request to the app.
+
+    `probe` answers health probes, at once and whatever else is under way; `refuse` answers what is
+    no request, or one too many.
+    """
 
     def __init__(
         self,
         app: App,
         limits: HttpLimits,
         *,
+        probe: Callable[[Exchange], bool],
         refuse: Callable[[Exchange, int], None],
         defect: Callable[[BaseException], None],
     ) -> None:
         self.app = app
         self.limits = limits
+        self.probe = probe
         self.refuse = refuse
         self.defect = defect
         self.buffer = memoryview(bytearray(_BLOCK))
         """Where all connections read into: what is read is used at once."""
         self.connections: set[ClientConnection] = set()
+        self.waiting: dict[ClientConnection, None] = {}
+        """Those among them that no one would miss: without a request, or refused. Idlest first."""
         self.draining = False
         self.loop = asyncio.get_running_loop()
         self.clock = self.loop.time() + _SWEEP
         """When the next sweep will be, at the latest: the time from which deadlines count."""
-        self._server: asyncio.Server | None = None
-        self._empty = asyncio.Event()
+        self.line: Line[ClientConnection] = Line(self.loop, limits.queue_seconds)
+        """Requests that wait for their turn."""
+        self._stalled_at = 0.0
+        self._listener = Listener(lambda: ClientConnection(self), self._make_room)
+        self._finishing: set[ClientConnection] = set()
+        self._finished = asyncio.Event()
         self._sweeper: asyncio.TimerHandle | None = None
+
+    # Who may stay.
+
+    def came(self, connection: ClientConnection) -> bool:
+        """A connection was made; whether there is room for it, or could be made."""
+        if len(self.connections) >= self.limits.connections:
+            self._make_room()
+        self.connections.add(connection)
+        self.waiting[connection] = None
+        return len(self.connections) <= self.limits.connections
+
+    @property
+    def full(self) -> bool:
+        """Whether there are even more connections than are read from beyond the limit."""
+        return len(self.connections) > self.limits.connections + _SURPLUS
 
     def left(self, connection: ClientConnection) -> None:
         """A connection is gone."""
         self.connections.discard(connection)
-        if not self.connections:
-            self._empty.set()
+        self.waiting.pop(connection, None)
+        self._finishing.discard(connection)
+        if not self._finishing:
+            self._finished.set()
 
-    async def open(self, host: str, port: int, *, tls: Any = None) -> int:
+    def _make_room(self) -> bool:
+        """Let go of the idlest connection; False if all are in use."""
+        idlest = next(iter(self.waiting), None) or self._most_silent()
+        if idlest is None:
+            return False
+        self.waiting.pop(idlest, None)
+        self.connections.discard(idlest)
+        idlest.evict()
+        return True
+
+    def _most_silent(self) -> ClientConnection | None:
+        """Who has stalled within a request for the longest. Not looked for all the time."""
+        if self._stalled_at == self.clock:
+            return None  # nobody had, and the clock stands still until the next sweep
+        found = max(self.connections, key=lambda c: c.silent, default=None)
+        if found is not None and found.silent >= _GOOD_TIME:
+            return found
+        self._stalled_at = self.clock
+        return None
+
+    # From the first connection to the last.
+
+    async def open(self, host: str, port: int, *, tls: ssl.SSLContext | None = None) -> int:
         """Start to listen; the port, which the system chose if it was 0."""
-        self._server = await self.loop.create_server(
-            lambda: ClientConnection(self), host, port, backlog=1024, ssl=tls
-        )
+        seconds = self.limits.header_seconds
+        port = await self._listener.open(host, port, tls=tls, handshake_seconds=seconds)
         self._sweep()
-        return int(self._server.sockets[0].getsockname()[1])
+        return port
 
     async def aclose(self, grace: float) -> None:
-        """Stop listening; let answers finish for `grace` seconds, then end them."""
+        """Let answers finish for `grace` seconds, then end them. Until then we go on listening:
+        health probes are answered, and other requests are told that we are about to stop."""
         self.draining = True
-        if self._server is not None:
-            self._server.close()
         for connection in list(self.connections):
             if not connection.busy:
                 connection.cancel()
-        await self._drained(grace)
+        await self._finish(grace)
+        self._listener.close()
         for connection in list(self.connections):
             connection.cancel()
-        await self._drained(2.0)
+        await self._finish(2.0)
         if self._sweeper is not None:
             self._sweeper.cancel()
 
-    async def _drained(self, seconds: float) -> None:
-        if self.connections:
-            self._empty.clear()
+    async def _finish(self, seconds: float) -> None:
+        """Wait until every connection that there is now is gone."""
+        self._finishing = set(self.connections)
+        if self._finishing:
+            self._finished.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._empty.wait(), seconds)
+                await asyncio.wait_for(self._finished.wait(), seconds)
 
     def _sweep(self) -> None:
         now = self.loop.time()

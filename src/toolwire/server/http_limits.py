@@ -15,3 +15,4 @@ class HttpLimits:
     body_seconds: float = 10.0
     write_seconds: float = 60.0
     idle_seconds: float = 75.0
+    queue_seconds: float = 5.0

@@ -74,6 +74,7 @@ class Metrics:
         self.repaired = Tally()
         self.unfit = Tally()
         self.backend_error = Tally()
+        self.refused = Tally()
         self.client_gone = Tally()
 
     def request_done(self, route: str, status: int, stream: bool, seconds: float) -> None:  # noqa: FBT001

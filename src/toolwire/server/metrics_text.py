@@ -21,6 +21,7 @@ _TALLIES = (
     ("repaired", "toolwire_repairs", "rule", "Repairs of what a model or a client sent."),
     ("unfit", "toolwire_unfit_calls", "code", "Calls delivered although they do not fit."),
     ("backend_error", "toolwire_backend_errors", "kind", "Failures of backends."),
+    ("refused", "toolwire_refused", "status", "What was refused before it was a request."),
     ("client_gone", "toolwire_clients_gone", "moment", "Clients that left before the end."),
 )
 

@@ -13,6 +13,7 @@ from toolwire.server.app import App
 from toolwire.server.http import HttpServer
 from toolwire.server.http_limits import HttpLimits
 from toolwire.server.logs import Logs
+from toolwire.server.open_files import raise_open_files
 from toolwire.server.settings import Config
 
 _log = logging.getLogger("toolwire.server")
@@ -31,9 +32,11 @@ async def serve(
     server = HttpServer(
         app,
         _limits(config),
+        probe=app.probe,
         refuse=app.refuse,
         defect=lambda error: _log.error("a connection failed", exc_info=error),
     )
+    raise_open_files(config.limits.connections + config.limits.requests)
     listen = config.listen
     tls = None
     if listen.tls_cert is not None:
@@ -66,4 +69,5 @@ def _limits(config: Config) -> HttpLimits:
         body_seconds=times.body,
         write_seconds=times.write,
         idle_seconds=times.idle_connection,
+        queue_seconds=times.queue,
     )

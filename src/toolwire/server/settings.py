@@ -60,6 +60,21 @@ class Listen:
             flag="public",
         ),
     ] = False
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Option(
+            "names in `Host` that are answered beside this machine's own; `*`: any. Without it, "
+            "`Host` is checked only where no client keys are configured and `host` is loopback",
+            parse=values.host_names,
+        ),
+    ] = ()
+    allowed_origins: Annotated[
+        tuple[str, ...],
+        Option(
+            "origins of web pages that may send requests and read the answers (CORS); `*`: any",
+            parse=values.origins,
+        ),
+    ] = ()
     tls_cert: Annotated[Path | None, Option("certificate chain (PEM): serve HTTPS")] = None
     tls_key: Annotated[Path | None, Option("private key of the certificate (PEM)")] = None
 
@@ -87,7 +102,16 @@ class Limits:
     messages: Annotated[int, Option("most messages in one request", 1, 1_000_000)] = 10_000
     tools: Annotated[int, Option("most tools in one request", 1, 10_000)] = 128
     tool_bytes: Annotated[int, Option("largest definition of one tool", KIB, 64 * MIB)] = 512 * KIB
-    connections: Annotated[int, Option("most client connections at once", 1, 1_000_000)] = 2048
+    connections: Annotated[
+        int,
+        Option(
+            "most client connections at once: the idlest makes room for a new one", 1, 1_000_000
+        ),
+    ] = 2048
+    requests: Annotated[
+        int,
+        Option("most requests under way at once: more get a 503 with `Retry-After`", 1, 1_000_000),
+    ] = 1024
     strict_properties: Annotated[
         int, Option("most properties in the schema of a strict tool", 1, 100_000)
     ] = 100
@@ -114,6 +138,14 @@ class Timeouts:
     body: Annotated[float, seconds("silence of a client within its request body")] = 10.0
     write: Annotated[float, seconds("a client that does not read its answer")] = 60.0
     idle_connection: Annotated[float, seconds("a client connection without a request")] = 75.0
+    queue: Annotated[
+        float,
+        seconds(
+            "a request that waits for its turn when very many come at once, before it gets a 503; "
+            "a tenth of it while the rush goes on for longer",
+            600,
+        ),
+    ] = 5.0
     shutdown: Annotated[float, seconds("answers under way when asked to stop", low=0)] = 25.0
 
 

@@ -33,7 +33,7 @@ body = {LIMIT}
 write = {LIMIT}
 idle_connection = {LIMIT}
 """
-HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
+HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n"
 BODY = HEAD + b"content-type: application/json\r\ncontent-length: 5000\r\n\r\n" + b'{"model": "m"'
 
 

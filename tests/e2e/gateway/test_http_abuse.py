@@ -24,7 +24,7 @@ from tests.scripted import ScriptedServer
 
 MIB = 1 << 20
 BODY = json.dumps(chat_body()).encode()
-START = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n".encode()
+START = f"POST {CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n".encode()
 LENGTH = b"content-length: %d\r\n" % len(BODY)
 CHUNKED = b"transfer-encoding: chunked\r\n"
 CHUNKS = b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY)
@@ -33,7 +33,7 @@ SMUGGLED = START + LENGTH + b"\r\n" + BODY
 
 def get(path: bytes, *lines: bytes) -> bytes:
     """A GET as bytes."""
-    return b"\r\n".join([b"GET %b HTTP/1.1" % path, b"host: x", *lines, b"", b""])
+    return b"\r\n".join([b"GET %b HTTP/1.1" % path, b"host: localhost", *lines, b"", b""])
 
 
 REFUSED: dict[str, tuple[int, bytes]] = {

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from tests.e2e.gateway.contract import Outcome, read
 from tests.e2e.gateway.process import Gateway, run_and_fail, running
+from tests.e2e.gateway.sizes import size
 from tests.e2e.gateway.wire import ask, chat_body, connected, read_to_end, request_bytes, statuses
 from tests.scripted import ScriptedServer
 
 TEXT = "some words that are said one after the other, slowly"
+STREAMS = size(20, 100)
 STOP = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 
 
@@ -39,26 +41,44 @@ def test_without_traffic_it_stops_at_once(backend: ScriptedServer, number: signa
         assert "Traceback" not in gateway.log
 
 
-def test_streams_under_way_finish_and_nothing_new_is_accepted(backend: ScriptedServer) -> None:
+def test_streams_under_way_finish_and_nothing_new_is_begun(backend: ScriptedServer) -> None:
     backend.use("slow:60", [TEXT])
-    with serving(backend, grace=10) as gateway, ThreadPoolExecutor(20) as pool:
-        streams = [pool.submit(stream, gateway) for _ in range(20)]
-        backend.wait_for(lambda: len(backend.requests) == 20)
+    with serving(backend, grace=10) as gateway, ThreadPoolExecutor(STREAMS) as pool:
+        streams = [pool.submit(stream, gateway) for _ in range(STREAMS)]
+        backend.wait_for(lambda: len(backend.requests) == STREAMS, 10)
         gateway.signal(signal.SIGTERM)
-        time.sleep(0.2)
-        with pytest.raises(ConnectionRefusedError):
-            ask(gateway.port, chat_body())
+        gateway.wait_for_log("stopping")
+        reply = ask(gateway.port, chat_body())
+        assert (reply.status, reply.error["code"]) == (503, "shutting_down")
+        assert reply.headers["retry-after"] == "1"
+        assert reply.headers["connection"] == "close"
         outcomes = [future.result() for future in streams]
         assert gateway.wait(2) == 0
-    assert [outcome.content for outcome in outcomes] == [TEXT] * 20
+    assert [outcome.content for outcome in outcomes] == [TEXT] * STREAMS
     assert all(outcome.error is None for outcome in outcomes)
+    assert len(backend.requests) == STREAMS
+
+
+def test_readiness_is_refused_while_it_stops_and_liveness_is_not(backend: ScriptedServer) -> None:
+    backend.use("hang_mid", [TEXT])
+    with serving(backend, grace=2) as gateway, ThreadPoolExecutor(1) as pool:
+        assert ask(gateway.port, path="/readyz").status == 200
+        pool.submit(stream, gateway)
+        backend.wait_for(lambda: backend.requests)
+        gateway.signal(signal.SIGTERM)
+        gateway.wait_for_log("stopping")
+        ready = ask(gateway.port, path="/readyz")
+        assert (ready.status, ready.json) == (503, {"status": "draining"})
+        assert ask(gateway.port, path="/healthz").status == 200
+        with connected(gateway.port):  # nor does a new connection hold it up
+            assert gateway.wait(5) == 0
 
 
 def test_streams_that_outlast_the_grace_get_an_error_event(backend: ScriptedServer) -> None:
     backend.use("hang_mid", [TEXT])
-    with serving(backend, grace=0.5) as gateway, ThreadPoolExecutor(20) as pool:
-        streams = [pool.submit(stream, gateway) for _ in range(20)]
-        backend.wait_for(lambda: len(backend.requests) == 20)
+    with serving(backend, grace=0.5) as gateway, ThreadPoolExecutor(STREAMS) as pool:
+        streams = [pool.submit(stream, gateway) for _ in range(STREAMS)]
+        backend.wait_for(lambda: len(backend.requests) == STREAMS, 10)
         time.sleep(0.2)
         began = time.monotonic()
         gateway.signal(signal.SIGTERM)

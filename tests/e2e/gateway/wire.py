@@ -76,7 +76,7 @@ def request_bytes(body: Any, *lines: str, path: str = CHAT) -> bytes:
     data = json.dumps(body).encode()
     head = [
         f"POST {path} HTTP/1.1",
-        "host: toolwire",
+        "host: localhost",
         "content-type: application/json",
         f"content-length: {len(data)}",
         *lines,

@@ -1,0 +1,66 @@
+"""Keeps a turn of the event loop short, however many streams have something to say at once.
+
+In one turn the loop reads from every socket that has data. A thousand streams make a turn of a
+tenth of a second, and of seconds if each has a full buffer; all that time no connection is accepted
+and no health probe answered. So what is read late in a turn is put off, in the order of its
+arrival, and a little of it is made up for in each turn that follows.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from time import perf_counter
+
+_FEW = 16
+"""Connections whose turns are never long: they are not even timed."""
+_LONG = 0.01
+"""Seconds of reading after which a turn is long."""
+_MAKE_UP = 0.02
+"""Seconds of making up in one turn."""
+
+
+class LoopTurn:
+    """One per event loop, shared by the connections that read much."""
+
+    __slots__ = ("_began", "_late", "_loop", "connections")
+
+    def __init__(self) -> None:
+        self.connections = 0
+        """How many share it: they say so themselves."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._began = 0.0
+        self._late: deque[Callable[[], None]] = deque()
+
+    @property
+    def long(self) -> bool:
+        """Whether this turn has been reading for so long that the rest should be put off."""
+        if self.connections <= _FEW:
+            return False
+        if self._late:
+            return True  # in their order, or those that are read first would always be
+        if self._began:
+            return perf_counter() - self._began > _LONG
+        self._began = perf_counter()
+        self._soon(self._over)
+        return False
+
+    def put_off(self, work: Callable[[], None]) -> None:
+        """Have `work` done in one of the next turns."""
+        if not self._late:
+            self._soon(self._make_up)
+        self._late.append(work)
+
+    def _over(self) -> None:
+        self._began = 0.0
+
+    def _make_up(self) -> None:
+        until = perf_counter() + _MAKE_UP
+        while self._late and perf_counter() < until:
+            self._late.popleft()()
+        if self._late:
+            self._soon(self._make_up)
+
+    def _soon(self, call: Callable[[], None]) -> None:
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        self._loop.call_soon(call)

@@ -1,0 +1,36 @@
+"""The process's limit of open files: every client and every backend's connection is one."""
+
+import logging
+import resource
+
+_log = logging.getLogger("toolwire.server")
+
+_MOST = 65_536
+"""More is never needed, and where the hard limit is a billion some libraries walk through it."""
+_OTHERS = 128
+"""What is open beside connections: libraries, traces, processes of templates."""
+
+
+def raise_open_files(connections: int) -> int:
+    """Raise the soft limit as far as the hard one allows; the limit that we have then.
+
+    Many systems start a process with 1,024, and let it have more if it asks.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(_MOST, connections + _OTHERS)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+        except (OSError, ValueError):  # macOS allows fewer than it says
+            _log.debug("the limit of open files stays at %d", soft)
+    if soft != resource.RLIM_INFINITY and soft < connections + _OTHERS:
+        _log.warning(
+            "the system allows %d open files, but limits.connections and limits.requests may need "
+            "%d: raise its limit (ulimit -n), or lower them",
+            soft,
+            connections + _OTHERS,
+        )
+    return soft

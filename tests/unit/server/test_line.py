@@ -1,0 +1,94 @@
+"""Requests begin in the order of arrival, a few per turn of the loop, or are told soon."""
+
+import asyncio
+
+import pytest
+
+from toolwire.server.line import Line
+
+
+class Request:
+    """Notes what becomes of it."""
+
+    def __init__(self, name: int, notes: list[tuple[str, int]]) -> None:
+        self.name, self.notes = name, notes
+
+    def begin(self) -> None:
+        self.notes.append(("begin", self.name))
+
+    def give_up(self) -> None:
+        self.notes.append(("give up", self.name))
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """A loop whose clock the test sets."""
+
+    now = 100.0
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def loop() -> "asyncio.AbstractEventLoop":
+    loop = Loop()
+    yield loop
+    loop.close()
+
+
+def turn(loop: asyncio.AbstractEventLoop) -> None:
+    """One turn of the loop."""
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+
+
+def test_a_rush_begins_in_order_over_several_turns(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    line: Line[Request] = Line(loop, 5.0)
+    for number in range(20):
+        line.join(Request(number, notes))
+    counts = [len(notes)]
+    while counts[-1] < 20:
+        turn(loop)
+        counts.append(len(notes))
+    assert counts == [8, 16, 20]
+    assert notes == [("begin", number) for number in range(20)]
+
+
+def test_whoever_waits_for_too_long_is_told(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    line: Line[Request] = Line(loop, 5.0)
+    for number in range(10):
+        line.join(Request(number, notes))
+    loop.now += 5.1
+    turn(loop)
+    assert notes[8:] == [("give up", 8), ("give up", 9)]
+
+
+def test_once_the_rush_lasts_only_short_waits_are_worth_it(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    line: Line[Request] = Line(loop, 5.0)
+    for number in range(30):
+        line.join(Request(number, notes))
+    loop.now += 4.9
+    turn(loop)  # 8 to 15 begin, after almost 5 s
+    for number in range(30, 40):
+        line.join(Request(number, notes))
+    loop.now += 0.6
+    turn(loop)
+    assert notes[16:] == [("give up", number) for number in range(16, 40)]
+
+
+def test_a_line_that_has_been_empty_is_a_new_one(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    line: Line[Request] = Line(loop, 5.0)
+    for number in range(9):
+        line.join(Request(number, notes))
+    turn(loop)
+    turn(loop)
+    loop.now += 60
+    for number in range(9, 18):
+        line.join(Request(number, notes))
+    loop.now += 3
+    turn(loop)
+    assert notes == [("begin", number) for number in range(18)]
