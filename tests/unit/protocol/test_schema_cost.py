@@ -20,28 +20,45 @@ EXPLAINED = 1_000
 
 
 def visits(schema: Any, value: Any, root: Any) -> int:
-    """How often any part is looked at if nothing is left out: what a naive validator does."""
-    if not isinstance(schema, dict):
-        return 1
-    count = 1
-    same = [part for key in ("anyOf", "oneOf", "allOf") for part in schema.get(key, [])]
-    same += [schema[key] for key in ("not", "if", "then", "else") if key in schema]
-    same += schema.get("dependentSchemas", {}).values()
-    if "$ref" in schema and (found := find_ref(root, schema["$ref"])):
-        same += found
-    count += sum(visits(part, value, root) for part in same)
+    """How often any part is looked at if nothing is left out: what a naive validator does.
+
+    Counted up to a limit: some would go on for ever.
+    """
+    count = 0
+    pending = [(schema, value)]
+    while pending and count < 20_000:
+        part, here = pending.pop()
+        count += 1
+        if isinstance(part, dict):
+            pending += [(to, here) for to in same(part, root)]
+            pending += below(part, here)
+    return count
+
+
+def same(part: Any, root: Any) -> list[Any]:
+    """What the same value is checked against."""
+    parts = [to for key in ("anyOf", "oneOf", "allOf") for to in part.get(key, [])]
+    parts += [part[key] for key in ("not", "if", "then", "else") if key in part]
+    parts += part.get("dependentSchemas", {}).values()
+    found = find_ref(root, part["$ref"]) if "$ref" in part else None
+    return parts + list(found or ())
+
+
+def below(part: Any, value: Any) -> list[tuple[Any, Any]]:
+    """What the values inside are checked against."""
+    found = []
     if isinstance(value, dict):
         for key, inner in value.items():
-            parts = [schema["properties"][key]] if key in schema.get("properties", {}) else []
-            parts += schema.get("patternProperties", {}).values()
-            parts += [schema[k] for k in ("additionalProperties", "propertyNames") if k in schema]
-            count += sum(visits(part, inner, root) for part in parts)
+            parts = [part["properties"][key]] if key in part.get("properties", {}) else []
+            parts += part.get("patternProperties", {}).values()
+            parts += [part[k] for k in ("additionalProperties", "propertyNames") if k in part]
+            found += [(to, inner) for to in parts]
     if isinstance(value, list):
         for at, inner in enumerate(value):
-            parts = schema.get("prefixItems", [])[at : at + 1]
-            parts = parts + [schema[k] for k in ("items", "contains") if k in schema]
-            count += sum(visits(part, inner, root) for part in parts)
-    return count
+            parts = part.get("prefixItems", [])[at : at + 1]
+            parts = parts + [part[k] for k in ("items", "contains") if k in part]
+            found += [(to, inner) for to in parts]
+    return found
 
 
 KEYS = st.sampled_from(["a", "b", "c"])
@@ -53,13 +70,13 @@ def parts(refs: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
     leaf = st.sampled_from([{"type": "null"}, {}, True, {"enum": [1, 2]}])
     ref = refs.map(lambda to: {"$ref": to})
     inner = BELOW.map(lambda to: {"$ref": to}) | leaf
-    same = st.lists(leaf | ref, min_size=1, max_size=3)
+    some = st.lists(leaf | ref, min_size=1, max_size=3)
     return st.fixed_dictionaries(
         {},
         optional={
-            "anyOf": same,
-            "oneOf": same,
-            "allOf": same,
+            "anyOf": some,
+            "oneOf": some,
+            "allOf": some,
             "not": leaf | ref,
             "if": leaf | ref,
             "then": leaf | ref,
