@@ -315,6 +315,12 @@ def metric_rows() -> Iterable[tuple[str, ...]]:
 
 
 OTHER_REPAIRS = (
+    ("costly_pattern:TOOL:PATTERN", "a pattern of a schema is too costly to compile: not checked"),
+    (
+        "unsupported_pattern:TOOL:PATTERN",
+        "a pattern has a look-around or a backreference: not checked",
+    ),
+    ("dangling_ref:TOOL:REF", "a `$ref` of a schema leads nowhere: anything is allowed there"),
     ("tool_name_resolved", "a tool name that differs by case, separators, a namespace or a number"),
     ("arguments_repeated", "text behind the arguments of a call, or the same again, is left out"),
     ("call_promoted_from_text", "a call that the backend handed on as text"),
@@ -327,6 +333,10 @@ FINDINGS = (
     ("unknown_tool_call", "there is no such tool in the request"),
     ("malformed_tool_arguments", "the arguments are not one JSON object"),
     ("invalid_tool_arguments", "the arguments do not fit the schema of the tool"),
+    (
+        "unchecked_tool_arguments",
+        "whether they fit could not be found out in time: see below; the model is not asked again",
+    ),
 )
 
 
@@ -369,6 +379,19 @@ def repairs() -> str:
         table(("rule", "what it does"), rules),
         "Never done: completing what was cut off, dropping fields, inventing values, guessing a "
         "name by likeness. A string stays a string wherever the schema allows one.",
+        "## What may take long to check",
+        "How much work a schema can mean for one call is counted when the schema is read. A call "
+        "that is certain to be cheap to check is checked at once, as nearly every call is. Any "
+        "other is checked in a process of its own, so that no other client waits: for at most 2 s "
+        "of work and 512 MB, and 10 s for all calls of an answer. A call that could not be checked "
+        "in time is delivered as it is and reported as `unchecked_tool_arguments`; one of a strict "
+        "tool is never delivered unchecked, but is an error (502) with that code.",
+        "A schema with which a single value can take more than 1,048,576 checks, because `$ref`, "
+        "`anyOf`, `oneOf`, `allOf`, `if`, `not`, `dependentSchemas` or `unevaluatedProperties` "
+        "multiply, is refused with the request: `invalid_function_parameters`, with its place.",
+        "Patterns are matched in linear time. A pattern with a look-around or a backreference "
+        "cannot be: it is refused in a strict tool, and in any other left out, and named in "
+        "`toolwire-repairs`. So is one that would take too long to compile.",
         "## What else is reported there",
         table(("name", "what it means"), [(f"`{name}`", text) for name, text in OTHER_REPAIRS]),
     ]

@@ -9,6 +9,7 @@ a schema that refers to itself twice costs more with every level.
 A *unit* is about 20 ns of jsonschema-rs. Numbers stop at `CEILING`, which stands for any above.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -70,7 +71,8 @@ class SchemaCost:
         if cost[0] < _WORTH_COUNTING or "\\u" in text:
             return cost
         opened = text.count("{") + text.count("[")
-        return self._of(len(text), text.count(",") + opened + 1, max(opened, 1))
+        depth = _depth(text) if self.units.grows and opened > _LEVELS else opened
+        return self._of(len(text), text.count(",") + opened + 1, max(depth, 1))
 
     def _of(self, length: int, values: int, depth: int) -> tuple[int, int]:
         read = self.reading.of(2, depth)
@@ -79,6 +81,22 @@ class SchemaCost:
 
 
 _WORTH_COUNTING = 1000
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_BRACKET = re.compile(r"[\[\]{}]")
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+def _depth(text: str) -> int:
+    """How deep JSON is nested at most, also if what is in one of its strings is JSON, too."""
+    outside = _STRING.sub("", text)
+    if "'" in outside or '"' in outside:  # it is not quite JSON: what is a string is not known
+        return text.count("{") + text.count("[")
+    inside = max([s.count("{") + s.count("[") for s in _STRING.findall(text)], default=0)
+    level = deepest = 0
+    for bracket in _BRACKET.findall(outside):
+        level += _STEP[bracket]
+        deepest = max(deepest, level)
+    return deepest + inside
 
 
 def estimate(schema: Mapping[str, Any]) -> SchemaCost:

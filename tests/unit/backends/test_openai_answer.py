@@ -280,3 +280,24 @@ class TestFailures:
 )
 def test_the_words_of_an_error_are_found(error: Any, words: str) -> None:
     assert error_text(error) == words
+
+
+class TestWidth:
+    CALL = {"function": {"name": "f", "arguments": "{}"}}  # noqa: RUF012 - read only
+
+    def whole(self, calls: int, choices: int = 1) -> bytes:
+        one = message("tool_calls", tool_calls=[self.CALL] * calls)["choices"][0]
+        return json.dumps({"choices": [{**one, "index": n} for n in range(choices)]}).encode()
+
+    @pytest.mark.parametrize(("calls", "choices"), [(1024, 1), (8, 128)])
+    def test_an_answer_may_have_many_parts(self, calls: int, choices: int) -> None:
+        fragments, _ = decode(self.whole(calls, choices), max_line=1 << 20)
+        assert sum(len(fragment.calls) for fragment in fragments) == 1024
+
+    @pytest.mark.parametrize(
+        ("calls", "choices", "what"),
+        [(1025, 1, "1024 tool calls"), (9, 128, "1024 tool calls"), (1, 129, "128 choices")],
+    )
+    def test_but_not_too_many(self, calls: int, choices: int, what: str) -> None:
+        text = failure(self.whole(calls, choices), max_line=1 << 20)
+        assert text == f"The backend's answer has more than {what}."

@@ -386,3 +386,10 @@ def test_text_reasoning_and_other_fields_go_through_in_order() -> None:
     assert [type(event).__name__ for event in told.events] == [
         "ReasoningDelta", "TextDelta", "Extra", "TurnEnd",
     ]  # fmt: skip
+
+
+def test_calls_without_end_are_an_error() -> None:
+    many = [Piece(n, f"id{n}", "read", "{}") for n in range(1025)]
+    assert len(tell(*many[:1024]).calls) == 1024
+    with pytest.raises(UpstreamError, match="more than 1024 tool calls"):
+        tell(*many)

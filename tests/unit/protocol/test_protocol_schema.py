@@ -86,6 +86,11 @@ class TestReferences:
         assert checked.schema["$defs"] == {"x": {}}
 
 
+def test_an_index_of_many_digits_leads_nowhere() -> None:
+    ref = "#/anyOf/" + "9" * 5_000
+    assert check({"anyOf": [{}], **of({"$ref": ref})}).repairs[0].startswith("dangling_ref:f:")
+
+
 @contextlib.contextmanager
 def listener() -> Iterator[tuple[str, list[str]]]:
     """A server on this machine, and who came."""
@@ -183,6 +188,21 @@ class TestPatterns:
         assert check(schema).repairs == ()
         assert check(schema, pattern_budget=10).repairs != ()
 
+    @pytest.mark.parametrize("pattern", ["(?=a)a", "(?<!a)b", r"(a)\1"])
+    def test_one_that_is_not_linear_is_taken_out_and_reported(self, pattern: str) -> None:
+        checked = check(of({"type": "string", "pattern": pattern}))
+        assert checked.schema["properties"] == {"a": {"type": "string"}}
+        assert checked.repairs == (f"unsupported_pattern:f:{pattern}",)
+
+    def test_and_refused_in_a_strict_tool(self) -> None:
+        schema = {**of({"type": "string", "pattern": "(?=a)a"}), "required": ["a"]}
+        with pytest.raises(ToolSchemaError, match="look-around or a backreference"):
+            check({**schema, "additionalProperties": False}, strict=True)
+
+    def test_what_is_no_pattern_of_a_schema_is_left_alone(self) -> None:
+        schema = of({"type": "object", "default": {"pattern": "("}})
+        assert check(schema).repairs == ()
+
     def test_a_property_called_pattern_is_a_property(self) -> None:
         schema = {"properties": {"pattern": {"type": "string"}}}
         assert check(schema).schema == {"type": "object", **schema}
@@ -231,4 +251,5 @@ def test_any_json_is_a_schema_or_refused(
         schema["$schema"] = draft
     with contextlib.suppress(ToolSchemaError):
         checked = check({**schema, "type": "object"}, strict=strict)
-        checked.validator.is_valid({})
+        if checked.validator is not None:
+            checked.validator.is_valid({})

@@ -1,0 +1,95 @@
+"""What may take long to check waits for the end of the answer, and the end for what was found."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.schemas import fan
+from tests.unit.gateway.fitting import toolset
+
+from toolwire.gateway.arguments import check_call
+from toolwire.gateway.costly import Allowance, Fitted, TooCostly, elsewhere, unchecked
+from toolwire.gateway.fit import LiveFit, WholeFit
+from toolwire.gateway.loops import find_loop
+from toolwire.gateway.repair import Ladder
+from toolwire.protocol.chat import Message, ToolCall, ToolSet
+from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TurnEnd
+
+TEXT = '{"p": "x"}'
+EVENTS: list[Event] = [
+    CallStart(0, "f", "call_0"),
+    ArgsDelta(0, TEXT),
+    CallEnd(0, complete=True),
+    TurnEnd("tool_calls"),
+]
+
+
+def costly_tools(*, strict: bool = False) -> ToolSet:
+    schema = fan("anyOf", 14)
+    if strict:
+        # Long texts are what makes a strict tool's check costly.
+        return toolset(p={"pattern": "^[a-z]{1,300}$"}, _strict=True)
+    return toolset(_defs=schema["$defs"], **schema["properties"])
+
+
+def test_what_does_not_fit_is_explained_elsewhere() -> None:
+    with pytest.raises(TooCostly):
+        check_call(0, "f", TEXT, costly_tools(), Allowance())
+    finding = check_call(0, "f", TEXT, costly_tools(), elsewhere())
+    assert finding is not None
+    assert "too long to say" in finding.message
+
+
+def test_what_fits_is_found_to_fit_at_once() -> None:
+    assert check_call(0, "f", '{"p": null}', costly_tools(), Allowance()) is None
+
+
+def test_all_calls_of_an_answer_share_one_allowance() -> None:
+    tools, allowance = costly_tools(), Allowance(400_000)
+    assert check_call(0, "f", '{"p": null}', tools, allowance) is None
+    assert check_call(1, "f", '{"p": null}', tools, allowance) is None
+    with pytest.raises(TooCostly):
+        check_call(2, "f", '{"p": null}', tools, allowance)
+
+
+def test_a_live_call_is_delivered_at_once_and_its_finding_comes_later() -> None:
+    fit = LiveFit(costly_tools(), Ladder(), Allowance())
+    assert fit.feed(EVENTS) == EVENTS
+    (call,) = fit.costly
+    assert (call.text, call.rules) == (TEXT, ())
+    assert fit.resolve([unchecked(call, "it took long")]) == []
+    assert [finding.label for finding in fit.findings] == ["unchecked_tool_arguments:f"]
+
+
+def whole(tools: ToolSet, text: str = TEXT, *, final: bool = False) -> WholeFit:
+    fit = WholeFit(tools, Ladder(), Allowance(), final=final)
+    assert fit.feed([EVENTS[0], ArgsDelta(0, text), *EVENTS[2:]]) == []
+    return fit
+
+
+def test_a_whole_turn_ends_when_all_is_known() -> None:
+    fit = whole(costly_tools())
+    assert fit.costly[0].rules == Ladder().names
+    mended = Fitted('{"p":null}', ("some_rule",))
+    assert fit.resolve([mended]) == [EVENTS[0], ArgsDelta(0, '{"p":null}'), *EVENTS[2:]]
+    assert (fit.costly, fit.rejected, fit.repairs) == ([], None, {"some_rule"})
+
+
+def test_what_could_not_be_checked_is_delivered_and_not_asked_for_again() -> None:
+    fit = whole(costly_tools())
+    assert fit.resolve([unchecked(fit.costly[0], "it took long")]) == EVENTS
+    assert fit.rejected is None
+    assert len(fit.findings) == 1
+
+
+@pytest.mark.parametrize("final", [False, True])
+def test_but_never_for_a_strict_tool(final: bool) -> None:
+    fit = whole(costly_tools(strict=True), json.dumps({"p": "x" * 3_000}), final=final)
+    fit.resolve([unchecked(fit.costly[0], "it took long")])
+    assert fit.rejected is not None
+    assert fit.rejected.code == "unchecked_tool_arguments"
+
+
+def test_a_loop_that_would_take_long_to_see_is_not_looked_for() -> None:
+    turns: list[Any] = [Message("assistant", calls=(ToolCall("c", "f", TEXT),))] * 3
+    assert find_loop(turns, costly_tools(), 3) is None
