@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 import msgspec
@@ -32,14 +32,20 @@ def command(trace: Path) -> None:
     try:
         record = check_replayable(msgspec.json.decode(trace.read_bytes()))
         differences = run_again(record, _request(record))
-    except (CannotReplay, GatewayError, msgspec.MsgspecError) as error:
-        click.echo(f"{trace}: {getattr(error, 'message', error)}", err=True)
-        sys.exit(2)
+    except RecursionError:
+        _give_up(trace, "This trace is nested too deeply.")
+    except (CannotReplay, GatewayError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        _give_up(trace, getattr(error, "message", str(error)))
     _explain(record)
     for difference in differences:
         _show(difference)
     click.echo(f"{len(differences)} differences." if differences else "The same as then.")
     sys.exit(1 if differences else 0)
+
+
+def _give_up(trace: Path, why: str) -> NoReturn:
+    click.echo(f"{trace}: {why}", err=True)
+    sys.exit(2)
 
 
 def _request(record: Any) -> Request:
