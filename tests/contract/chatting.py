@@ -22,6 +22,7 @@ from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Pace
+from toolwire.gateway.ways import Mode, Ways
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
 from toolwire.surfaces.exchange import Headers, HttpRequest, Visit
@@ -180,12 +181,13 @@ async def _answer(
     served: str = "*",
     custom_tools: bool = False,
     repair_history: bool = False,
+    mode: Mode = "native",
 ) -> None:
     pool = BackendPool([backend], asyncio.get_running_loop().time)
     numbers = itertools.count()
     surface = OpenAiChat(
         reader=READER,
-        routes=Routes([ServedModel(served, pool, custom_tools=custom_tools)]),
+        routes=Routes([ServedModel(served, pool, custom_tools=custom_tools, ways=Ways(mode))]),
         pace=Pace(attempts=1),
         repair_history=repair_history,
         new_id=lambda prefix: f"{prefix}{next(numbers):032x}",

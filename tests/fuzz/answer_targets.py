@@ -73,7 +73,8 @@ def run_answer(data: bytes) -> object:
     check((heard, done) == (heard_cut, cut_done), "fragments do not depend on the reads")
     shapes = []
     for stream in (True, False):
-        client = chat(_asking(stream=stream), Backend(cut, done=done, error=error))
+        backend = Backend(cut, done=done, error=error)
+        client = chat(_asking(stream=stream), backend, mode="watched")
         shapes.append(_seen(client, stream=stream))
     return tuple(shapes)
 

@@ -24,6 +24,11 @@ class TextReader(Protocol):
         """The events that only the end of the turn makes certain."""
         ...
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of what was fed may be a call, or part of a marker."""
+        ...
+
 
 class ConstrainedReader:
     """Reads with `parser`, and leaves out what is between the calls.
@@ -55,6 +60,11 @@ class ConstrainedReader:
             self._is_calls = self._demanded
         self._held += self._parser.finish()
         return self._taken()
+
+    @property
+    def idle(self) -> bool:
+        """See `TextReader.idle`."""
+        return self._is_calls is False and self._parser.idle
 
     def _look_at(self, text: str) -> None:
         beginning = self._beginning = self._beginning + "".join(text.split())
