@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from tests.e2e.gateway.contract import Outcome, read
 from tests.e2e.gateway.process import Gateway, run_and_fail, running
+from tests.e2e.gateway.sizes import size
 from tests.e2e.gateway.wire import ask, chat_body, connected, read_to_end, request_bytes, statuses
 from tests.scripted import ScriptedServer
 
+STREAMS = size(20, 100)
 TEXT = "some words that are said one after the other, slowly"
 STOP = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 
@@ -41,24 +43,24 @@ def test_without_traffic_it_stops_at_once(backend: ScriptedServer, number: signa
 
 def test_streams_under_way_finish_and_nothing_new_is_accepted(backend: ScriptedServer) -> None:
     backend.use("slow:60", [TEXT])
-    with serving(backend, grace=10) as gateway, ThreadPoolExecutor(20) as pool:
-        streams = [pool.submit(stream, gateway) for _ in range(20)]
-        backend.wait_for(lambda: len(backend.requests) == 20)
+    with serving(backend, grace=10) as gateway, ThreadPoolExecutor(STREAMS) as pool:
+        streams = [pool.submit(stream, gateway) for _ in range(STREAMS)]
+        backend.wait_for(lambda: len(backend.requests) == STREAMS)
         gateway.signal(signal.SIGTERM)
         time.sleep(0.2)
         with pytest.raises(ConnectionRefusedError):
             ask(gateway.port, chat_body())
         outcomes = [future.result() for future in streams]
         assert gateway.wait(2) == 0
-    assert [outcome.content for outcome in outcomes] == [TEXT] * 20
+    assert [outcome.content for outcome in outcomes] == [TEXT] * STREAMS
     assert all(outcome.error is None for outcome in outcomes)
 
 
 def test_streams_that_outlast_the_grace_get_an_error_event(backend: ScriptedServer) -> None:
     backend.use("hang_mid", [TEXT])
-    with serving(backend, grace=0.5) as gateway, ThreadPoolExecutor(20) as pool:
-        streams = [pool.submit(stream, gateway) for _ in range(20)]
-        backend.wait_for(lambda: len(backend.requests) == 20)
+    with serving(backend, grace=0.5) as gateway, ThreadPoolExecutor(STREAMS) as pool:
+        streams = [pool.submit(stream, gateway) for _ in range(STREAMS)]
+        backend.wait_for(lambda: len(backend.requests) == STREAMS)
         time.sleep(0.2)
         began = time.monotonic()
         gateway.signal(signal.SIGTERM)
