@@ -13,6 +13,7 @@ from typing import Any
 
 import toolwire
 
+CHEAP = sys.version_info >= (3, 12)
 _HERE = str(Path(toolwire.__file__).parent)
 _PATIENCE = 300
 """So many calls without a new line, and a function is looked at only now and then."""
@@ -30,7 +31,7 @@ class Lines:
     def watch(self, call: Callable[[], Any]) -> Any:
         """Make the call, and note the lines that it reaches."""
         self._before = len(self.seen)
-        if sys.version_info >= (3, 12):
+        if CHEAP:
             return self._monitored(call)
         sys.settrace(self._enter)
         try:

@@ -76,7 +76,7 @@ def test_every_pattern_is_fast_on_a_flood_of_its_own_beginnings() -> None:
     assert slow == []
 
 
-@pytest.mark.parametrize(("pattern", "flood"), [("a*b", "a"), (r"<[^>]*>", "<"), (r"\s+$", " ")])
+@pytest.mark.parametrize(("pattern", "flood"), [("a*b", "a"), (r"<[^>]*>", "<"), (r"\s+x", " ")])
 def test_a_pattern_that_takes_time_by_the_square_is_seen(
     monkeypatch: pytest.MonkeyPatch, pattern: str, flood: str
 ) -> None:
