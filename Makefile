@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help serve test check hard clients bench docs lock clean
+.PHONY: help serve test check hard fuzz clients bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -30,8 +30,11 @@ check: $(READY) ## Lint, format, types, layers
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-hard: $(READY) ## Run the tests of limits and leaks in full size (about 10 minutes)
-	@TOOLWIRE_SIZE=full $(BIN)/python -m pytest tests/e2e/gateway $(ARGS)
+hard: $(READY) ## Try everything of docs/hardening.md in full size (hours); ARGS="R7 R13", ARGS=fuzz
+	@$(BIN)/python -m tests.hard $(ARGS)
+
+fuzz: $(READY) ## Fuzz every parser for a minute; ARGS="sse --seconds 600 --seed 1"
+	@$(BIN)/python -m tests.fuzz $(ARGS)
 
 clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
 	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)

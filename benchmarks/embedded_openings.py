@@ -15,14 +15,13 @@ from toolwire.backends.embedded_choice import TextOrCall
 from toolwire.backends.embedded_engine import Engine, EngineSettings
 from toolwire.backends.embedded_request import bodies_for
 from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
-from toolwire.gateway.constraint import FORMAT
 from toolwire.gateway.plan import make_plan
-from toolwire.gateway.ways import Way
+from toolwire.gateway.strategies.prompted import Constrained
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 
 READER = RequestReader(ToolReader(max_tools=128, cache_bytes=1 << 20), max_messages=100)
-WAY = Way("prompted", FORMAT, constrained=True, one_call=DEFAULT_WEIGHTS.habits.one_call)
+STRATEGY = Constrained(one_call=DEFAULT_WEIGHTS.habits.one_call)
 NEVER = -99.0
 
 
@@ -30,7 +29,7 @@ def opening(engine: Engine, prompt: dict[str, object]) -> float:
     """The log-probability that the answer to a prompt opens a call."""
     messages = [{"role": "user", "content": prompt["say"]}]
     body = json.dumps({"model": "m", "messages": messages, "tools": tools_of(prompt)}).encode()
-    outgoing = make_plan(READER.read(body), repair_history=False).outgoing_for(WAY)
+    outgoing = STRATEGY.outgoing(make_plan(READER.read(body), repair_history=False))
     bodies = bodies_for(outgoing, engine)
     assert isinstance(bodies, TextOrCall)
     likelihood = bodies.likelihood(engine.generate, lambda: False)

@@ -4,6 +4,7 @@
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -34,7 +35,12 @@ from toolwire.server.settings import (
 )
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
+from tests.fuzz.targets import TARGETS
+from tests.hard.rows import ROWS, Row
+
 DOCS = Path(__file__).parent
+MOST_FIGURES = 6
 
 EXAMPLE = """\
 history = "refuse"              # top-level keys come before the first [table]
@@ -531,10 +537,57 @@ def page(parts: Iterable[str]) -> str:
     return "\n\n".join([notice, *(part.rstrip("\n") for part in parts)]) + "\n"
 
 
+def hardening() -> str:
+    """The page about what was tried against the gateway."""
+    known = json.loads((DOCS / "hardening.json").read_text(encoding="utf-8"))
+    parts = [
+        "# Hardening",
+        "What was tried to stop, fill, starve or use the gateway, the bar, and what was "
+        "measured. Every row runs in a small size with the tests of each change, and in full size "
+        'with `make hard`; `make hard ARGS="R7"` runs one row. A test says itself which rows it '
+        "tries, in the first lines of its file. Figures are written by `make hard`, never by hand. "
+        "Times are CPU time of the gateway, so that they hold on a busy machine, too.",
+        table(
+            ("", "what is tried", "the bar", "measured in full size", "command, tests"),
+            [hardening_row(row, known.get(row.id)) for row in ROWS],
+        ),
+        "## Fuzzing",
+        "Each parser of bytes that others write has a target. An input must raise nothing but what "
+        "the parser declares, take no more than a second of CPU and 128 MB, and come to the same "
+        "however it is cut. `python -m tests.fuzz` prints its seed; what it finds is saved below "
+        "`.cache/fuzz`, and copied to `tests/fuzz/corpus/TARGET`, it is a test from then on.",
+        table(
+            ("target", "what it reads", "stored inputs"),
+            [(f"`{t.name}`", t.what, str(len(t.stored))) for t in TARGETS.values()],
+        ),
+    ]
+    return page(parts)
+
+
+def hardening_row(row: Row, known: Any) -> tuple[str, ...]:
+    """One row: without figures if nobody has measured it."""
+    if row.later:
+        return row.id, row.what, row.bar, row.later, ""
+    tests = [f"`{path.removeprefix('tests/')}`" for path in row.tests]
+    tests += [f"`python {' '.join(row.command)}`"] if row.command else []
+    ran = f"`make hard ARGS={row.id}`" if tests else ""
+    return row.id, row.what, row.bar, measured(known), "<br>".join([ran, *tests])
+
+
+def measured(known: Any) -> str:
+    """What was measured, and when."""
+    if known is None:
+        return "not yet"
+    held = "" if known["held"] else "**does not hold**: "
+    figures = [*known["figures"][:MOST_FIGURES], f"{known['seconds']} s"]
+    return f"{held}{'; '.join(figures)} ({known['date']})"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "configuration.md": configuration,
     "errors.md": errors,
     "formats.md": formats,
+    "hardening.md": hardening,
     "metrics.md": metrics,
     "repairs.md": repairs,
 }

@@ -24,6 +24,7 @@ from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.retry import Pace
 from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.gateway.strategies.selection import Mode, StrategySelector
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
@@ -184,14 +185,17 @@ async def _answer(
     served: str = "*",
     custom_tools: bool = False,
     repair_history: bool = False,
+    mode: Mode = "native",
 ) -> None:
     pool = BackendPool([backend], asyncio.get_running_loop().time)
     numbers = itertools.count()
     surface = OpenAiChat(
         READER, lambda prefix: f"{prefix}{next(numbers):032x}", lambda: 1_700_000_000.9
     )
+    strategies = StrategySelector(mode)
+    model = ServedModel(served, pool, custom_tools=custom_tools, strategies=strategies)
     turns = TurnService(
-        routes=Routes([ServedModel(served, pool, custom_tools=custom_tools)]),
+        routes=Routes([model]),
         pace=Pace(attempts=1),
         repair_history=repair_history,
         new_call_id=lambda: surface.new_id("call_"),

@@ -1,4 +1,4 @@
-"""Whatever bytes come in, the answer is a refusal that says why: soon, and never another error."""
+"""Whatever comes in, the answer is a refusal that says why: soon, and never another error (R4)."""
 
 import json
 import time

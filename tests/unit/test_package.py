@@ -1,4 +1,4 @@
-"""What is installed with Toolwire: little, pinned by hashes, and nothing that runs by itself."""
+"""What is installed: little, pinned by hashes, and nothing that runs by itself (R11)."""
 
 import re
 import tomllib
@@ -46,6 +46,29 @@ def test_a_user_gets_few_packages_with_toolwire() -> None:
 def test_what_is_declared_is_locked() -> None:
     assert declared() <= pinned(ROOT / "requirements" / "runtime.txt")
     assert declared("embedded") <= pinned(ROOT / "requirements" / "dev.txt")
+
+
+FIXED = {
+    "certifi": "2024.7.4",  # CVE-2024-39689: a root that is trusted no more
+    "h11": "0.16.0",  # CVE-2025-43859: chunked bodies that are read in two ways
+    "idna": "3.7",  # CVE-2024-3651: time by the square
+    "jinja2": "3.1.6",  # CVE-2025-27516, CVE-2024-56326: out of the sandbox
+    "pygments": "2.15.0",  # CVE-2022-40896: a pattern that explodes
+}
+"""Packages that an advisory is known of, and the first version without it."""
+
+
+def test_no_version_that_an_advisory_is_known_of_is_locked() -> None:
+    for path in LOCKS:
+        for line in requirements(path):
+            found = re.match(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([0-9.]+)", line)
+            assert found is not None, line
+            fixed = FIXED.get(found[1].lower(), "0")
+            assert _numbers(found[2]) >= _numbers(fixed), line
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.strip(".").split(".")]
 
 
 def test_the_wheel_holds_the_package_and_nothing_that_runs_by_itself(tmp_path: Path) -> None:

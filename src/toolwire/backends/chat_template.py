@@ -159,8 +159,9 @@ def _json(path: Path) -> dict[str, Any]:
 def _default(template: object) -> str:
     """The template; of several with names, the one that is for everything."""
     if isinstance(template, list):
-        named = {t.get("name"): t.get("template") for t in template if isinstance(t, dict)}
-        template = named.get(_DEFAULT)
+        named = (entry for entry in template if isinstance(entry, dict))
+        default = next((entry for entry in named if entry.get("name") == _DEFAULT), {})
+        template = default.get("template")
     return template if isinstance(template, str) else ""
 
 

@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 import msgspec
@@ -36,9 +36,10 @@ def command(trace: Path) -> None:
     try:
         record = check_replayable(msgspec.json.decode(trace.read_bytes()))
         differences = run_again(record, _request(record), _check)
-    except (CannotReplay, GatewayError, msgspec.MsgspecError) as error:
-        click.echo(f"{trace}: {getattr(error, 'message', error)}", err=True)
-        sys.exit(2)
+    except RecursionError:
+        _give_up(trace, "This trace is nested too deeply.")
+    except (CannotReplay, GatewayError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        _give_up(trace, getattr(error, "message", str(error)))
     _explain(record)
     for difference in differences:
         _show(difference)
@@ -57,6 +58,11 @@ def _check(calls: Sequence[CostlyCall]) -> list[Fitted]:
             checker.close()
 
     return asyncio.run(check())
+
+
+def _give_up(trace: Path, why: str) -> NoReturn:
+    click.echo(f"{trace}: {why}", err=True)
+    sys.exit(2)
 
 
 def _request(record: Any) -> Request:

@@ -42,6 +42,11 @@ class Parser:
         self._run = framer.run()
         next(self._run, None)
 
+    @property
+    def idle(self) -> bool:
+        """Whether all that was fed has come out: nothing may be a call, or part of a marker."""
+        return not (self._sink.open or self._reader.waiting)
+
     def feed(self, text: str) -> list[Event]:
         """The events that `text`, the next piece of the turn, makes certain."""
         self._reader.add(text)

@@ -50,6 +50,12 @@ class Reader:
         """How many characters of the turn have been taken."""
         return self._base + self.pos
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is more than white space that was not taken, or may be given back."""
+        rest = self.buf[self._mark if self._mark >= 0 else self.pos :]
+        return not (rest.isspace() or not rest) or any(map(str.strip, self._kept))
+
     def mark(self) -> None:
         """Remember everything from here on."""
         self._kept = []

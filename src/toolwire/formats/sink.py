@@ -45,6 +45,11 @@ class Sink:
         """Whether calls are staged until a group is released."""
         return self._groups > 0
 
+    @property
+    def open(self) -> bool:
+        """Whether a call was begun that is not over, or is not sent."""
+        return self._kind == _ARGS or bool(self._staged)
+
     def take(self) -> list[Event]:
         """The events since the last time."""
         if self._parts and (self.live or self._kind != _ARGS):

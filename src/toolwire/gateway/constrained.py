@@ -43,6 +43,11 @@ class ConstrainedReader:
         self._held += self._parser.finish()
         return self._taken()
 
+    @property
+    def idle(self) -> bool:
+        """See `TextReader.idle`."""
+        return self._is_calls is False and self._parser.idle
+
     def _look_at(self, text: str) -> None:
         beginning = self._beginning = self._beginning + "".join(text.split())
         if beginning.startswith(_OPENING):

@@ -248,6 +248,8 @@ class NativeTurn:
         """Announce the call as soon as its name cannot change any more."""
         if not (last or call.has_arguments or self._is_settled(call.name)):
             return False
+        if self._gap and call.name not in self._tools:
+            raise UpstreamError("The backend's event stream is broken in the name of a tool.")
         call.started = True
         kind: Literal["function", "custom"] = "custom" if call.custom else "function"
         events.append(CallStart(index, call.name, self._new_call_id(), call.provider_id, kind))

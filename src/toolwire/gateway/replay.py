@@ -15,6 +15,7 @@ from toolwire.gateway.plan import Mending, Plan, make_plan
 from toolwire.gateway.repair import EVERY_RULE
 from toolwire.gateway.strategies.recorded import recorded_strategy
 from toolwire.gateway.trace import join_sent
+from toolwire.gateway.trace_shape import check_shape
 from toolwire.gateway.trace_text import VERSION
 from toolwire.protocol.chat import Request
 from toolwire.protocol.events import Event
@@ -44,13 +45,17 @@ def check_replayable(record: Any) -> Mapping[str, Any]:
         raise CannotReplay("This is not a trace of Toolwire.")
     if record.get("version") != VERSION:
         raise CannotReplay(f"This trace has version {record.get('version')}, not {VERSION}.")
-    if not record["bodies"]:
+    if not record.get("bodies"):
         raise CannotReplay(
             "This trace was made without bodies, so there is no text to run again. "
             "Set 'bodies = true' under [trace] and make the request once more."
         )
-    if record["plan"] is None:
+    if record.get("plan") is None:
         raise CannotReplay("The request of this trace was refused, so no backend was asked.")
+    try:
+        check_shape(record)
+    except msgspec.ValidationError as error:
+        raise CannotReplay(f"This trace is damaged: {error}.") from None
     return record
 
 

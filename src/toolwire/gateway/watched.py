@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from toolwire.errors import UpstreamError
 from toolwire.gateway.interleave import CALL_EVENTS, Interleaving
 from toolwire.gateway.native import NativeTurn
 from toolwire.gateway.strategies.base import TextReader
@@ -39,6 +40,7 @@ class WatchedTurn:
         self._calls: Interleaving | None = None
         self._begun = 0
         self._calling = False
+        self._gap = False
 
     @property
     def repairs(self) -> set[str]:
@@ -47,9 +49,12 @@ class WatchedTurn:
 
     def feed(self, fragment: Fragment) -> list[Event]:
         """Take what the backend said next."""
-        if self._calls is None:
-            if not fragment.text:
+        if not fragment.text:
+            if fragment.gap:
+                self._mind_the_gap()
+            if self._calls is None:
                 return self._native.feed(fragment)
+        elif self._calls is None:
             self._note_calls()  # those before this text
         return self._read(self._native.feed(fragment))
 
@@ -57,6 +62,13 @@ class WatchedTurn:
         """The answer is over."""
         events = self._native.finish(done=done)
         return events if self._parser is None else self._read(events)
+
+    def _mind_the_gap(self) -> None:
+        """Text was lost. In a call it would make a wrong one; before one, it may have been what
+        made it a mere quotation. In prose alone it is only missing."""
+        if self._parser is not None and not self._parser.idle:
+            raise UpstreamError("The backend's event stream is broken inside a tool call.")
+        self._gap = True
 
     def _note_calls(self) -> None:
         self._begun, self._calling = self._native.begun, self._native.calling
@@ -82,6 +94,8 @@ class WatchedTurn:
     def _from_text(self, events: list[Event], out: list[Event]) -> None:
         for event in events:
             if isinstance(event, CALL_EVENTS):
+                if self._gap:
+                    raise UpstreamError("The backend's event stream is broken before a tool call.")
                 if self._promoting:
                     self._native.repairs.add("call_promoted_from_text")
                 self._logprobs = []  # those of a call's tokens are not part of an answer

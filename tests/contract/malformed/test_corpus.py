@@ -1,4 +1,4 @@
-"""SC-009: every malformed input is caught, on the side it comes from, as it should be."""
+"""SC-009: every malformed input is caught, on the side it comes from, as it should be (R4)."""
 
 import pytest
 from tests.contract.malformed.__main__ import report

@@ -170,8 +170,9 @@ def test_a_replay_says_what_is_different(
 
 def test_what_is_no_trace_is_said_to_be_none(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    for text in ("{}", "[]", "nonsense", '{"attempts": [], "version": 99}'):
-        path.write_text(text)
+    others = (b"{}", b"[]", b"nonsense", b'{"attempts": [], "version": 99}', b'"\x80"', b"[" * 9999)
+    for data in others:
+        path.write_bytes(data)
         run = replayed(path)
         assert run.returncode == 2
         assert "Traceback" not in run.stderr

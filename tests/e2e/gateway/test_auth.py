@@ -1,4 +1,4 @@
-"""Who may ask: keys of clients, addresses that are open, and what no client can make us do."""
+"""Who may ask: keys, addresses that are open, and what no client can make us do (R8, R10)."""
 
 import json
 import socket

@@ -18,6 +18,7 @@ from tests.e2e.gateway.wire import (
     request_bytes,
     statuses,
 )
+from tests.hard.figures import note
 from tests.scripted import ScriptedServer
 
 from toolwire.server.config import Timeouts
@@ -76,8 +77,10 @@ def test_half_open_connections_are_closed_while_good_requests_are_served(
         answers = [statuses(read_to_end(sock)) for sock in [*heads, *bodies]]
         assert time.monotonic() - began < LIMIT + SWEEP + SLACK
         backend.wait_for(lambda: gateway.files <= files + 2, 10 + 2 * LIMIT)
+    most = max(grown for _, grown in serving.result()) - memory
+    note(f"{HEADS + BODIES} half-open closed, {READERS} readers, {most / 1024:+.1f} MB at most")
     assert [status for status, _ in serving.result()] == [200] * 10
-    assert max(grown for _, grown in serving.result()) - memory < 50 * 1024
+    assert most < 50 * 1024
     assert answers == [[408]] * (HEADS + BODIES)
     assert len(backend.requests) == READERS + 10
 

@@ -14,6 +14,7 @@ from tests.e2e.gateway.sizes import size
 from tests.e2e.gateway.wire import ask, chat_body, connected, read_to_end, request_bytes, statuses
 from tests.scripted import ScriptedServer
 
+STREAMS = size(20, 100)
 TEXT = "some words that are said one after the other, slowly"
 STREAMS = size(20, 100)
 STOP = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -45,7 +46,7 @@ def test_streams_under_way_finish_and_nothing_new_is_begun(backend: ScriptedServ
     backend.use("slow:60", [TEXT])
     with serving(backend, grace=10) as gateway, ThreadPoolExecutor(STREAMS) as pool:
         streams = [pool.submit(stream, gateway) for _ in range(STREAMS)]
-        backend.wait_for(lambda: len(backend.requests) == STREAMS, 10)
+        backend.wait_for(lambda: len(backend.requests) == STREAMS)
         gateway.signal(signal.SIGTERM)
         gateway.wait_for_log("stopping")
         reply = ask(gateway.port, chat_body())
@@ -78,7 +79,7 @@ def test_streams_that_outlast_the_grace_get_an_error_event(backend: ScriptedServ
     backend.use("hang_mid", [TEXT])
     with serving(backend, grace=0.5) as gateway, ThreadPoolExecutor(STREAMS) as pool:
         streams = [pool.submit(stream, gateway) for _ in range(STREAMS)]
-        backend.wait_for(lambda: len(backend.requests) == STREAMS, 10)
+        backend.wait_for(lambda: len(backend.requests) == STREAMS)
         time.sleep(0.2)
         began = time.monotonic()
         gateway.signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""A template that never ends costs its own model, and nobody else."""
+"""A template that never ends costs its own model, and nobody else (R5)."""
 
 import socket
 import time

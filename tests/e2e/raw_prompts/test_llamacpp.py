@@ -102,7 +102,7 @@ def test_a_demanded_call_is_made_whole_and_streamed(
 
 
 @pytest.mark.parametrize(
-    ("model", "modes"), [("tools", ["prompted"] * 2), ("unknown", ["watched", "prompted"])]
+    ("model", "modes"), [("tools", ["prompted"] * 2), ("unknown", ["hybrid", "prompted"])]
 )
 def test_a_server_that_would_pass_over_tools_in_silence_is_asked_whether_it_would(
     client: openai.OpenAI, gateway: Gateway, model: str, modes: list[str]

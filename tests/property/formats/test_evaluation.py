@@ -1,4 +1,4 @@
-"""Nothing a model writes is evaluated: no code is run, nothing is opened, nothing is reached."""
+"""Nothing a model writes is evaluated: nothing is run, opened or reached (R1)."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""No regular expression that can backtrack, and no format that a flood of openers slows down."""
+"""No pattern that can backtrack, and no format that a flood of openers slows down (R2)."""
 
 import ast
 import json

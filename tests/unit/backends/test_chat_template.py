@@ -93,6 +93,12 @@ def test_of_several_templates_the_one_for_everything_is_taken(tmp_path: Path) ->
     assert read_template(path).source == SOURCE
 
 
+def test_a_name_of_a_template_that_is_no_name_is_passed_over(tmp_path: Path) -> None:
+    several = [{"name": {}, "template": "no"}, 1, {"name": "default", "template": SOURCE}]
+    path = written(tmp_path / "tokenizer_config.json", {"chat_template": several})
+    assert read_template(path).source == SOURCE
+
+
 def test_a_tokenizer_may_say_that_it_adds_no_bos(tmp_path: Path) -> None:
     path = written(tmp_path / "tokenizer_config.json", {**TOKENIZER, "add_bos_token": False})
     assert not read_template(path).adds_bos

@@ -109,6 +109,8 @@ def test_a_body_that_is_not_json_is_masked_as_text() -> None:
         ({"attempts": [], "version": 0}, "version 0"),
         ({"attempts": [], "version": 2, "bodies": False}, "bodies = true"),
         ({"attempts": [], "version": 2, "bodies": True, "plan": None}, "was refused"),
+        ({"attempts": [], "version": 2, "bodies": True, "plan": {}}, "damaged: .*model"),
+        ({"attempts": 1, "version": 2, "bodies": True, "plan": {}}, "damaged"),
     ],
 )
 def test_what_cannot_be_replayed_says_why(record: Any, says: str) -> None:

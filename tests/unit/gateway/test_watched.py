@@ -193,3 +193,32 @@ def test_logprobs_of_a_call_are_not_those_of_the_answer() -> None:
     assert tokens_of(events).startswith("So:\n")
     assert tokens_of(events).endswith("Done.")
     assert "arguments" not in tokens_of(events)
+
+
+@pytest.mark.parametrize("delivery", ["live", "whole"])
+@pytest.mark.parametrize(
+    "before", ["<tool_", "<tool_call>", '<tool_call>{"name": "f", "arguments": {"a']
+)
+def test_a_gap_in_a_call_or_in_its_marker_is_an_error(delivery: Any, before: str) -> None:
+    turn = watched(delivery=delivery)
+    turn.feed(Fragment(text=f"Well. {before}"))
+    with pytest.raises(UpstreamError, match="inside a tool call"):
+        turn.feed(Fragment(gap=True))
+
+
+def test_a_gap_in_prose_is_only_missing() -> None:
+    events = run(watched(), [*said("Well, "), Fragment(gap=True), *said("yes."), STOP])
+    assert text_of(events) == "Well, yes."
+
+
+def test_a_gap_behind_a_call_is_only_missing() -> None:
+    call = '<tool_call>{"name": "f", "arguments": {}}</tool_call>\n'
+    events = run(watched(), [*said(call), Fragment(gap=True), Fragment(finish="stop")])
+    assert calls_of(events) == [("f", {})]
+
+
+def test_a_call_behind_a_gap_is_an_error() -> None:
+    turn = watched()
+    turn.feed(Fragment(gap=True))
+    with pytest.raises(UpstreamError, match="before a tool call"):
+        run(turn, said('<tool_call>{"name": "f", "arguments": {}}</tool_call>'))

@@ -1,3 +1,5 @@
+"""Who has a key: what is compared, and how (R8)."""
+
 import hashlib
 import hmac
 import random
@@ -5,6 +7,8 @@ import string
 import time
 
 import pytest
+from tests.e2e.gateway.sizes import FULL
+from tests.hard.figures import note
 
 from toolwire.server import auth
 from toolwire.server.auth import Keyring, hash_key, new_key
@@ -101,7 +105,9 @@ def test_a_shared_prefix_makes_no_difference_in_time() -> None:
                 RING.check(header)
             taken.append(time.perf_counter() - started)
     # The least of many short runs is the time without the rest of the machine in it.
-    assert abs(min(times[near]) / min(times[far]) - 1) < 0.1
+    apart = abs(min(times[near]) / min(times[far]) - 1)
+    note(f"{apart:.1%} between a right beginning and a wrong one")
+    assert apart < (0.05 if FULL else 0.1)
 
 
 def test_without_keys_the_door_is_open_and_still_nobody_is_known() -> None:

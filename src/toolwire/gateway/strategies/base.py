@@ -29,6 +29,11 @@ class TextReader(Protocol):
         """The events that only the end of the turn makes certain."""
         ...
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of what was fed may be a call, or part of a marker."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStrategy(ABC):
