@@ -37,6 +37,7 @@ class TraceStore:
     def keep(self, trace: TurnTrace) -> None:
         """Write a trace, soon. If the disk is far behind, it is lost instead."""
         if self._waiting >= _MOST_WAITING:
+            trace.drop_frames()
             return
         self._waiting += 1
         self._worker.submit(self._write, trace)
@@ -70,6 +71,7 @@ class TraceStore:
             _log.warning("a trace was not written: %s", error.strerror or error)
         finally:
             self._waiting -= 1
+            trace.drop_frames()
 
     def _make_room(self, size: int) -> None:
         while self._files and self._size + size > self._max_bytes:
