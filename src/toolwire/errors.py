@@ -8,6 +8,7 @@
     │   └── ModelNotFound       404  no such model
     ├── MethodNotAllowed        405
     ├── TooLarge                413  the body is over the limit
+    ├── Overloaded              503  more requests or connections than the limits allow
     ├── ShuttingDown            503  the process is ending
     ├── InternalError           500  our fault
     └── UpstreamError           502  the backend failed
@@ -32,6 +33,8 @@ class GatewayError(Exception):
     status: int = 500
     type: ClassVar[str] = "server_error"
     code: str | None = None
+    retry_after: float | None = None
+    """Seconds after which it is worth trying again."""
 
     def __init__(self, message: str, *, param: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -96,6 +99,14 @@ class TooLarge(GatewayError):
     code = "request_too_large"
 
 
+class Overloaded(GatewayError):
+    """More requests or connections at once than `[limits]` allow. Try again after `Retry-After`."""
+
+    status = 503
+    code = "overloaded"
+    retry_after = 1.0
+
+
 class ShuttingDown(GatewayError):
     """The process is ending and cannot finish this turn."""
 
@@ -115,7 +126,6 @@ class UpstreamError(GatewayError):
     status = 502
     code = "upstream_error"
     retryable: bool = True
-    retry_after: float | None = None
 
 
 class UpstreamUnavailable(UpstreamError):

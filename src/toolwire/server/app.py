@@ -24,10 +24,10 @@ from toolwire.errors import (
     InternalError,
     MethodNotAllowed,
     NotFound,
+    Overloaded,
     RequestError,
     TooLarge,
     Unauthorized,
-    UpstreamError,
 )
 from toolwire.gateway.plan import Mending
 from toolwire.gateway.repair import EVERY_RULE
@@ -45,7 +45,7 @@ from toolwire.server.random_ids import new_id
 from toolwire.server.settings import BackendConfig, Config, Route
 from toolwire.server.trace_store import TraceStore
 from toolwire.surfaces.errors import error_body, error_headers
-from toolwire.surfaces.exchange import Exchange, Visit
+from toolwire.surfaces.exchange import Exchange, HttpRequest, Visit
 from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai_chat import OpenAiChat
 from toolwire.surfaces.passthrough import Passthrough
@@ -122,6 +122,15 @@ class App:
             self.metrics.in_flight.dec()
             self._account(exchange, visit, started)
 
+    def admits(self, request: HttpRequest) -> bool:
+        """Whether a request's body is worth reading: not if its head gets it refused anyway."""
+        try:
+            self._admit(request)
+            self._handler(request.method, request.path)
+        except GatewayError:
+            return False
+        return True
+
     def refuse(self, exchange: Exchange, status: int) -> None:
         """Answer what is not a request at all."""
         error = _REFUSALS.get(status, RequestError("The request is not valid HTTP/1.1."))
@@ -142,18 +151,19 @@ class App:
         return list(self._backends.values())
 
     async def _serve(self, exchange: Exchange, visit: Visit) -> None:
-        path = exchange.request.path
-        if path not in self._open:
-            self._admit(exchange, visit)
-        await self._handler(exchange.request.method, path)(exchange, visit)
+        request = exchange.request
+        visit.key_name = self._admit(request)
+        await self._handler(request.method, request.path)(exchange, visit)
 
-    def _admit(self, exchange: Exchange, visit: Visit) -> None:
-        if self._keys.open:
-            return
-        given = exchange.request.headers.get(b"authorization", b"")
-        visit.key_name = self._admitted.get(given)
-        if visit.key_name is None:
-            visit.key_name = self._admitted[given] = self._check(given)
+    def _admit(self, request: HttpRequest) -> str | None:
+        """The name of the request's key, if it needs one."""
+        if self._keys.open or request.path in self._open:
+            return None
+        given = request.headers.get(b"authorization", b"")
+        name = self._admitted.get(given)
+        if name is None:
+            name = self._admitted[given] = self._check(given)
+        return name
 
     def _check(self, given: bytes) -> str:
         """The name of the key that is given for the first time."""
@@ -319,7 +329,16 @@ _REFUSALS: dict[int, GatewayError] = {
     408: RequestError("The request was not complete in time.", code="request_timeout"),
     413: TooLarge("The request body is larger than this server takes (limits.body_bytes)."),
     431: RequestError("The request's headers are too large or too many.", code="headers_too_large"),
-    503: UpstreamError("Too many connections. Try again later.", code="overloaded"),
+    417: RequestError(
+        "The only expectation that is met is '100-continue'.", code="expectation_failed"
+    ),
+    501: RequestError(
+        "The only transfer coding that is understood is 'chunked'.", code="unsupported_coding"
+    ),
+    503: Overloaded(
+        "Too many connections, or too much in requests, at once (connections and bodies_bytes in "
+        "[limits]). Try again later."
+    ),
 }
 
 

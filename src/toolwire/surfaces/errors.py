@@ -4,7 +4,7 @@ import math
 
 import msgspec
 
-from toolwire.errors import GatewayError, MethodNotAllowed, UpstreamError
+from toolwire.errors import GatewayError, MethodNotAllowed
 
 
 def error_body(error: GatewayError) -> bytes:
@@ -31,7 +31,7 @@ def error_type(error: GatewayError) -> str:
 def error_headers(error: GatewayError) -> list[tuple[str, str]]:
     """The headers that go with it."""
     headers = [("content-type", "application/json")]
-    if isinstance(error, UpstreamError) and error.retry_after is not None:
+    if error.retry_after is not None:
         headers.append(("retry-after", str(math.ceil(error.retry_after))))
     if isinstance(error, MethodNotAllowed):
         headers.append(("allow", ", ".join(error.allowed)))

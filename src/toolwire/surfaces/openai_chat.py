@@ -13,7 +13,7 @@ from toolwire.gateway.run import Pace, Turn
 from toolwire.gateway.trace import TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.openai import RequestReader
-from toolwire.surfaces.exchange import Exchange, Visit
+from toolwire.surfaces.exchange import Exchange, HttpRequest, Visit
 from toolwire.surfaces.openai_chunks import AnswerHead
 from toolwire.surfaces.openai_sinks import StreamSink, WholeSink
 from toolwire.surfaces.profiles import Profile, profile_for
@@ -65,11 +65,11 @@ class OpenAiChat:
     async def _answer(
         self, exchange: Exchange, visit: Visit, profile: Profile, trace: TurnTrace | None = None
     ) -> None:
-        body = exchange.request.body
-        if len(body) > _LARGE_BODY:
-            plan, model = await asyncio.to_thread(self._prepare, body, profile)
+        request = exchange.request
+        if len(request.body) > _LARGE_BODY:
+            plan, model = await asyncio.to_thread(self._prepare, request, profile)
         else:
-            plan, model = self._prepare(body, profile)
+            plan, model = self._prepare(request, profile)
         if trace is not None:
             trace.plan, trace.route = plan, model.name
             trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
@@ -84,7 +84,10 @@ class OpenAiChat:
         kind = StreamSink if plan.request.stream else WholeSink
         await self._run(kind(exchange, visit, plan, head), model, trace)
 
-    def _prepare(self, body: bytes, profile: Profile) -> tuple[Plan, ServedModel]:
+    def _prepare(self, asked: HttpRequest, profile: Profile) -> tuple[Plan, ServedModel]:
+        # The body is taken when a thread is free for it: by then the client may have left, and
+        # what waits for a thread must not keep it.
+        body = asked.body
         request = self.reader.read(body, lenient_names=profile.lenient_names)
         if profile.lost_result is not None:
             request = replace(request, messages=profile.mend(request.messages))
