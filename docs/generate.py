@@ -274,6 +274,21 @@ def errors() -> str:
         "`[limits] values`) and, for the arguments of a call in the history that are not JSON, "
         "`malformed_tool_arguments`. A backend's own refusal (4xx) is passed on in its words, with "
         "its status, `param` and `code`.",
+        "## What is refused before its body is read",
+        "The head of a request is judged first: its key (401), its path and method (404, 405), the "
+        "length it announces (413). Such a request is answered while its body is still on its way; "
+        "the rest of it is thrown away and the connection closed. A client that asks with "
+        "`Expect: 100-continue` need not send it.",
+        "What is no request at all is refused in the same form, and the connection closed: 400 for "
+        "what is not HTTP/1.1 or can be read in two ways (no `Host`, two of them, another than in "
+        "the target), 408 `request_timeout`, 417 `expectation_failed`, 431 `headers_too_large` "
+        "(trailers count, too), 501 `unsupported_coding` for a transfer coding other than "
+        "`chunked`. Requests that were sent before it on the same connection are answered first.",
+        "A client may send up to 16 more requests before the first one is answered, with up to "
+        "1 MiB in their bodies. What comes after that is not read: the last of those that were "
+        "read is answered with `connection: close`.",
+        "When the bodies of all clients together are more than `[limits] bodies_bytes`, the one "
+        "that has been coming in for longest is refused with 503 `overloaded` and `Retry-After`.",
         "## Response headers",
         table(("header", "what it says"), [(f"`{name}`", text) for name, text in HEADERS]),
         "What is mended after a stream has begun is in a `toolwire` object on its last chunk.",

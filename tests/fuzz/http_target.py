@@ -88,7 +88,14 @@ class _Seen:
 
 async def _read(blocks: Iterable[bytes]) -> tuple[_Seen, bytes]:
     seen = _Seen()
-    server = HttpServer(seen.app, LIMITS, refuse=seen.refuse, defect=seen.defects.append)
+    server = HttpServer(
+        seen.app,
+        LIMITS,
+        probe=lambda _: False,
+        admits=lambda _: True,
+        refuse=seen.refuse,
+        defect=seen.defects.append,
+    )
     connection = ClientConnection(server)
     transport = _Transport(connection)
     connection.connection_made(transport)

@@ -142,6 +142,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = None
         self._turn.connections -= 1
         self._make_up()
+        # The parser knows our methods: without this, only the garbage collector would free us.
+        self._parser = None
         if self._complete:
             return
         if self._started and exc is None and self._until_close():
@@ -186,10 +188,12 @@ class Connection(asyncio.BufferedProtocol):
             self._fresh()
         self.used = True
         self._transport.writelines((head, *body))
-        while not self._started:
-            await self._news()
-        if self._error is not None:
-            raise self._error
+        try:
+            while not self._started:
+                await self._news()
+        finally:
+            self._waiter = None  # if it was cancelled, it knows every frame of the turn
+        self._raise_error()
         return self.head
 
     async def relay(self, listener: Callable[[bytes], None]) -> None:
@@ -200,9 +204,8 @@ class Connection(asyncio.BufferedProtocol):
             while not (self._complete or self._enough):
                 await self._news()
         finally:
-            self._listener = None  # and with it all that belongs to the turn
-        if self._error is not None:
-            raise self._error
+            self._listener = self._waiter = None  # and with them all that belongs to the turn
+        self._raise_error()
 
     def enough(self) -> None:
         """The listener needs no more: what still comes is thrown away."""
@@ -292,6 +295,17 @@ class Connection(asyncio.BufferedProtocol):
         self._complete = self._started = True
         self._deliver()
         self.abort()
+
+    def _raise_error(self) -> None:
+        """Raise what has gone wrong, and forget it: an error that was raised knows its frames."""
+        error, self._error = self._error, None
+        if error is None:
+            return
+        self._keep_alive = False
+        try:
+            raise error
+        finally:
+            del error
 
     def _news(self) -> "asyncio.Future[None]":
         """To be awaited: done when the head is there, or the end, or an error."""

@@ -81,8 +81,8 @@ def _explain(record: Any) -> None:
     plan = record["plan"]
     click.echo(f"{record['request_id']}  model {plan['model']}  delivery {plan['delivery']}")
     for number, attempt in enumerate(record["attempts"], 1):
-        way = attempt["way"]
-        click.echo(f"attempt {number}: {attempt['backend']}, {way['kind']} {way['format'] or ''}")
+        how = attempt["strategy"]
+        click.echo(f"attempt {number}: {attempt['backend']}, {how['kind']} {how['format'] or ''}")
         for choice, spans in attempt["spans"].items():
             for start, end, kind, why in spans:
                 if kind != "layout":

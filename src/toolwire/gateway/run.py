@@ -87,6 +87,7 @@ class Turn:
             raise UpstreamTimeout(self._too_slow()) from None
         finally:
             self._watchdog.remove(self)
+            self._task = None  # a cancelled task knows the frames of this turn, and so the turn
         return self.report
 
     async def _attempts(self) -> None:
@@ -102,7 +103,10 @@ class Turn:
             if delay is None:
                 if self._deliver_spare(error):
                     return
-                raise error
+                try:
+                    raise error
+                finally:
+                    del error  # it knows this frame; if the frame knew it, neither would go away
             self.report.retries.append(error.code or "upstream_error")
             await self._rest(delay)
 

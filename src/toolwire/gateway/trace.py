@@ -108,6 +108,12 @@ class TurnTrace:
         self.attempts.append(traced)
         return traced
 
+    def drop_frames(self) -> None:
+        """Forget where errors were raised: frames hold the request, and this trace as well."""
+        for error in (self.error, *(attempt.error for attempt in self.attempts)):
+            if error is not None:
+                error.__traceback__ = None
+
 
 def join_sent(sent: list[tuple[int, list[Event]]]) -> dict[int, Whole]:
     """The whole message of each choice."""

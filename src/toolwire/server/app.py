@@ -38,7 +38,7 @@ from toolwire.server.settings import Config
 from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.surfaces.base import ErrorWriter, Surface, TurnEndpoint
-from toolwire.surfaces.exchange import Exchange
+from toolwire.surfaces.exchange import Exchange, HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.openai.models import Models
 from toolwire.surfaces.passing.endpoints import AllowList
@@ -140,6 +140,18 @@ class App:
         self._account(exchange, context, started)
         return True
 
+    def admits(self, request: HttpRequest) -> bool:
+        """Whether a request's body is worth reading: not if its head gets it refused anyway."""
+        try:
+            if request.path not in self._open:
+                self._guard.check(request.headers)
+                self._admit(request)
+                self._find_room()
+            self._handler(request.method, request.path)
+        except GatewayError:
+            return False
+        return True
+
     def refuse(self, exchange: Exchange, status: int) -> None:
         """Answer what is not a request at all, or one too many."""
         self.metrics.refused(str(status))
@@ -165,11 +177,10 @@ class App:
         if path not in self._open:
             context.page = self._guard.check(request.headers)
             if context.page and is_preflight(request.method, request.headers):
-                exchange.respond(
-                    204, [*context.headers(), *preflight_headers(request.headers)], b""
-                )
+                allowed = preflight_headers(request.headers)
+                exchange.respond(204, [*context.headers(), *allowed], b"")
                 return
-            self._admit(exchange, context)
+            context.key_name = self._admit(request)
             self._find_room()
         await self._handler(request.method, path)(exchange, context)
 
@@ -183,13 +194,15 @@ class App:
                 "(limits.requests). Try again later."
             )
 
-    def _admit(self, exchange: Exchange, context: RequestContext) -> None:
+    def _admit(self, request: HttpRequest) -> str | None:
+        """The name of the request's key, if it needs one."""
         if self._keys.open:
-            return
-        given = exchange.request.headers.get(b"authorization", b"")
-        context.key_name = self._admitted.get(given)
-        if context.key_name is None:
-            context.key_name = self._admitted[given] = self._check(given)
+            return None
+        given = request.headers.get(b"authorization", b"")
+        name = self._admitted.get(given)
+        if name is None:
+            name = self._admitted[given] = self._check(given)
+        return name
 
     def _check(self, given: bytes) -> str:
         """The name of the key that is given for the first time."""
@@ -320,9 +333,15 @@ _REFUSALS: dict[int, GatewayError] = {
     408: RequestError("The request was not complete in time.", code="request_timeout"),
     413: TooLarge("The request body is larger than this server takes (limits.body_bytes)."),
     431: RequestError("The request's headers are too large or too many.", code="headers_too_large"),
+    417: RequestError(
+        "The only expectation that is met is '100-continue'.", code="expectation_failed"
+    ),
+    501: RequestError(
+        "The only transfer coding that is understood is 'chunked'.", code="unsupported_coding"
+    ),
     503: Overloaded(
-        "Too many connections or requests at once (connections in [limits], queue in [timeouts]). "
-        "Try again later."
+        "Too many connections or requests, or too much in them, at once (connections and "
+        "bodies_bytes in [limits], queue in [timeouts]). Try again later."
     ),
 }
 

@@ -10,6 +10,7 @@ class HttpLimits:
     header_bytes: int = 64 * 1024
     headers: int = 100
     body_bytes: int = 10 * 1024 * 1024
+    bodies_bytes: int = 256 * 1024 * 1024
     connections: int = 2048
     header_seconds: float = 10.0
     body_seconds: float = 10.0

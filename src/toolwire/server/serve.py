@@ -13,6 +13,7 @@ from toolwire.server.app import App
 from toolwire.server.http import HttpServer
 from toolwire.server.http_limits import HttpLimits
 from toolwire.server.logs import Logs
+from toolwire.server.memory import use_one_arena
 from toolwire.server.open_files import raise_open_files
 from toolwire.server.settings import Config
 
@@ -24,6 +25,7 @@ async def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM. `announce` is given the base URL once we listen."""
     loop = asyncio.get_running_loop()
+    use_one_arena()
     # What was imported lives as long as the process: the collector need not look at it again.
     gc.collect()
     gc.freeze()
@@ -33,6 +35,7 @@ async def serve(
         app,
         _limits(config),
         probe=app.probe,
+        admits=app.admits,
         refuse=app.refuse,
         defect=lambda error: _log.error("a connection failed", exc_info=error),
     )
@@ -64,6 +67,7 @@ def _limits(config: Config) -> HttpLimits:
         header_bytes=limits.header_bytes,
         headers=limits.headers,
         body_bytes=limits.body_bytes,
+        bodies_bytes=limits.bodies_bytes,
         connections=limits.connections,
         header_seconds=times.header,
         body_seconds=times.body,

@@ -84,6 +84,15 @@ class Limits:
     """What one client may send, and what one backend may answer."""
 
     body_bytes: Annotated[int, Option("largest request body", KIB, 1024 * MIB)] = 10 * MIB
+    bodies_bytes: Annotated[
+        int,
+        Option(
+            "most bytes of request bodies at once, of all clients together, from their first byte "
+            "to the end of their answers; bodies up to 64 KiB are always taken",
+            MIB,
+            1024 * 1024 * MIB,
+        ),
+    ] = 256 * MIB
     header_bytes: Annotated[int, Option("largest request head", KIB, MIB)] = 64 * KIB
     headers: Annotated[int, Option("most headers in one request", 10, 1000)] = 100
     sse_line_bytes: Annotated[int, Option("longest line a backend may stream", KIB, 256 * MIB)] = (

@@ -51,6 +51,7 @@ class TraceStore:
     def keep(self, trace: TurnTrace) -> None:
         """Write a trace, soon. If the disk is far behind, it is lost instead."""
         if self._waiting >= _MOST_WAITING:
+            trace.drop_frames()
             return
         self._waiting += 1
         self._worker.submit(self._write, trace)
@@ -83,6 +84,7 @@ class TraceStore:
             self._lose(error.strerror or str(error))
         finally:
             self._waiting -= 1
+            trace.drop_frames()
 
     def _lose(self, why: str) -> None:
         """Say that a trace is lost, unless that was said a moment ago."""

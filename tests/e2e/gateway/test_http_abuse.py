@@ -52,10 +52,18 @@ REFUSED: dict[str, tuple[int, bytes]] = {
         400,
         START + b"transfer-encoding : chunked\r\n\r\n" + CHUNKS + SMUGGLED,
     ),
-    "an unknown coding": (400, START + b"transfer-encoding: xchunked\r\n\r\n" + CHUNKS + SMUGGLED),
+    "an unknown coding": (501, START + b"transfer-encoding: xchunked\r\n\r\n" + CHUNKS + SMUGGLED),
     "chunked is not last": (
         400,
         START + b"transfer-encoding: chunked, identity\r\n\r\n" + CHUNKS + SMUGGLED,
+    ),
+    "a coding before chunked": (
+        501,
+        START + b"transfer-encoding: gzip, chunked\r\n\r\n" + CHUNKS + SMUGGLED,
+    ),
+    "chunked in HTTP/1.0": (
+        400,
+        START.replace(b"1.1", b"1.0") + CHUNKED + b"\r\n" + CHUNKS + SMUGGLED,
     ),
     "chunked twice": (400, START + CHUNKED + CHUNKED + b"\r\n" + CHUNKS),
     "chunked after a vertical tab": (
@@ -72,12 +80,20 @@ REFUSED: dict[str, tuple[int, bytes]] = {
     "a zero byte in a header": (400, START + b"a: b\0c\r\n" + LENGTH + b"\r\n" + BODY),
     "a header without a colon": (400, START + b"abc\r\n" + LENGTH + b"\r\n" + BODY),
     "a header without a name": (400, START + b": abc\r\n" + LENGTH + b"\r\n" + BODY),
+    # Two opinions about where the request goes, or none.
+    "no Host": (400, b"GET /healthz HTTP/1.1\r\n\r\n"),
+    "two Hosts": (400, get(b"/healthz", b"host: y")),
+    "the same Host twice": (400, get(b"/healthz", b"host: x")),
+    "an authority that is not the Host": (400, get(b"http://evil.example/healthz")),
+    # What nobody can do.
+    "an unknown expectation": (417, START + LENGTH + b"expect: a-miracle\r\n\r\n" + BODY),
     # Too much.
     "a header of 200 KB": (431, START + b"a: " + b"x" * 200_000 + b"\r\n" + LENGTH + b"\r\n"),
     "a target of 200 KB": (431, get(b"/" + b"x" * 200_000)),
     "1001 headers": (431, START + b"".join(b"a%d: b\r\n" % n for n in range(1001)) + b"\r\n"),
     "1001 headers of one name": (431, START + b"a: b\r\n" * 1001 + LENGTH + b"\r\n" + BODY),
-    "an endless trailer": (413, START + CHUNKED + b"\r\n0\r\nx: " + b"y" * (12 * MIB)),
+    "101 trailers": (431, START + CHUNKED + b"\r\n0\r\n" + b"x: y\r\n" * 101 + b"\r\n"),
+    "an endless trailer": (431, START + CHUNKED + b"\r\n0\r\nx: " + b"y" * (12 * MIB)),
     # Chunks that are no chunks.
     "a negative chunk": (400, START + CHUNKED + b"\r\n-5\r\n" + BODY),
     "a chunk with a sign": (400, START + CHUNKED + b"\r\n+5\r\nabcde\r\n0\r\n\r\n"),
@@ -111,7 +127,8 @@ REFUSED: dict[str, tuple[int, bytes]] = {
 }
 
 NOWHERE = {
-    "absolute form": b"http://evil.example/v1/models",
+    "absolute form of another scheme": b"ftp://x/v1/models",
+    "absolute form with a user": b"http://user@x/v1/models",
     "two slashes": b"//v1/models",
     "an escaped dot": b"/v1/%2e%2e/admin",
     "an escaped dot first": b"/%2e%2e/v1/models",
@@ -156,6 +173,32 @@ def test_a_target_in_another_form_leads_nowhere(
     assert statuses(reply) == [404]
     assert Reply(404, {}, reply.partition(b"\r\n\r\n")[2]).error["code"] == "not_found"
     assert backend.requests == []
+
+
+def test_a_target_in_absolute_form_is_found(gateway: Gateway, backend: ScriptedServer) -> None:
+    target = f"POST http://X{CHAT} ".encode()
+    with connected(gateway.port) as sock:
+        sock.sendall(SMUGGLED.replace(f"POST {CHAT} ".encode(), target, 1))
+        sock.sendall(get(b"http://x/healthz", b"connection: close"))
+        assert statuses(read_to_end(sock)) == [200, 200]
+    assert len(backend.requests) == 1
+
+
+def test_of_many_requests_sent_at_once_the_last_that_is_answered_says_so(gateway: Gateway) -> None:
+    with connected(gateway.port) as sock:
+        sock.sendall(get(b"/healthz") * 40)
+        reply = read_to_end(sock)
+    assert len(statuses(reply)) >= 17
+    assert set(statuses(reply)) == {200}
+    assert b"connection: close" in reply[reply.rindex(b"HTTP/1.1") :]
+
+
+def test_ten_megabytes_of_trailers_cost_next_to_nothing(gateway: Gateway) -> None:
+    used = gateway.cpu
+    with connected(gateway.port) as sock:
+        sock.sendall(START + CHUNKED + b"\r\n0\r\n" + b"a:b\r\n" * 2_000_000)
+        assert statuses(read_to_end(sock)) == [431]
+    assert gateway.cpu - used < 1
 
 
 def test_two_requests_sent_at_once_are_answered_in_order(

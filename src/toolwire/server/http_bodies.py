@@ -1,0 +1,62 @@
+"""How many bytes of request bodies are held at once, and who gives way when they are too many.
+
+A body counts from its first byte until its answer has ended. When there is no room, the body
+that has been coming in for longest is given up: whoever sends slowly on purpose loses to whoever
+sends a request and means it. Small bodies are neither counted nor given up: what they can add up
+to is limited by the number of connections, and so nobody can lock out an ordinary request.
+"""
+
+from typing import Protocol
+
+from toolwire.server.memory import give_back
+
+SMALL = 64 * 1024
+_WORTH_IT = 8 * 1024 * 1024
+
+
+class Upload(Protocol):
+    """A body that is being read."""
+
+    def make_way(self) -> None:
+        """Let go of what has been read, and say so to the client."""
+        ...
+
+
+class BodyBudget:
+    """The bytes of all bodies that are not small; it is not told of the others."""
+
+    __slots__ = ("_freed", "_uploads", "held", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.held = 0
+        self._freed = 0
+        self._uploads: dict[Upload, None] = {}
+
+    def take(self, upload: Upload, size: int, more: int) -> bool:
+        """A body has grown by `more` bytes to `size`. False: there is no room for it."""
+        if size - more <= SMALL:
+            self._uploads[upload] = None
+            more = size
+        self.held += more
+        while self.held > self.limit:
+            oldest = next(iter(self._uploads))
+            if oldest is upload:
+                return False
+            oldest.make_way()
+        return True
+
+    def complete(self, upload: Upload) -> None:
+        """The body that was being read is complete, or is given up."""
+        self._uploads.pop(upload, None)
+
+    def give(self, size: int) -> None:
+        """A body of this size is no longer held."""
+        self.held -= size
+        self._freed += size
+
+    def tidy(self) -> None:
+        """Now and then: what bodies took, and what was made of them, goes back to the system."""
+        if self._freed > _WORTH_IT:
+            self._freed = 0
+            give_back()
