@@ -72,7 +72,7 @@ async def left_behind(url: str, trace: TraceFiles, **how: bool) -> set[str]:
     gc.collect()
     found = {_name(thing) for thing in gc.garbage}
     await server.aclose(0)
-    app.aclose()
+    await app.aclose()
     return {name for name in found if name.startswith("toolwire")}
 
 
