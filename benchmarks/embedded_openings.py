@@ -11,21 +11,21 @@ import os
 from itertools import pairwise
 
 from embedded import PARTS, PROMPTS, tools_of
-from toolwire.backends.embedded_choice import TextOrCall
-from toolwire.backends.embedded_engine import Engine, EngineSettings
-from toolwire.backends.embedded_request import bodies_for
-from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
+from toolwire.backends.embedded.call_probe import TextOrCall
+from toolwire.backends.embedded.engine import EmbeddedEngine, EngineSettings
+from toolwire.backends.embedded.request import bodies_for
+from toolwire.backends.embedded.weights import DEFAULT_WEIGHTS, cache_folder, ensure
 from toolwire.gateway.plan import make_plan
 from toolwire.gateway.strategies.prompted import Constrained
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 
 READER = RequestReader(ToolReader(max_tools=128, cache_bytes=1 << 20), max_messages=100)
-STRATEGY = Constrained(one_call=DEFAULT_WEIGHTS.habits.one_call)
+STRATEGY = Constrained(one_call=DEFAULT_WEIGHTS.tuning.one_call)
 NEVER = -99.0
 
 
-def opening(engine: Engine, prompt: dict[str, object]) -> float:
+def opening(engine: EmbeddedEngine, prompt: dict[str, object]) -> float:
     """The log-probability that the answer to a prompt opens a call."""
     messages = [{"role": "user", "content": prompt["say"]}]
     body = json.dumps({"model": "m", "messages": messages, "tools": tools_of(prompt)}).encode()
@@ -43,7 +43,9 @@ def right(threshold: float, needed: list[float], not_needed: list[float]) -> tup
 
 def main() -> None:
     path = ensure(DEFAULT_WEIGHTS, cache_folder(os.environ))
-    engine = Engine(EngineSettings(path, context=4096, threads=1, habits=DEFAULT_WEIGHTS.habits))
+    engine = EmbeddedEngine(
+        EngineSettings(path, context=4096, threads=1, tuning=DEFAULT_WEIGHTS.tuning)
+    )
     found: dict[str, tuple[list[float], list[float]]] = {part: ([], []) for part in PARTS}
     for prompt in PROMPTS["prompts"]:
         found[prompt["part"]][not prompt["calls"]].append(opening(engine, prompt))
@@ -54,7 +56,7 @@ def main() -> None:
     edges = sorted(p for group in found["choosing"] for p in group)
     between = [(low + high) / 2 for low, high in pairwise(edges)]
     best = max(between, key=lambda threshold: sum(right(threshold, *found["choosing"])))
-    for threshold in (best, DEFAULT_WEIGHTS.habits.call_threshold):
+    for threshold in (best, DEFAULT_WEIGHTS.tuning.call_threshold):
         for part, (needed, not_needed) in found.items():
             calls, texts = right(threshold, needed, not_needed)
             print(

@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from toolwire import errors as gateway_errors
-from toolwire.backends.chat_template import ChatTemplate
 from toolwire.backends.dialects import DIALECTS, Dialect
+from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.conformance import cases_of
 from toolwire.formats import Format, get
 from toolwire.formats import names as format_names
-from toolwire.gateway.repair import TEXT_RULES, VALUE_RULES
-from toolwire.server.config_fields import Setting, settings_of
-from toolwire.server.metrics import Metrics
-from toolwire.server.metrics_text import Collected
-from toolwire.server.settings import (
+from toolwire.gateway.repair.rules import TEXT_RULES, VALUE_RULES
+from toolwire.server.config.fields import Setting, settings_of
+from toolwire.server.config.settings import (
     BackendConfig,
     ClientKey,
     Config,
@@ -29,10 +27,12 @@ from toolwire.server.settings import (
     Log,
     Repair,
     Retries,
-    Route,
+    RouteConfig,
     Timeouts,
     TraceFiles,
 )
+from toolwire.server.metrics import Metrics
+from toolwire.server.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
@@ -102,7 +102,7 @@ UPSTREAM = (
 
 SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[listen]", Listen),
-    ("[[models]]", Route),
+    ("[[models]]", RouteConfig),
     ("[[models.backends]]", BackendConfig),
     ("[embedded]", Embedded),
     ("[[keys]]", ClientKey),

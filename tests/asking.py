@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolwire.backends.openai_params import wire_params
+from toolwire.backends.openai.params import wire_params
 from toolwire.protocol.chat import Message, Request
 from toolwire.protocol.content import Part
 from toolwire.surfaces.openai.params import read_params

@@ -17,12 +17,12 @@ from toolwire.backends.base import (
     Listener,
     Outgoing,
 )
-from toolwire.backends.openai_answer import AnswerDecoder
-from toolwire.backends.openai_params import wire_params
+from toolwire.backends.openai.answer import AnswerDecoder
+from toolwire.backends.openai.params import wire_params
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.retry import Pace
+from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
 from toolwire.gateway.turn import TurnService
@@ -196,7 +196,7 @@ async def _answer(
     model = ServedModel(served, pool, custom_tools=custom_tools, strategies=strategies)
     turns = TurnService(
         routes=Routes([model]),
-        pace=Pace(attempts=1),
+        pace=TurnLimits(attempts=1),
         repair_history=repair_history,
         new_call_id=lambda: surface.new_id("call_"),
         now=surface.now,

@@ -13,12 +13,12 @@ from tests.contract.wire import body
 
 from toolwire.backends.base import clip
 from toolwire.backends.http import Head
-from toolwire.backends.refusal import refusal
+from toolwire.backends.openai.refusal import refusal
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from toolwire.server.app import App
+from toolwire.server.config.settings import BackendConfig, ClientKey, Config, RouteConfig
 from toolwire.server.logs import Logs
 from toolwire.server.redact import Redactor
-from toolwire.server.settings import BackendConfig, ClientKey, Config, Route
 from toolwire.surfaces.exchange import HttpRequest
 
 KEY = "tw-secret"
@@ -27,7 +27,7 @@ DIGEST = hashlib.sha256(KEY.encode()).hexdigest()
 
 def app(**settings: Any) -> App:
     """The application, in front of a backend that nobody is to reach."""
-    route = Route("m", (BackendConfig(name="b", url="http://127.0.0.1:9/v1"),))
+    route = RouteConfig("m", (BackendConfig(name="b", url="http://127.0.0.1:9/v1"),))
     logs = Logs(level=50, as_json=False, redactor=Redactor(), stream=io.StringIO())
     return App(Config(models=(route,), **settings), logs, clock=lambda: 0.0)
 

@@ -8,7 +8,7 @@ from tests.contract.wire import body, read, refusal, shown, tool
 
 from toolwire.errors import RequestError
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.schema import SchemaLimits
+from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 

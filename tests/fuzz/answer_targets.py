@@ -16,7 +16,7 @@ from tests.fuzz.judge import check
 from tests.scripted import VARIANTS
 from tests.scripted.play import play_stream, play_whole
 
-from toolwire.backends.openai_answer import AnswerDecoder
+from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.sse import SseDecoder, SseEvent

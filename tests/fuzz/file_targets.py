@@ -12,8 +12,8 @@ from pathlib import Path
 from click.testing import CliRunner
 from tests.fuzz.judge import check
 
-from toolwire.backends.chat_template import NoTemplate, read_template
-from toolwire.backends.template_process import TemplateFailed, TemplateProcess, TemplateRefused
+from toolwire.backends.templates.chat_template import NoTemplate, read_template
+from toolwire.backends.templates.process import TemplateFailed, TemplateProcess, TemplateRefused
 from toolwire.cli.replay import command
 from toolwire.formats import detect_template
 

@@ -15,9 +15,9 @@ from typing import Any
 from tests.fuzz.cutting import each, pieces
 from tests.fuzz.judge import check
 
-from toolwire.server.http import ClientConnection, HttpServer
-from toolwire.server.http_exchange import Exchange
-from toolwire.server.http_limits import HttpLimits
+from toolwire.server.http.exchange import HttpExchange
+from toolwire.server.http.limits import HttpLimits
+from toolwire.server.http.server import ClientConnection, HttpServer
 
 LIMITS = HttpLimits(header_bytes=1024, headers=20, body_bytes=4096)
 STATUSES = {100, 200, 400, 408, 411, 413, 414, 417, 421, 431, 501, 503, 505}
@@ -72,7 +72,7 @@ class _Seen:
         self.defects: list[BaseException] = []
         self.refused = 0
 
-    async def app(self, exchange: Exchange) -> None:
+    async def app(self, exchange: HttpExchange) -> None:
         request = exchange.request
         check(len(request.body) <= LIMITS.body_bytes, "no body is over the limit")
         check(len(request.headers) <= LIMITS.headers, "no more headers than allowed")
@@ -81,7 +81,7 @@ class _Seen:
         )
         exchange.respond(200, [], b"ok")
 
-    def refuse(self, exchange: Exchange, status: int, *_: object, **__: object) -> None:
+    def refuse(self, exchange: HttpExchange, status: int, *_: object, **__: object) -> None:
         self.refused = status
         exchange.respond(status, [], b"no")
 

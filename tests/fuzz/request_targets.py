@@ -13,7 +13,7 @@ from tests.contract.wire import READER, shown
 from tests.fuzz.judge import check
 
 from toolwire.backends.dialects import DIALECTS
-from toolwire.backends.openai_request import encode_body
+from toolwire.backends.openai.request import encode_body
 from toolwire.errors import RequestError
 from toolwire.gateway.plan import make_plan
 from toolwire.protocol.fragments import CallFragment, Fragment

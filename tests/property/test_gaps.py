@@ -17,7 +17,7 @@ from tests.e2e.gateway.sizes import FULL
 from tests.scripted import VARIANTS
 from tests.scripted.play import play_stream
 
-from toolwire.backends.openai_answer import AnswerDecoder
+from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import Fragment
 

@@ -15,7 +15,7 @@ from tests.contract.wire import body, read
 
 from toolwire.errors import UpstreamError
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.native import NativeTurn
+from toolwire.gateway.native import NativeReader
 from toolwire.gateway.native_call import NativeCall, as_text
 from toolwire.gateway.policy import Policy
 from toolwire.gateway.report import Report
@@ -138,14 +138,14 @@ turns = st.builds(
 )
 
 
-def events_of(kind: type[NativeTurn], turn: Turn) -> list[Event]:
+def events_of(kind: type[NativeReader], turn: Turn) -> list[Event]:
     numbers = itertools.count()
     native = kind(TOOLS, lambda: f"call_{next(numbers)}")
     events = [event for fragment in turn.fragments() for event in native.feed(fragment)]
     return [*events, *native.finish(done=True)]
 
 
-def holds(kind: type[NativeTurn], turn: Turn) -> bool:
+def holds(kind: type[NativeReader], turn: Turn) -> bool:
     """The law: the same calls, numbered, one after the other, arguments append-only."""
     try:
         events = events_of(kind, turn)
@@ -196,31 +196,31 @@ def twins(turn: Turn) -> bool:
 @given(turns)
 def test_whatever_the_manner_the_same_calls_come_out(turn: Turn) -> None:
     assume(not twins(turn))
-    assert holds(NativeTurn, turn), turn.fragments()
+    assert holds(NativeReader, turn), turn.fragments()
 
 
-class TrustsIndexes(NativeTurn):
+class TrustsIndexes(NativeReader):
     """A call is where its index says."""
 
     def _find(self, piece: CallFragment) -> NativeCall | None:
         return self._by_index.get(piece.index or 0)
 
 
-class TrustsIds(NativeTurn):
+class TrustsIds(NativeReader):
     """A call is where its id says."""
 
     def _find(self, piece: CallFragment) -> NativeCall | None:
         return self._by_id.get(piece.id or "")
 
 
-class JoinsNames(NativeTurn):
+class JoinsNames(NativeReader):
     """Every piece of a name is added to it."""
 
     def _joined_name(self, name: str, more: str) -> str:
         return name + more
 
 
-class TakesAllArguments(NativeTurn):
+class TakesAllArguments(NativeReader):
     """What comes after the end of the arguments is added to them."""
 
     def _add_arguments(self, call: NativeCall, text: str) -> None:
@@ -229,14 +229,14 @@ class TakesAllArguments(NativeTurn):
         call.waiting.append(text)
 
 
-class DropsEchoes(NativeTurn):
+class DropsEchoes(NativeReader):
     """A name that comes again is the same call."""
 
     def _again(self, call: NativeCall, piece: CallFragment) -> NativeCall | None:
         return call if piece.name == call.name and not as_text(piece.arguments) else None
 
 
-class NeverWaits(NativeTurn):
+class NeverWaits(NativeReader):
     """A call is announced by the first piece of its name."""
 
     def _is_settled(self, name: str) -> bool:
@@ -248,9 +248,9 @@ MUTANTS = (TrustsIndexes, TrustsIds, JoinsNames, TakesAllArguments, DropsEchoes,
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_the_law_catches(mutant: type[NativeTurn]) -> None:
+def test_the_law_catches(mutant: type[NativeReader]) -> None:
     found = find(turns, lambda turn: not twins(turn) and not holds(mutant, turn), settings=QUICKLY)
-    assert holds(NativeTurn, found)
+    assert holds(NativeReader, found)
 
 
 HEAD = AnswerHead("chatcmpl-1", 5, "m")
@@ -264,7 +264,7 @@ def answer(kind: Any, turn: Turn, encoder: type[ChunkEncoder] = ChunkEncoder) ->
         sink._encoder = encoder(HEAD, include_usage=False)
     sink.begin(Begun("backend", "native"))
     policy = Policy(ToolChoice(), parallel=True)
-    for event in events_of(NativeTurn, turn):
+    for event in events_of(NativeReader, turn):
         if passed := policy.feed([event]):
             sink.send(0, passed)
             sink.flush()
@@ -327,5 +327,5 @@ def test_the_other_law_catches(mutant: type[ChunkEncoder]) -> None:
 
 def test_a_turn_ends_once() -> None:
     turn = Turn(Manner("right", "first", "first", "pieces", interleaved=False), [], [], "x", None)
-    ends = [event for event in events_of(NativeTurn, turn) if isinstance(event, TurnEnd)]
+    ends = [event for event in events_of(NativeReader, turn) if isinstance(event, TurnEnd)]
     assert ends == [TurnEnd("stop")]

@@ -16,9 +16,9 @@ import pytest
 from tests.contract.wire import READER
 from tests.templates import SHAPES, path_of, read_prompt
 
-from toolwire.backends.chat_template import ChatTemplate, read_template
-from toolwire.backends.template_messages import folded, template_messages
-from toolwire.backends.template_process import TemplateProcess, TemplateRefused
+from toolwire.backends.templates.chat_template import ChatTemplate, read_template
+from toolwire.backends.templates.messages import folded, template_messages
+from toolwire.backends.templates.process import TemplateProcess, TemplateRefused
 from toolwire.gateway.plan import make_plan
 from toolwire.gateway.strategies.prompted import Prompted
 

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 import pytest
 
 from toolwire.formats import RenderedCall, extract, get, names, provider_id, render_calls
-from toolwire.gateway.prompting import prompted
+from toolwire.gateway.strategies.prompting import prompted
 from toolwire.protocol.chat import FREE_CHOICE, Message, Role, Tool, ToolCall, ToolSet
 
 TURNS = (

@@ -9,9 +9,9 @@ import click
 import pytest
 
 from toolwire.cli import main
-from toolwire.server.config import load
-from toolwire.server.config_fields import settings_of
-from toolwire.server.settings import Config
+from toolwire.server.config.fields import settings_of
+from toolwire.server.config.loader import load
+from toolwire.server.config.settings import Config
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = Path(__file__).parents[2] / "src" / "toolwire"
@@ -74,7 +74,7 @@ def test_every_flag_of_serve_and_every_variable_is_on_the_configuration_page() -
 def test_every_response_header_is_on_the_page_of_errors() -> None:
     sent = {
         name
-        for path in (SOURCE / "surfaces").glob("*.py")
+        for path in (*(SOURCE / "surfaces").rglob("*.py"), SOURCE / "gateway" / "context.py")
         for name in re.findall(r'"(toolwire-[a-z-]+)"', path.read_text(encoding="utf-8"))
     }
     assert sent == {name for name, _ in generator().HEADERS}

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from toolwire.backends import llamacpp
 from toolwire.backends.base import Probe
+from toolwire.backends.openai import llamacpp
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]

@@ -24,8 +24,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from toolwire.cli.complaint import Complaint
 from toolwire.cli.lines import Block, LineParser, Lines
+from toolwire.cli.usage_error import Complaint
 from toolwire.protocol.chat import Tool
 
 _BLOCK = 1 << 16
@@ -35,7 +35,7 @@ INTERRUPTED = 130
 
 
 @dataclass(slots=True)
-class Tally:
+class BulkTally:
     """What was done so far."""
 
     lines: int = 0
@@ -53,7 +53,7 @@ class Tally:
 def parse_file(source: str, format_name: str, tools: tuple[Tool, ...], jobs: int | None) -> int:
     """Parse every line of a file to standard output. The exit code: 1 if a line was bad."""
     parser = LineParser(format_name, tools)
-    tally = Tally()
+    tally = BulkTally()
     out = sys.stdout.buffer
     try:
         with _opened(source) as (stream, size), _progress(size) as advance:

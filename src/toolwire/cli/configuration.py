@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from toolwire.server.config import Config, ConfigError, load
+from toolwire.server.config.loader import Config, ConfigError, load
 
 _DEFAULT_FILE = Path("toolwire.toml")
 

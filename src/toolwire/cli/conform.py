@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from toolwire.cli.complaint import Complaint, known_format
+from toolwire.cli.usage_error import Complaint, known_format
 from toolwire.conformance import (
     AdapterError,
     InvalidCases,

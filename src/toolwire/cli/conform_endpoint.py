@@ -9,11 +9,11 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from toolwire.cli.complaint import Complaint
+from toolwire.cli.usage_error import Complaint
 from toolwire.conformance.endpoint import (
     CHECKS,
-    Endpoint,
-    Finding,
+    LiveEndpoint,
+    TrialResult,
     Unreachable,
     Verdict,
     run_checks,
@@ -27,9 +27,9 @@ def conform_endpoint(url: str, **options: Any) -> int:
     if not options["model"]:
         raise Complaint("--endpoint needs --model NAME: which model is to be asked?")
     key = _key(options["key_env"])
-    findings: list[Finding] = []
+    findings: list[TrialResult] = []
     try:
-        endpoint = Endpoint(url, options["model"], key, options["timeout"])
+        endpoint = LiveEndpoint(url, options["model"], key, options["timeout"])
         for finding in run_checks(endpoint, CHECKS):
             findings.append(finding)
             if not options["as_json"]:
@@ -47,7 +47,7 @@ def conform_endpoint(url: str, **options: Any) -> int:
     return 1 if any(finding.verdict is Verdict.FAILS for finding in findings) else 0
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: TrialResult) -> None:
     line = Text.assemble(
         (f"{finding.verdict:<7}", _STYLES[finding.verdict]), f"{finding.name:<26}", finding.detail
     )

@@ -10,14 +10,19 @@ from pathlib import Path
 
 import click
 
-from toolwire.backends.embedded_engine import Engine, EngineError, EngineSettings, load_library
-from toolwire.server.config import Config
+from toolwire.backends.embedded.engine import (
+    EmbeddedEngine,
+    EngineError,
+    EngineSettings,
+    load_library,
+)
+from toolwire.server.config.loader import Config
 
 _INTERRUPTED = 130
 
 
 @contextmanager
-def embedded_engine(config: Config) -> Iterator[Engine | None]:
+def embedded_engine(config: Config) -> Iterator[EmbeddedEngine | None]:
     """The engine, loaded, if any model of the configuration is the embedded one."""
     if not config.serves_embedded:
         yield None
@@ -29,12 +34,12 @@ def embedded_engine(config: Config) -> Iterator[Engine | None]:
         engine.close()
 
 
-def _start(config: Config) -> Engine:
-    from toolwire.backends.weights import WeightsError  # noqa: PLC0415 - only with the engine
+def _start(config: Config) -> EmbeddedEngine:
+    from toolwire.backends.embedded.weights import WeightsError  # noqa: PLC0415 - only with the engine
 
     try:
         load_library()  # before anything is fetched for it
-        engine = Engine(_settings(config))
+        engine = EmbeddedEngine(_settings(config))
     except (EngineError, WeightsError) as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:
@@ -51,7 +56,7 @@ def _start(config: Config) -> Engine:
 
 
 def _settings(config: Config) -> EngineSettings:
-    from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure  # noqa: PLC0415
+    from toolwire.backends.embedded.weights import DEFAULT_WEIGHTS, cache_folder, ensure  # noqa: PLC0415
 
     wanted, verbose = config.embedded, config.log.level == "debug"
     if wanted.gguf is not None:
@@ -69,7 +74,7 @@ def _settings(config: Config) -> EngineSettings:
         name=weights.name,
         context=wanted.ctx,
         threads=wanted.threads,
-        habits=weights.habits,
+        tuning=weights.tuning,
         verbose=verbose,
     )
 

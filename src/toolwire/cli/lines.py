@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from toolwire.cli.account import result_of
+from toolwire.cli.parse_report import result_of
 from toolwire.cli.tools_file import ToolsWrong, tools_of
 from toolwire.formats import detect_output, extract, get
 from toolwire.protocol.chat import Tool

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from toolwire.cli.complaint import Complaint, known_format
 from toolwire.cli.tools_file import read_tools
+from toolwire.cli.usage_error import Complaint, known_format
 from toolwire.formats import detect_output
 from toolwire.protocol.chat import Tool
 
@@ -72,7 +72,7 @@ def command(
 
         sys.exit(parse_file(jsonl, format_name, tools, jobs))
 
-    from toolwire.cli.account import Account  # noqa: PLC0415
+    from toolwire.cli.parse_report import Account  # noqa: PLC0415
 
     text = _input()
     name, why = _choose(format_name, text, tools)

@@ -12,9 +12,9 @@ import msgspec
 from msgspec.structs import replace
 
 from toolwire.errors import GatewayError
-from toolwire.gateway.costly import CostlyCall, Fitted
-from toolwire.gateway.replay import CannotReplay, Difference, check_replayable
-from toolwire.gateway.replay import replay as run_again
+from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
+from toolwire.gateway.trace.replay import CannotReplay, Difference, check_replayable
+from toolwire.gateway.trace.replay import replay as run_again
 from toolwire.protocol.chat import Request
 from toolwire.server.check_process import CheckProcess
 from toolwire.surfaces.openai.profiles import profile_for
@@ -47,10 +47,10 @@ def command(trace: Path) -> None:
     sys.exit(1 if differences else 0)
 
 
-def _check(calls: Sequence[CostlyCall]) -> list[Fitted]:
+def _check(calls: Sequence[CostlyCall]) -> list[CheckedCall]:
     """Check calls as the gateway does that has to go on meanwhile."""
 
-    async def check() -> list[Fitted]:
+    async def check() -> list[CheckedCall]:
         checker = CheckProcess()
         try:
             return await checker.fit(calls)

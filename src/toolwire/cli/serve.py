@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from toolwire import __version__
-from toolwire.backends.embedded import capabilities_of
-from toolwire.backends.embedded_engine import Engine
+from toolwire.backends.embedded.backend import capabilities_of
+from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.cli.configuration import load_configuration, with_configuration
 from toolwire.cli.embedded import embedded_engine
 from toolwire.gateway.strategies.selection import StrategySelector
-from toolwire.server.config import Config, Listen, Route, secrets_of
+from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_of
 
 
 @click.command("serve")
@@ -73,7 +73,7 @@ def _try_port(listen: Listen) -> None:
         socket.create_server((listen.host, listen.port), family=family).close()
 
 
-def _welcome(config: Config, url: str, engine: Engine | None) -> str:
+def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
     own = engine.name if engine else ""
     lines = [f"Toolwire {__version__} listens on {url}", ""]
     for model in config.models:
@@ -94,7 +94,7 @@ def _welcome(config: Config, url: str, engine: Engine | None) -> str:
     return "\n".join(lines)
 
 
-def _formats(route: Route, engine: Engine | None) -> Iterator[str]:
+def _formats(route: RouteConfig, engine: EmbeddedEngine | None) -> Iterator[str]:
     """The formats of models whose chat templates are known, and why it is those."""
     for backend in route.backends:
         facts = backend.chat_template.capabilities if backend.chat_template else None

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from toolwire.cli.complaint import Complaint
+from toolwire.cli.usage_error import Complaint
 from toolwire.protocol.chat import Tool
 
 _SHAPE = 'Write [{"type": "function", "function": {"name": ..., "parameters": {...}}}].'

@@ -6,16 +6,16 @@ from functools import partial
 from typing import Protocol
 
 from toolwire.errors import ArgumentsUnchecked, ArgumentsUnfit, UpstreamError
-from toolwire.gateway.costly import Allowance, CostlyCall, Fitted
-from toolwire.gateway.findings import Finding
-from toolwire.gateway.fit import LiveFit, WholeFit
-from toolwire.gateway.native import NativeTurn
-from toolwire.gateway.objection import objection
+from toolwire.gateway.native import NativeReader
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.policy import Policy
+from toolwire.gateway.repair.correction import objection
+from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
+from toolwire.gateway.repair.findings import Finding
+from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.gateway.strategies.base import TextReader, ToolStrategy
-from toolwire.gateway.trace import AttemptTrace
-from toolwire.gateway.watched import WatchedTurn
+from toolwire.gateway.text_calls import TextCallReader
+from toolwire.gateway.trace.records import AttemptTrace
 from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import MOST_CHOICES, Fragment
@@ -47,7 +47,7 @@ class _Choice:
 
     reading: Reading
     policy: Policy
-    fit: LiveFit | WholeFit | None
+    fit: StreamingValidator | BufferedValidator | None
 
     @property
     def repairs(self) -> set[str]:
@@ -56,7 +56,7 @@ class _Choice:
 
     @property
     def rejected(self) -> Finding | None:
-        return self.fit.rejected if isinstance(self.fit, WholeFit) else None
+        return self.fit.rejected if isinstance(self.fit, BufferedValidator) else None
 
     def passed(self, events: list[Event]) -> list[Event]:
         """What of the events of the first stage may go out."""
@@ -136,7 +136,7 @@ class Attempt:
         fits = [choice.fit for _, choice in sorted(self._choices.items())]
         return [call for fit in fits if fit is not None for call in fit.costly]
 
-    def resolve(self, fitted: Sequence[Fitted]) -> None:
+    def resolve(self, fitted: Sequence[CheckedCall]) -> None:
         """What was found about the `costly` calls. Now it is the end, see `finish`."""
         left = list(fitted)
         for index, choice in sorted(self._choices.items()):
@@ -172,7 +172,7 @@ class Attempt:
     def objection(self) -> list[Message]:
         """What to tell the model about the calls because of which this attempt was given up."""
         for choice in self._choices.values():
-            if isinstance(fit := choice.fit, WholeFit) and fit.rejected is not None:
+            if isinstance(fit := choice.fit, BufferedValidator) and fit.rejected is not None:
                 return objection(fit.said, fit.calls, fit.findings)
         return []
 
@@ -180,11 +180,11 @@ class Attempt:
         if len(self._choices) >= MOST_CHOICES:
             raise UpstreamError(f"The backend's answer has more than {MOST_CHOICES} choices.")
         plan, strategy = self._plan, self._strategy
-        native = NativeTurn(plan.outgoing.tools.tools, self._new_call_id)
+        native = NativeReader(plan.outgoing.tools.tools, self._new_call_id)
         reading: Reading = native
         if strategy.reads_text(plan):
             make_parser = partial(_parser, strategy, plan, self._trace, index, native.repairs)
-            reading = WatchedTurn(
+            reading = TextCallReader(
                 native, make_parser, self._new_call_id, promoting=strategy.promotes
             )
         fit = plan.fit(self._allowance, final=self._final, resumed=self._resumed)

@@ -32,7 +32,7 @@ _REASONS: dict[str, FinishReason] = {
 }  # fmt: skip
 
 
-class NativeTurn:
+class NativeReader:
     """One choice of one answer. `feed` each fragment, then `finish`."""
 
     def __init__(self, tools: Collection[str], new_call_id: Callable[[], str]) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from toolwire.protocol.balance import JsonBalance
+from toolwire.protocol.json_boundary import JsonBalance
 
 
 @dataclass(slots=True, eq=False)

@@ -10,29 +10,29 @@ from msgspec.structs import replace
 
 from toolwire.backends.base import Outgoing
 from toolwire.errors import Place, RequestError
-from toolwire.gateway.costly import Allowance
-from toolwire.gateway.fit import LiveFit, WholeFit
 from toolwire.gateway.history import check_history
-from toolwire.gateway.loops import break_loop, find_loop
 from toolwire.gateway.policy import Policy
-from toolwire.gateway.prompting import demand_of
-from toolwire.gateway.repair import EVERY_RULE, Ladder
+from toolwire.gateway.repair.costly import Allowance
+from toolwire.gateway.repair.loops import break_loop, find_loop
+from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
+from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
+from toolwire.gateway.strategies.prompting import demand_of
 from toolwire.protocol.chat import Message, Request, Tool, ToolSet
 from toolwire.protocol.content import size_of
 
 
 @dataclass(frozen=True, slots=True)
-class Mending:
+class RepairPolicy:
     """What is done about calls that do not fit."""
 
-    ladder: Ladder = EVERY_RULE
+    rules: RepairRules = EVERY_RULE
     whole_streams: bool = False
     """Streams, too, deliver a call only when it is complete and checked."""
     loop_after: int = 3
     """So many times the same wrong call, and the model is told; 0: never."""
 
 
-DEFAULT_MENDING = Mending()
+DEFAULT_REPAIR_POLICY = RepairPolicy()
 
 _LONG = 128 * 1024
 _MANY = 1000
@@ -46,7 +46,7 @@ class Plan(msgspec.Struct, frozen=True):
     repairs: tuple[str, ...]
     offers_tools: bool
     """Whether the model may call anything: without tools a request is not touched."""
-    mending: Mending = DEFAULT_MENDING
+    repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     large: bool = False
     """Whether the request has so much of anything that nothing of it is done in passing."""
 
@@ -54,7 +54,7 @@ class Plan(msgspec.Struct, frozen=True):
     def delivery(self) -> Literal["live", "whole"]:
         """How calls are delivered: as they are written, or when they are complete and checked."""
         live = self.request.stream and not self.request.tools.strict
-        live = live and not self.mending.whole_streams
+        live = live and not self.repair_policy.whole_streams
         return "live" if live else "whole"
 
     def policy(self, *, final: bool) -> Policy:
@@ -64,14 +64,16 @@ class Plan(msgspec.Struct, frozen=True):
         final = final or (request.sampling.n or 1) > 1
         return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
 
-    def fit(self, allowance: Allowance, *, final: bool, resumed: bool) -> LiveFit | WholeFit | None:
+    def fit(
+        self, allowance: Allowance, *, final: bool, resumed: bool
+    ) -> StreamingValidator | BufferedValidator | None:
         """A fresh check of calls for one choice; None where there can be none."""
         if not self.offers_tools:
             return None
-        tools, ladder = self.outgoing.tools, self.mending.ladder
+        tools, rules = self.outgoing.tools, self.repair_policy.rules
         if self.delivery == "live":
-            return LiveFit(tools, ladder, allowance)
-        return WholeFit(tools, ladder, allowance, final=final, resumed=resumed)
+            return StreamingValidator(tools, rules, allowance)
+        return BufferedValidator(tools, rules, allowance, final=final, resumed=resumed)
 
     @property
     def demands_call(self) -> bool:
@@ -122,7 +124,7 @@ def make_plan(
     *,
     repair_history: bool,
     custom_tools: bool = False,
-    mending: Mending = DEFAULT_MENDING,
+    repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY,
     large: bool = False,
 ) -> Plan:
     """Check what types cannot say, and decide what the backend is sent."""
@@ -133,13 +135,13 @@ def make_plan(
     repairs = (*request.repairs, *history.repairs) if history.repairs else request.repairs
     offers = bool(tools.tools) and request.choice.mode != "none"
     outgoing = Outgoing(request, history.messages, tools)
-    plan = Plan(request, outgoing, repairs, offers, mending, large)
+    plan = Plan(request, outgoing, repairs, offers, repair_policy, large)
     return _out_of_loop(plan) if offers else plan
 
 
 def _out_of_loop(plan: Plan) -> Plan:
     """Tell a model that makes the same wrong call again and again what is wrong with it."""
-    most, tools = plan.mending.loop_after, plan.outgoing.tools
+    most, tools = plan.repair_policy.loop_after, plan.outgoing.tools
     finding = find_loop(plan.outgoing.messages, tools, most)
     if finding is None:
         return plan

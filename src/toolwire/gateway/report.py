@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from toolwire.gateway.findings import Finding
+from toolwire.gateway.repair.findings import Finding
 from toolwire.protocol.usage import Usage
 
 

@@ -7,7 +7,7 @@ from toolwire.errors import UpstreamError
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TurnLimits:
     """How long a turn may take, in seconds, and how often it is tried."""
 
     total: float = 3600.0
@@ -24,7 +24,7 @@ class Tries:
 
     __slots__ = ("_pace", "_pool", "_tried")
 
-    def __init__(self, pool: BackendPool, pace: Pace) -> None:
+    def __init__(self, pool: BackendPool, pace: TurnLimits) -> None:
         self._pool = pool
         self._pace = pace
         self._tried: list[Member] = []

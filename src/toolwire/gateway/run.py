@@ -13,15 +13,15 @@ from toolwire.backends.base import DEFAULT_TIMEOUTS, Backend
 from toolwire.backends.pool import Member
 from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
-from toolwire.gateway.costly import Checker, unchecked
 from toolwire.gateway.plan import Plan
+from toolwire.gateway.repair.costly import Checker, unchecked
 from toolwire.gateway.report import Report
-from toolwire.gateway.retry import Pace, Tries
+from toolwire.gateway.retry import Tries, TurnLimits
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE
-from toolwire.gateway.trace import AttemptTrace, TurnTrace
+from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.usage import add_usage
@@ -44,7 +44,7 @@ class Turn:
         plan: Plan,
         model: ServedModel,
         sink: Sink,
-        pace: Pace,
+        pace: TurnLimits,
         new_call_id: Callable[[], str],
         *,
         flow: Flow,

@@ -13,14 +13,14 @@ from typing import Protocol
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.costly import Checker
-from toolwire.gateway.plan import DEFAULT_MENDING, Mending, Plan, make_plan
+from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, make_plan
+from toolwire.gateway.repair.costly import Checker
 from toolwire.gateway.report import Report
-from toolwire.gateway.retry import Pace
+from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.run import Turn
 from toolwire.gateway.sink import Begun, Flow, Sink
-from toolwire.gateway.trace import TurnTrace
+from toolwire.gateway.trace.records import TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.chat import Request
 from toolwire.protocol.events import Event
@@ -97,12 +97,12 @@ class TurnService:
     """Makes turns. Holds what every request needs, nothing of any of them."""
 
     routes: Routes
-    pace: Pace
+    pace: TurnLimits
     repair_history: bool
     new_call_id: Callable[[], str]
     now: Callable[[], float]
     """Seconds since 1970."""
-    mending: Mending = DEFAULT_MENDING
+    repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     keep: Callable[[TurnTrace], None] | None = None
     """Takes the trace of each request that is over; None: no traces are made."""
     checker: Checker | None = None
@@ -183,7 +183,7 @@ class TurnService:
             request,
             repair_history=self.repair_history,
             custom_tools=model.custom_tools,
-            mending=self.mending,
+            repair_policy=self.repair_policy,
             large=large,
         )
         return plan, model

@@ -13,7 +13,7 @@ import msgspec
 
 from toolwire.protocol.content import Content
 from toolwire.protocol.sampling import DEFAULT_SAMPLING, ResponseFormat, SamplingParams
-from toolwire.protocol.schema_cost import SchemaCost
+from toolwire.protocol.schemas.cost import SchemaCost
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 ToolMode: TypeAlias = Literal["auto", "none", "required"]

@@ -1,8 +1,8 @@
 """What a message says: text, or typed parts.
 
-A part that a surface read keeps the JSON it was read from (`Origin`), so that a backend of the same
-wire gets it byte for byte, with fields that nobody here knows. Any other backend gets what the type
-says. A part of no known type is opaque: only a backend of its own wire can use it.
+A part that a surface read keeps the JSON it was read from (`WireJson`), so that a backend of the
+same wire gets it byte for byte, with fields that nobody here knows. Any other backend gets what the
+type says. A part of no known type is opaque: only a backend of its own wire can use it.
 """
 
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False):
+class WireJson(msgspec.Struct, frozen=True, gc=False):
     """The JSON that something was read from, and the wire that it belongs to."""
 
     wire: str
@@ -21,7 +21,7 @@ class TextPart(msgspec.Struct, frozen=True):
     """Text."""
 
     text: str
-    origin: Origin | None = None
+    origin: WireJson | None = None
 
 
 class ImagePart(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class ImagePart(msgspec.Struct, frozen=True):
 
     url: str
     detail: str | None = None
-    origin: Origin | None = None
+    origin: WireJson | None = None
 
 
 class AudioPart(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class AudioPart(msgspec.Struct, frozen=True):
 
     data: str
     format: str
-    origin: Origin | None = None
+    origin: WireJson | None = None
 
 
 class FilePart(msgspec.Struct, frozen=True):
@@ -46,21 +46,21 @@ class FilePart(msgspec.Struct, frozen=True):
     data: str | None = None
     name: str | None = None
     file_id: str | None = None
-    origin: Origin | None = None
+    origin: WireJson | None = None
 
 
 class RefusalPart(msgspec.Struct, frozen=True):
     """What the assistant said instead of an answer."""
 
     text: str
-    origin: Origin | None = None
+    origin: WireJson | None = None
 
 
 class OpaquePart(msgspec.Struct, frozen=True):
     """A part of another type. `kind` is its wire's name for it."""
 
     kind: str
-    origin: Origin
+    origin: WireJson
 
 
 Part: TypeAlias = TextPart | ImagePart | AudioPart | FilePart | RefusalPart | OpaquePart

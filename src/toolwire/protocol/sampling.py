@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from toolwire.protocol.content import Origin
+from toolwire.protocol.content import WireJson
 
 FormatKind: TypeAlias = Literal["text", "json_object", "json_schema", "other"]
 
@@ -46,7 +46,7 @@ class ResponseFormat(msgspec.Struct, frozen=True):
 
     kind: FormatKind
     schema: bytes = b""
-    origin: Origin | None = None
+    origin: WireJson | None = None
 
     @property
     def is_json(self) -> bool:

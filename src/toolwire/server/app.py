@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from toolwire.backends.base import Backend
-from toolwire.backends.embedded_engine import Engine
+from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.errors import (
     GatewayError,
     InternalError,
@@ -31,10 +31,10 @@ from toolwire.gateway.turn import TurnService
 from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
 from toolwire.server.auth import Keyring, bearer
 from toolwire.server.check_process import CheckProcess
+from toolwire.server.config.settings import Config
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
-from toolwire.server.settings import Config
 from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.surfaces.base import ErrorWriter, Surface, TurnEndpoint
@@ -70,7 +70,7 @@ class App:
         logs: Logs,
         *,
         clock: Callable[[], float],
-        engine: Engine | None = None,
+        engine: EmbeddedEngine | None = None,
     ) -> None:
         self.metrics = Metrics([route.name for route in config.models])
         self.draining = False
@@ -89,7 +89,7 @@ class App:
             repair_history=config.history == "repair",
             new_call_id=partial(new_id, "call_"),
             now=time.time,
-            mending=repair_policy(config),
+            repair_policy=repair_policy(config),
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
         )

@@ -5,32 +5,32 @@ from dataclasses import replace
 from typing import Any
 
 from toolwire.backends.base import Backend, BackendTimeouts, Redact
-from toolwire.backends.completions import CompletionsBackend
 from toolwire.backends.dialects import DIALECTS, Dialect
-from toolwire.backends.embedded import EmbeddedBackend
-from toolwire.backends.embedded_engine import Engine
+from toolwire.backends.embedded.backend import EmbeddedBackend
+from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.loop_turn import LoopTurn
-from toolwire.backends.openai_http import OpenAiHttpBackend
+from toolwire.backends.openai.backend import OpenAiHttpBackend
+from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.pool import BackendPool
-from toolwire.gateway.plan import Mending
-from toolwire.gateway.repair import EVERY_RULE
-from toolwire.gateway.retry import Pace
+from toolwire.gateway.plan import RepairPolicy
+from toolwire.gateway.repair.rules import EVERY_RULE
+from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import StrategySelector
-from toolwire.protocol.schema import SchemaLimits
-from toolwire.server.settings import BackendConfig, Config, Route
+from toolwire.protocol.schemas.check import SchemaLimits
+from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 
 
 def build_routes(
-    config: Config, engine: Engine | None, clock: Callable[[], float], redact: Redact
+    config: Config, engine: EmbeddedEngine | None, clock: Callable[[], float], redact: Redact
 ) -> Routes:
     """Every model that is served, with its backends."""
     turn = LoopTurn()
 
-    def served(route: Route) -> ServedModel:
+    def served(route: RouteConfig) -> ServedModel:
         backends = [_backend(backend, config, engine, turn, redact) for backend in route.backends]
         custom = any(backend.custom_tools for backend in route.backends)
         examples = _examples(route, engine)
@@ -41,15 +41,19 @@ def build_routes(
     return Routes(map(served, config.models))
 
 
-def _examples(route: Route, engine: Engine | None) -> int:
+def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:
     if route.examples is not None:
         return route.examples
     embedded = any(backend.is_embedded for backend in route.backends)
-    return engine.habits.examples if embedded and engine is not None else 0
+    return engine.tuning.examples if embedded and engine is not None else 0
 
 
 def _backend(
-    config: BackendConfig, whole: Config, engine: Engine | None, turn: LoopTurn, redact: Redact
+    config: BackendConfig,
+    whole: Config,
+    engine: EmbeddedEngine | None,
+    turn: LoopTurn,
+    redact: Redact,
 ) -> Backend:
     times = config.timeouts or whole.timeouts
     timeouts = BackendTimeouts(times.first_token, times.idle)
@@ -97,10 +101,10 @@ def request_reader(config: Config) -> RequestReader:
     )
 
 
-def turn_limits(config: Config) -> Pace:
+def turn_limits(config: Config) -> TurnLimits:
     """How long a turn may take, and how often it is tried."""
     times, retries = config.timeouts, config.retries
-    return Pace(
+    return TurnLimits(
         total=times.total,
         keepalive=times.keepalive,
         attempts=retries.attempts + 1,
@@ -110,10 +114,10 @@ def turn_limits(config: Config) -> Pace:
     )
 
 
-def repair_policy(config: Config) -> Mending:
+def repair_policy(config: Config) -> RepairPolicy:
     """What is done about calls that do not fit."""
     repair = config.repair
-    return Mending(
+    return RepairPolicy(
         EVERY_RULE.without(repair.off),
         whole_streams=repair.streams == "whole",
         loop_after=repair.loop_after,

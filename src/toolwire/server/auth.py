@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Iterable
 
-from toolwire.server.settings import ClientKey
+from toolwire.server.config.settings import ClientKey
 
 LONGEST_KEY = 512  # no key of any provider is near it; more is not worth hashing
 _VISIBLE = re.compile(rb"[\x21-\x7e]+")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import msgspec
 
 from toolwire.backends.limited_process import LimitedProcess, ProcessFailed, ProcessTooSlow
-from toolwire.gateway.costly import CostlyCall, Fitted, unchecked
+from toolwire.gateway.repair.costly import CheckedCall, CostlyCall, unchecked
 
-_WORKER = ("-m", "toolwire.gateway.fit_worker")
+_WORKER = ("-m", "toolwire.gateway.repair.validation_worker")
 _DEADLINE = 2.0
 _LONGEST = 10.0
 """Seconds for all calls of an answer, the wait for a process included."""
@@ -25,9 +25,9 @@ class CheckProcess:
         self._processes: list[LimitedProcess] = []
         self._idle: list[LimitedProcess] = []
 
-    async def fit(self, calls: Sequence[CostlyCall]) -> list[Fitted]:
+    async def fit(self, calls: Sequence[CostlyCall]) -> list[CheckedCall]:
         """See `Checker.fit`."""
-        done: list[Fitted] = []
+        done: list[CheckedCall] = []
         try:
             async with asyncio.timeout(self._longest), self._free:
                 process = self._idle.pop() if self._idle else self._another()
@@ -50,7 +50,7 @@ class CheckProcess:
         self._processes.append(LimitedProcess(_WORKER, deadline=self._deadline))
         return self._processes[-1]
 
-    async def _ask(self, process: LimitedProcess, call: CostlyCall) -> Fitted:
+    async def _ask(self, process: LimitedProcess, call: CostlyCall) -> CheckedCall:
         try:
             answer = await process.ask(msgspec.json.encode(call))
         except ProcessTooSlow as error:
@@ -59,4 +59,4 @@ class CheckProcess:
             return unchecked(call, "it took too much memory, or could not be begun")
         if "error" in answer:
             return unchecked(call, answer["error"])
-        return msgspec.convert(answer, Fitted)
+        return msgspec.convert(answer, CheckedCall)

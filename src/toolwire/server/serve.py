@@ -8,20 +8,23 @@ import ssl
 import time
 from collections.abc import Callable
 
-from toolwire.backends.embedded_engine import Engine
+from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.server.app import App
-from toolwire.server.http import HttpServer
-from toolwire.server.http_limits import HttpLimits
+from toolwire.server.config.settings import Config
+from toolwire.server.http.limits import HttpLimits
+from toolwire.server.http.server import HttpServer
 from toolwire.server.logs import Logs
 from toolwire.server.memory import use_one_arena
 from toolwire.server.open_files import raise_open_files
-from toolwire.server.settings import Config
 
 _log = logging.getLogger("toolwire.server")
 
 
 async def serve(
-    config: Config, logs: Logs, announce: Callable[[str], None], engine: Engine | None = None
+    config: Config,
+    logs: Logs,
+    announce: Callable[[str], None],
+    engine: EmbeddedEngine | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM. `announce` is given the base URL once we listen."""
     loop = asyncio.get_running_loop()

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from toolwire.gateway.trace import TurnTrace
-from toolwire.gateway.trace_text import encode_trace
+from toolwire.gateway.trace.records import TurnTrace
+from toolwire.gateway.trace.text import encode_trace
 
 _log = logging.getLogger("toolwire.trace")
 _MOST_WAITING = 256

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 
 from toolwire.errors import Forbidden
-from toolwire.server.config_values import is_loopback
-from toolwire.server.settings import Listen
+from toolwire.server.config.settings import Listen
+from toolwire.server.config.values import is_loopback
 
 ANY = "*"
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")

@@ -16,7 +16,7 @@ from tests.e2e.gateway.wire import ask
 from tests.gguf import dressed
 from tests.templates import path_of
 
-from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
+from toolwire.backends.embedded.weights import DEFAULT_WEIGHTS, cache_folder, ensure
 
 FAMILIES = {
     "qwen25": ("Qwen2.5 7B Instruct", "hermes"),

@@ -11,11 +11,11 @@ from tests.scripted import Answer, ScriptedServer
 from tests.scripted.request import ChatRequest
 
 from toolwire.cli import main
-from toolwire.conformance.endpoint import CHECKS, Endpoint, Finding, Verdict, run_checks
+from toolwire.conformance.endpoint import CHECKS, LiveEndpoint, TrialResult, Verdict, run_checks
 
 
-def findings(url: str, *names: str) -> dict[str, Finding]:
-    endpoint = Endpoint(url, "scripted", timeout=20)
+def findings(url: str, *names: str) -> dict[str, TrialResult]:
+    endpoint = LiveEndpoint(url, "scripted", timeout=20)
     checks = [check for check in CHECKS if not names or check.name in names]
     return {finding.name: finding for finding in run_checks(endpoint, checks)}
 

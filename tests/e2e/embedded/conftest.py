@@ -10,9 +10,9 @@ from tests.e2e.embedded.llama_server import LlamaServer
 from tests.e2e.embedded.spying import SpyEngine
 from tests.e2e.gateway.process import Gateway, running
 
-from toolwire.backends.embedded_engine import EngineSettings
-from toolwire.backends.embedded_habits import Habits
-from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
+from toolwire.backends.embedded.engine import EngineSettings
+from toolwire.backends.embedded.tuning import ModelTuning
+from toolwire.backends.embedded.weights import DEFAULT_WEIGHTS, cache_folder, ensure
 
 WITHOUT_EXAMPLES = """
 [[models]]
@@ -80,7 +80,7 @@ def llama_server(weights: Path) -> Iterator[LlamaServer]:
 def engine(weights: Path) -> Iterator[SpyEngine]:
     """An engine in this process."""
     engine = SpyEngine(
-        EngineSettings(weights, name="tiny", context=1024, habits=Habits(temperature=0.2))
+        EngineSettings(weights, name="tiny", context=1024, tuning=ModelTuning(temperature=0.2))
     )
     yield engine
     engine.close()

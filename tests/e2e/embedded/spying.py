@@ -6,11 +6,11 @@ from concurrent.futures import Future
 from typing import Any
 
 from toolwire.backends.base import Outgoing
-from toolwire.backends.embedded_engine import Engine, EngineSettings, Take
+from toolwire.backends.embedded.engine import EmbeddedEngine, EngineSettings, Take
 from toolwire.protocol.chat import NO_TOOLS, Message, Request
 
 
-class SpyEngine(Engine):
+class SpyEngine(EmbeddedEngine):
     """A real engine. `turns` are the turns since the last `forget`, and what was said in each."""
 
     def __init__(self, settings: EngineSettings) -> None:
@@ -18,11 +18,11 @@ class SpyEngine(Engine):
         self.turns: list[tuple[Future[None], list[dict[str, Any]]]] = []
         self._saying: list[dict[str, Any]] = []
 
-    def submit(self, work: Callable[[Engine], None]) -> "Future[None]":
-        """See `Engine.submit`."""
+    def submit(self, work: Callable[[EmbeddedEngine], None]) -> "Future[None]":
+        """See `EmbeddedEngine.submit`."""
         said: list[dict[str, Any]] = []
 
-        def spied(engine: Engine) -> None:
+        def spied(engine: EmbeddedEngine) -> None:
             self._saying = said
             work(engine)
 
@@ -31,7 +31,7 @@ class SpyEngine(Engine):
         return turn
 
     def generate(self, body: bytes, take: Take) -> None:
-        """See `Engine.generate`."""
+        """See `EmbeddedEngine.generate`."""
 
         def spy(chunk: bytes) -> bool:
             self._saying.append(json.loads(chunk))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.e2e.embedded.spying import SpyEngine, ask
 
 from toolwire.backends.base import Constraint
-from toolwire.backends.embedded import EmbeddedBackend
+from toolwire.backends.embedded.backend import EmbeddedBackend
 from toolwire.protocol.fragments import Fragment
 
 T = TypeVar("T")

@@ -15,9 +15,10 @@ WITHOUT_ENGINE = "import sys; sys.modules['xllamacpp'] = None; import toolwire.c
 START_AND_DROP = """
 import sys, tempfile
 from pathlib import Path
-from toolwire.backends.embedded_engine import Engine, EngineSettings, load_library, start_server
+from toolwire.backends.embedded.engine import EmbeddedEngine, EngineSettings
+from toolwire.backends.embedded.engine import load_library, start_server
 settings = EngineSettings(Path(sys.argv[1]), context=256)
-engine = Engine(settings)
+engine = EmbeddedEngine(settings)
 for _ in range(15):
     with tempfile.TemporaryDirectory() as folder:
         start_server(load_library(), engine._params(load_library(), settings, Path(folder)))

@@ -11,14 +11,14 @@ from tests.contract.wire import read
 from tests.e2e.embedded.llama_server import LlamaServer
 from tests.e2e.embedded.tools import PARIS, STRING, TIME, WEATHER, result, said, tool
 
-from toolwire.backends.chat_template import read_template
 from toolwire.backends.dialects import DIALECTS
-from toolwire.backends.openai_request import encode_messages
-from toolwire.backends.weights import DEFAULT_WEIGHTS
+from toolwire.backends.embedded.weights import DEFAULT_WEIGHTS
+from toolwire.backends.openai.request import encode_messages
+from toolwire.backends.templates.chat_template import read_template
 from toolwire.formats import RenderedCall, render_calls
 from toolwire.gateway.strategies.prompted import Constrained
 
-HABITS = DEFAULT_WEIGHTS.habits
+HABITS = DEFAULT_WEIGHTS.tuning
 HELD = Constrained(examples=HABITS.examples, one_call=True)
 CALLED: Any = {
     "role": "assistant",

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.gateway.process import Gateway, running
 
 from toolwire.server.check import check_backends
-from toolwire.server.config import load
+from toolwire.server.config.loader import load
 
 TLS = Path(__file__).parents[2] / "tls"
 MODEL = '[[models]]\nname = "far"\nbackend = { url = "http://127.0.0.1:9/v1" }\n'

@@ -21,7 +21,7 @@ from tests.e2e.gateway.wire import (
 from tests.hard.figures import note
 from tests.scripted import ScriptedServer
 
-from toolwire.server.config import Timeouts
+from toolwire.server.config.loader import Timeouts
 
 LIMIT = float(size(1, 8))
 HEADS, BODIES, READERS = size(100, 500), size(50, 200), size(20, 200)

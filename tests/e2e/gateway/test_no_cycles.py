@@ -16,11 +16,11 @@ from tests.e2e.gateway.wire import chat_body, request_bytes
 from tests.scripted import ScriptedServer
 
 from toolwire.server.app import App
-from toolwire.server.http import HttpServer
-from toolwire.server.http_limits import HttpLimits
+from toolwire.server.config.settings import BackendConfig, Config, Retries, RouteConfig, TraceFiles
+from toolwire.server.http.limits import HttpLimits
+from toolwire.server.http.server import HttpServer
 from toolwire.server.logs import Logs
 from toolwire.server.redact import Redactor
-from toolwire.server.settings import BackendConfig, Config, Retries, Route, TraceFiles
 
 LARGE = "x" * 200_000  # read in a thread
 ENDINGS = [
@@ -52,7 +52,7 @@ async def exchange(port: int, *, stream: bool, leaves: bool) -> None:
 
 async def left_behind(url: str, trace: TraceFiles, **how: bool) -> set[str]:
     """What of ours only the collector would find after a request."""
-    route = Route("*", (BackendConfig(name="b", url=url),))
+    route = RouteConfig("*", (BackendConfig(name="b", url=url),))
     logs = Logs(level=50, as_json=False, redactor=Redactor(), stream=io.StringIO())
     config = Config(models=(route,), retries=Retries(backoff=0, max_retry_after=0), trace=trace)
     app = App(config, logs, clock=time.perf_counter)

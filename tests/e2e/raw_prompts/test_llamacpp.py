@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from tests.e2e.gateway.process import Gateway, running
 from tests.e2e.gateway.wire import ask
 
-from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
+from toolwire.backends.embedded.weights import DEFAULT_WEIGHTS, cache_folder, ensure
 from toolwire.cli import main
 
 WEATHER: Any = {

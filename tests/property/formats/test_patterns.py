@@ -26,13 +26,13 @@ SOURCE = Path(toolwire.__file__).parent
 
 # module, how its pattern begins: why it may backtrack. None of these reads a model's text.
 MAY_BACKTRACK = {
-    ("toolwire.server.config_values", "[A-Za-z0-9]([A-Za-z0-9.-]*"): "a host name in the settings",
-    ("toolwire.server.toml_lines", r"(?:[\s,]|#[^\n]*)*"): "the operator's own file",
-    ("toolwire.server.toml_lines", '"""(?:'): "the operator's own file",
+    ("toolwire.server.config.values", "[A-Za-z0-9]([A-Za-z0-9.-]*"): "a host name in the settings",
+    ("toolwire.server.config.toml_lines", r"(?:[\s,]|#[^\n]*)*"): "the operator's own file",
+    ("toolwire.server.config.toml_lines", '"""(?:'): "the operator's own file",
     ("toolwire.surfaces.openai.explain", ".*tool_calls"): "one star at the front of a short path",
     ("toolwire.surfaces.openai.explain", "Object missing"): "one plus before the last character",
-    ("toolwire.protocol.patterns", r"\\[pP]"): "of at most 1,000 characters",
-    ("toolwire.protocol.patterns", r"\.|\[\^.*"): "of at most 1,000 characters",
+    ("toolwire.protocol.schemas.patterns", r"\\[pP]"): "of at most 1,000 characters",
+    ("toolwire.protocol.schemas.patterns", r"\.|\[\^.*"): "of at most 1,000 characters",
 }
 # Patterns made of data, which cannot be read in the source; what they make is judged all the same.
 MADE_OF_DATA = {

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.backends.test_embedded_gguf import entry, head, text
 
 from toolwire.backends.base import Capabilities
-from toolwire.backends.chat_template import ChatTemplate, NoTemplate, read_template
+from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
 
 SOURCE = "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}"
 TOKENIZER = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.completions_answer import (
+from toolwire.backends.openai.completions_answer import (
     ReasoningAnswer,
     opened_reasoning,
     without_reasoning,

@@ -9,10 +9,10 @@ from tests.asking import asking, parts
 
 from toolwire.backends.base import Constraint as Held
 from toolwire.backends.base import Outgoing
-from toolwire.backends.completions_request import completions_dialect, encode_completion
 from toolwire.backends.dialects import DIALECTS, Constraint
-from toolwire.backends.openai_params import ignored_params
-from toolwire.backends.template_messages import folded, template_messages
+from toolwire.backends.openai.completions_request import completions_dialect, encode_completion
+from toolwire.backends.openai.params import ignored_params
+from toolwire.backends.templates.messages import folded, template_messages
 from toolwire.errors import Place, UpstreamRefused
 from toolwire.protocol.chat import NO_TOOLS, Message
 

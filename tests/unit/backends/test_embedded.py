@@ -10,9 +10,9 @@ import pytest
 from tests.asking import asking
 
 from toolwire.backends.base import Constraint, Outgoing
-from toolwire.backends.embedded import EmbeddedBackend
-from toolwire.backends.embedded_gguf import GgufFacts
-from toolwire.backends.embedded_habits import AS_WRITTEN, Bounds, Habits
+from toolwire.backends.embedded.backend import EmbeddedBackend
+from toolwire.backends.embedded.tuning import AS_WRITTEN, Bounds, ModelTuning
+from toolwire.backends.gguf import GgufFacts
 from toolwire.errors import GatewayError, Place, UpstreamError, UpstreamRefused
 from toolwire.gateway.strategies.prompted import Constrained
 from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
@@ -41,7 +41,7 @@ class FakeEngine:
     facts = GgufFacts("fake", "llama", 512, "")
     marks = ("<end>",)
     has_grammars = True
-    habits = Habits(call_threshold=-5.0, bounds=Bounds(string=100, array=10, tokens=500))
+    tuning = ModelTuning(call_threshold=-5.0, bounds=Bounds(string=100, array=10, tokens=500))
 
     def __init__(self, *chunks: dict[str, Any], end: Callable[[], None] = lambda: None) -> None:
         self.chunks = chunks
@@ -209,7 +209,7 @@ def test_how_likely_a_call_is_decides_whether_the_answer_is_held_to_the_schema(
 @pytest.mark.parametrize(("threshold", "chooses"), [(-5.0, True), (AS_WRITTEN, False)])
 def test_a_model_with_a_threshold_can_be_let_choose(threshold: float, chooses: bool) -> None:
     engine = FakeEngine()
-    engine.habits = Habits(call_threshold=threshold)
+    engine.tuning = ModelTuning(call_threshold=threshold)
     backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
     assert backend.capabilities.chooses is chooses
 
@@ -376,7 +376,7 @@ def test_a_call_that_was_chosen_is_asked_for_with_the_conversation_for_it() -> N
 @pytest.mark.parametrize("examples", [0, 3])
 def test_prompts_with_and_without_examples_have_places_of_their_own(examples: int) -> None:
     engine = FakeEngine(opening(The=0.9), USAGE)
-    engine.habits = Habits(call_threshold=-5.0, examples=examples)
+    engine.tuning = ModelTuning(call_threshold=-5.0, examples=examples)
     backend: Any = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
     request = asking(MESSAGES, {"id_slot": b"7"})
     chosen = Outgoing(

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwire.backends.embedded_cores import default_threads, usable_cores
+from toolwire.backends.embedded.cores import default_threads, usable_cores
 
 
 def test_there_is_always_a_thread_and_never_more_than_half_the_cores() -> None:

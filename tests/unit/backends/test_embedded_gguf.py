@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwire.backends.embedded_gguf import GgufFacts, NotGguf, read_facts
+from toolwire.backends.gguf import GgufFacts, NotGguf, read_facts
 
 
 def text(value: str) -> bytes:

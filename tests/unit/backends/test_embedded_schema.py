@@ -6,8 +6,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from toolwire.backends.embedded_habits import Bounds
-from toolwire.backends.embedded_schema import MOST_ITEMS, grammar_of, narrowed
+from toolwire.backends.embedded.schema import MOST_ITEMS, grammar_of, narrowed
+from toolwire.backends.embedded.tuning import Bounds
 
 BOUNDS = Bounds(string=5, array=2)
 STRING, LIST = {"type": "string"}, {"type": "array"}

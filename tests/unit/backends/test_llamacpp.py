@@ -9,8 +9,8 @@ import pytest
 from toolwire.backends.base import Capabilities
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
-from toolwire.backends.llamacpp import read_capabilities
-from toolwire.backends.openai_http import OpenAiHttpBackend
+from toolwire.backends.openai.backend import OpenAiHttpBackend
+from toolwire.backends.openai.llamacpp import read_capabilities
 from toolwire.errors import UpstreamError
 
 

@@ -8,7 +8,7 @@ import pytest
 from toolwire.backends.base import Outgoing
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
-from toolwire.backends.openai_http import OpenAiHttpBackend
+from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.errors import UpstreamRefused
 from toolwire.gateway.strategies.native import Hybrid
 from toolwire.protocol.chat import NO_TOOLS, Message, Request

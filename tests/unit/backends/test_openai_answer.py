@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.openai_answer import AnswerDecoder, error_text
+from toolwire.backends.openai.answer import AnswerDecoder, error_text
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.usage import Usage

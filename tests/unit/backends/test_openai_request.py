@@ -10,8 +10,8 @@ from tests.contract.wire import USER, asked, body, call, history, read, result, 
 
 from toolwire.backends.base import Constraint as Held
 from toolwire.backends.dialects import DIALECTS, Constraint, Dialect
-from toolwire.backends.openai_params import ignored_params
-from toolwire.backends.openai_request import encode_body
+from toolwire.backends.openai.params import ignored_params
+from toolwire.backends.openai.request import encode_body
 
 OPENAI, VLLM, OLLAMA, MISTRAL = (DIALECTS[n] for n in ("openai", "vllm", "ollama", "mistral"))
 GENERIC, KIMI, DEEPSEEK = (DIALECTS[n] for n in ("generic", "moonshot", "deepseek"))

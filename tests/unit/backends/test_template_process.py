@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.template_process import TemplateFailed, TemplateProcess, TemplateRefused
+from toolwire.backends.templates.process import TemplateFailed, TemplateProcess, TemplateRefused
 
 HELLO = [{"role": "user", "content": "<b>Hi</b>"}]
 
@@ -116,7 +116,7 @@ def children(parent: int = 0) -> Iterator[Path]:
 def is_worker(process: Path) -> bool:
     """Whether it is a process for a template, and alive."""
     try:
-        return b"template_worker" in (process / "cmdline").read_bytes()
+        return b"templates/worker.py" in (process / "cmdline").read_bytes()
     except OSError:
         return False
 
@@ -228,7 +228,7 @@ def test_a_template_takes_no_thread_from_others_and_waits_for_none_of_theirs() -
 
 PARENT = f"""
 import asyncio
-from toolwire.backends.template_process import TemplateProcess
+from toolwire.backends.templates.process import TemplateProcess
 asyncio.run(TemplateProcess({LOOP!r}, deadline=3).render({{}}))
 """
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.chat_template import ChatTemplate, read_template
-from toolwire.backends.template_process import TemplateProcess
-from toolwire.backends.turn_end import turn_end
+from toolwire.backends.templates.chat_template import ChatTemplate, read_template
+from toolwire.backends.templates.process import TemplateProcess
+from toolwire.backends.templates.turn_end import turn_end
 
 _EACH = "{% for m in messages %}"
 _OWN_LAST = (

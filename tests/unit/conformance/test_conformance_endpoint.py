@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolwire.conformance.endpoint.checks import error_body
-from toolwire.conformance.endpoint.client import Endpoint, Reply, Unreachable
+from toolwire.conformance.endpoint.client import LiveEndpoint, Reply, Unreachable
 from toolwire.conformance.endpoint.trial import Check, Fault, Unsure, Verdict, run_checks
 
 
@@ -42,13 +42,13 @@ def picky_server() -> Iterator[str]:
 
 def test_a_temperature_that_is_refused_is_left_out_from_then_on() -> None:
     with picky_server() as url:
-        endpoint = Endpoint(url, "m")
+        endpoint = LiveEndpoint(url, "m")
         for _ in range(2):
             reply = endpoint.chat(messages=[])
             assert reply.body == {"sent": {"model": "m", "messages": []}}
 
 
-class Fixed(Endpoint):
+class Fixed(LiveEndpoint):
     """Always the same answer."""
 
     def __init__(self, status: int, body: Any) -> None:
@@ -80,7 +80,7 @@ def test_an_error_with_all_four_members_is_right() -> None:
 
 
 def check(name: str, error: Exception | None) -> Check:
-    def run(_endpoint: Endpoint) -> str | None:
+    def run(_endpoint: LiveEndpoint) -> str | None:
         if error:
             raise error
         return "fine"

@@ -12,7 +12,7 @@ from toolwire.backends.base import Outgoing
 from toolwire.errors import ArgumentsUnfit, UpstreamRefused
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.strategies.native import NATIVE
-from toolwire.gateway.trace import AttemptTrace
+from toolwire.gateway.trace.records import AttemptTrace
 from toolwire.protocol.fragments import CallFragment, Fragment
 
 SCHEMA = {

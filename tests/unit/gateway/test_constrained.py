@@ -11,7 +11,7 @@ from toolwire.gateway.collect import Whole
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE
 from toolwire.gateway.strategies.prompted import Constrained, Prompted
-from toolwire.gateway.trace import join_sent
+from toolwire.gateway.trace.records import join_sent
 from toolwire.protocol.fragments import CallFragment, Fragment
 
 HELD = Constrained()

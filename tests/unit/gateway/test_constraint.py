@@ -9,11 +9,11 @@ import pytest
 from tests.asking import asking
 
 from toolwire.formats import extract
-from toolwire.gateway.constraint import (
+from toolwire.gateway.strategies.calls_schema import (
     FORMAT,
-    calls_or_form_schema,
+    calls_or_response_schema,
     calls_schema,
-    wanted_form,
+    response_schema,
 )
 from toolwire.protocol.chat import Tool
 
@@ -121,7 +121,7 @@ def test_calls_or_the_form_of_the_client_and_nothing_else_fit_the_union() -> Non
         "additionalProperties": False,
         "$defs": {"node": {"type": "integer"}},
     }
-    schema = calls_or_form_schema(calls_schema(TOOLS, parallel=True), form)
+    schema = calls_or_response_schema(calls_schema(TOOLS, parallel=True), form)
     fitting = jsonschema_rs.validator_for(json.loads(schema)).is_valid
     assert fitting({"tool_calls": [call("get_weather", city="Bern")]})
     assert fitting({"node": 7})
@@ -141,8 +141,8 @@ def test_calls_or_the_form_of_the_client_and_nothing_else_fit_the_union() -> Non
     ],
 )
 def test_the_form_that_a_client_wants_is_a_schema(wanted: Any, form: Any) -> None:
-    assert wanted_form(asking((), {"response_format": json.dumps(wanted).encode()})) == form
-    assert wanted_form(asking(())) is None
+    assert response_schema(asking((), {"response_format": json.dumps(wanted).encode()})) == form
+    assert response_schema(asking(())) is None
 
 
 def test_text_in_the_clients_form_is_no_call() -> None:

@@ -7,11 +7,11 @@ import pytest
 from tests.schemas import fan
 from tests.unit.gateway.fitting import toolset
 
-from toolwire.gateway.arguments import check_call
-from toolwire.gateway.costly import Allowance, Fitted, TooCostly, elsewhere, unchecked
-from toolwire.gateway.fit import LiveFit, WholeFit
-from toolwire.gateway.loops import find_loop
-from toolwire.gateway.repair import Ladder
+from toolwire.gateway.repair.arguments import check_call
+from toolwire.gateway.repair.costly import Allowance, CheckedCall, TooCostly, elsewhere, unchecked
+from toolwire.gateway.repair.loops import find_loop
+from toolwire.gateway.repair.rules import RepairRules
+from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.protocol.chat import Message, ToolCall, ToolSet
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TurnEnd
 
@@ -53,7 +53,7 @@ def test_all_calls_of_an_answer_share_one_allowance() -> None:
 
 
 def test_a_live_call_is_delivered_at_once_and_its_finding_comes_later() -> None:
-    fit = LiveFit(costly_tools(), Ladder(), Allowance())
+    fit = StreamingValidator(costly_tools(), RepairRules(), Allowance())
     assert fit.feed(EVENTS) == EVENTS
     (call,) = fit.costly
     assert (call.text, call.rules) == (TEXT, ())
@@ -61,16 +61,16 @@ def test_a_live_call_is_delivered_at_once_and_its_finding_comes_later() -> None:
     assert [finding.label for finding in fit.findings] == ["unchecked_tool_arguments:f"]
 
 
-def whole(tools: ToolSet, text: str = TEXT, *, final: bool = False) -> WholeFit:
-    fit = WholeFit(tools, Ladder(), Allowance(), final=final)
+def whole(tools: ToolSet, text: str = TEXT, *, final: bool = False) -> BufferedValidator:
+    fit = BufferedValidator(tools, RepairRules(), Allowance(), final=final)
     assert fit.feed([EVENTS[0], ArgsDelta(0, text), *EVENTS[2:]]) == []
     return fit
 
 
 def test_a_whole_turn_ends_when_all_is_known() -> None:
     fit = whole(costly_tools())
-    assert fit.costly[0].rules == Ladder().names
-    mended = Fitted('{"p":null}', ("some_rule",))
+    assert fit.costly[0].rules == RepairRules().names
+    mended = CheckedCall('{"p":null}', ("some_rule",))
     assert fit.resolve([mended]) == [EVENTS[0], ArgsDelta(0, '{"p":null}'), *EVENTS[2:]]
     assert (fit.costly, fit.rejected, fit.repairs) == ([], None, {"some_rule"})
 

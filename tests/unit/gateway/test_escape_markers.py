@@ -1,6 +1,6 @@
 """What is said in a prompt that is written out cannot start a turn, whoever says it."""
 
-from toolwire.gateway.escape_markers import escaped
+from toolwire.gateway.strategies.escape_markers import escaped
 from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.content import ImagePart, TextPart
 

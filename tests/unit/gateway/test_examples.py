@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from toolwire.formats import extract, names, provider_id
-from toolwire.gateway.examples import MOST_EXAMPLES, examples_for
-from toolwire.gateway.prompting import prompted
+from toolwire.gateway.strategies.examples import MOST_EXAMPLES, examples_for
+from toolwire.gateway.strategies.prompting import prompted
 from toolwire.protocol.chat import FREE_CHOICE, Message, Tool, ToolCall, ToolChoice, ToolSet
 
 TOOLS = ToolSet({"look": Tool("look", "Look around.")})

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.unit.gateway.fitting import toolset
 
-from toolwire.gateway.costly import Allowance
-from toolwire.gateway.fit import LiveFit, WholeFit
-from toolwire.gateway.repair import Ladder
+from toolwire.gateway.repair.costly import Allowance
+from toolwire.gateway.repair.rules import RepairRules
+from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -32,15 +32,15 @@ def call(index: int, *pieces: str, name: str = "f", complete: bool = True) -> li
     return [CallStart(index, name, f"call_{index}"), *deltas, CallEnd(index, complete)]
 
 
-def live(*events: Event, tools: Any = TOOLS) -> tuple[LiveFit, list[Event]]:
+def live(*events: Event, tools: Any = TOOLS) -> tuple[StreamingValidator, list[Event]]:
     """What a live stage lets through, each event fed by itself."""
-    fit = LiveFit(tools, Ladder(), Allowance())
+    fit = StreamingValidator(tools, RepairRules(), Allowance())
     return fit, [out for event in events for out in fit.feed([event])]
 
 
-def whole(*events: Event, tools: Any = TOOLS, **how: Any) -> tuple[WholeFit, list[Event]]:
+def whole(*events: Event, tools: Any = TOOLS, **how: Any) -> tuple[BufferedValidator, list[Event]]:
     """What a whole stage lets through."""
-    fit = WholeFit(tools, Ladder(), Allowance(), **{"final": False, **how})
+    fit = BufferedValidator(tools, RepairRules(), Allowance(), **{"final": False, **how})
     return fit, [out for event in events for out in fit.feed([event])]
 
 
@@ -57,7 +57,7 @@ def arguments(events: list[Event]) -> list[str]:
 
 
 def test_live_events_pass_at_once_and_unchanged() -> None:
-    fit = LiveFit(TOOLS, Ladder(), Allowance())
+    fit = StreamingValidator(TOOLS, RepairRules(), Allowance())
     for event in [TextDelta("hm"), *call(0, '{"x"', ": 1", "}"), *call(1, "{", "}"), END]:
         assert fit.feed([event]) == [event]
     assert fit.findings == []
@@ -89,7 +89,7 @@ def test_live_what_cannot_be_repaired_is_delivered_as_it_is() -> None:
 
 
 def test_whole_calls_wait_for_the_end_and_text_does_not() -> None:
-    fit = WholeFit(TOOLS, Ladder(), Allowance(), final=False)
+    fit = BufferedValidator(TOOLS, RepairRules(), Allowance(), final=False)
     events = call(0, '{"x": 1}')
     assert fit.feed([TextDelta("a"), *events, ReasoningDelta("b")]) == [
         TextDelta("a"),

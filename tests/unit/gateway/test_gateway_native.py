@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolwire.errors import UpstreamError
-from toolwire.gateway.native import NativeTurn
+from toolwire.gateway.native import NativeReader
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TurnEnd
 from toolwire.protocol.fragments import CallFragment as Piece
 from toolwire.protocol.fragments import Fragment
@@ -40,7 +40,7 @@ def tell(
 ) -> Told:
     """Feed an answer; its deltas each come alone unless they are in one list."""
     numbers = itertools.count()
-    turn = NativeTurn(TOOLS, lambda: f"call_{next(numbers)}")
+    turn = NativeReader(TOOLS, lambda: f"call_{next(numbers)}")
     events: list[Event] = []
     for item in said:
         events += turn.feed(item if isinstance(item, Fragment) else _delta(item))
@@ -240,12 +240,12 @@ def test_the_null_may_come_in_pieces() -> None:
 
 class TestNames:
     def test_a_name_that_could_grow_waits_for_the_arguments(self) -> None:
-        turn = NativeTurn(TOOLS, lambda: "call_0")
+        turn = NativeReader(TOOLS, lambda: "call_0")
         assert turn.feed(Fragment(calls=(Piece(0, "x", "get", ""),))) == []
         assert isinstance(turn.feed(Fragment(calls=(Piece(0, None, None, "{"),)))[0], CallStart)
 
     def test_a_name_that_cannot_grow_goes_out_at_once(self) -> None:
-        turn = NativeTurn(TOOLS, lambda: "call_0")
+        turn = NativeReader(TOOLS, lambda: "call_0")
         started = turn.feed(Fragment(calls=(Piece(0, "x", "get_weather", ""),)))
         assert started == [CallStart(0, "get_weather", "call_0", "x")]
 
@@ -271,7 +271,7 @@ class TestNames:
 
 class TestLive:
     def test_arguments_go_out_as_they_come(self) -> None:
-        turn = NativeTurn(TOOLS, lambda: "call_0")
+        turn = NativeReader(TOOLS, lambda: "call_0")
         turn.feed(Fragment(calls=(Piece(0, "x", "read", ""),)))
         for piece in ('{"a"', ": ", "1}"):
             assert turn.feed(Fragment(calls=(Piece(0, None, None, piece),))) == [
@@ -279,13 +279,13 @@ class TestLive:
             ]
 
     def test_a_call_ends_when_the_next_begins(self) -> None:
-        turn = NativeTurn(TOOLS, lambda: "call_0")
+        turn = NativeReader(TOOLS, lambda: "call_0")
         turn.feed(Fragment(calls=(Piece(0, "x", *READ),)))
         events = turn.feed(Fragment(calls=(Piece(1, "y", "write", ""),)))
         assert [type(event) for event in events] == [CallEnd, CallStart]
 
     def test_what_is_not_in_turn_waits(self) -> None:
-        turn = NativeTurn(TOOLS, lambda: "call_0")
+        turn = NativeReader(TOOLS, lambda: "call_0")
         turn.feed(Fragment(calls=(Piece(0, "x", "read", '{"a"'),)))
         assert turn.feed(Fragment(calls=(Piece(1, "y", *WRITE),))) == []
 

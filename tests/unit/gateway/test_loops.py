@@ -3,11 +3,11 @@
 import pytest
 from tests.unit.gateway.fitting import toolset
 
-from toolwire.gateway.arguments import check_call
-from toolwire.gateway.costly import Allowance
-from toolwire.gateway.loops import break_loop, find_loop
-from toolwire.gateway.objection import objection
-from toolwire.gateway.plan import Mending, make_plan
+from toolwire.gateway.plan import RepairPolicy, make_plan
+from toolwire.gateway.repair.arguments import check_call
+from toolwire.gateway.repair.correction import objection
+from toolwire.gateway.repair.costly import Allowance
+from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.protocol.chat import Message, Request, ToolCall
 
 TOOLS = toolset(x={"type": "integer"})
@@ -80,7 +80,7 @@ def test_a_plan_explains_the_loop_to_the_backend_alone_and_says_so() -> None:
     plan = make_plan(request, repair_history=False)
     assert len(plan.outgoing.messages) == len(request.messages) + 1
     assert plan.repairs == ("loop_explained:f",)
-    quiet = make_plan(request, repair_history=False, mending=Mending(loop_after=0))
+    quiet = make_plan(request, repair_history=False, repair_policy=RepairPolicy(loop_after=0))
     assert (len(quiet.outgoing.messages), quiet.repairs) == (len(request.messages), ())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolwire.formats import extract, get, names
-from toolwire.gateway.prompting import demand_of, prompted
+from toolwire.gateway.strategies.prompting import demand_of, prompted
 from toolwire.protocol.chat import (
     FREE_CHOICE,
     NO_TOOLS,

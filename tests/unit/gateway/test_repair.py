@@ -1,4 +1,4 @@
-"""The ladder: what each rule mends, what it leaves alone, and what is never done."""
+"""The rules: what each rule mends, what it leaves alone, and what is never done."""
 
 import json
 import time
@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from tests.unit.gateway.fitting import toolset
 
-from toolwire.gateway.costly import elsewhere
-from toolwire.gateway.repair import RULE_NAMES, Fitted, Ladder
+from toolwire.gateway.repair.costly import elsewhere
+from toolwire.gateway.repair.rules import RULE_NAMES, CheckedCall, RepairRules
 
-LADDER = Ladder()
+LADDER = RepairRules()
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}
 BOOLEAN = {"type": "boolean"}
@@ -18,9 +18,9 @@ OBJECT = {"type": "object", "properties": {"n": INTEGER}}
 STRINGS = {"type": "array", "items": STRING}
 
 
-def fit(text: str, schema: Any = None, *, ladder: Ladder = LADDER, **more: Any) -> Fitted:
-    """What the ladder makes of the arguments of a tool whose property `x` has this schema."""
-    return ladder.fit(0, "f", text, toolset(x=schema or {}, **more), elsewhere())
+def fit(text: str, schema: Any = None, *, rules: RepairRules = LADDER, **more: Any) -> CheckedCall:
+    """What the rules makes of the arguments of a tool whose property `x` has this schema."""
+    return rules.fit(0, "f", text, toolset(x=schema or {}, **more), elsewhere())
 
 
 def argument(value: Any) -> str:
@@ -29,7 +29,7 @@ def argument(value: Any) -> str:
 
 @pytest.mark.parametrize("text", ['{"x": 1}', ' {"x":1.50}\n', '{ "y" : [ ] }', "{}"])
 def test_arguments_that_fit_are_delivered_byte_for_byte(text: str) -> None:
-    assert fit(text) == Fitted(text)
+    assert fit(text) == CheckedCall(text)
 
 
 MENDED = [
@@ -65,7 +65,7 @@ def test_a_rule_mends_what_it_is_for_and_says_so(
 
 @pytest.mark.parametrize(("rule", "text", "schema", "expected"), MENDED)
 def test_a_rule_that_is_off_mends_nothing(rule: str, text: str, schema: Any, expected: Any) -> None:
-    fitted = fit(text, schema, ladder=LADDER.without([rule]))
+    fitted = fit(text, schema, rules=LADDER.without([rule]))
     assert fitted.arguments == text
     assert fitted.repairs == ()
     assert fitted.finding is not None
@@ -123,7 +123,7 @@ def test_what_has_no_safe_repair_is_delivered_as_it_is_and_found(text: str, sche
 @pytest.mark.parametrize("schema", [STRING, {"type": ["string", "array"]}, {}])
 def test_a_string_stays_a_string_where_the_schema_allows_one(schema: Any) -> None:
     for value in ("5", "true", '["a"]', '{"n": 1}', "null"):
-        assert fit(argument(value), schema) == Fitted(argument(value))
+        assert fit(argument(value), schema) == CheckedCall(argument(value))
 
 
 def test_types_are_seen_through_references_and_combinators() -> None:

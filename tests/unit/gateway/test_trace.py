@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from toolwire.errors import UpstreamError
-from toolwire.gateway.findings import Finding
-from toolwire.gateway.replay import CannotReplay, check_replayable
+from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.strategies.native import Hybrid
-from toolwire.gateway.trace import AttemptTrace, TurnTrace
-from toolwire.gateway.trace_mask import in_one_piece, masked_json
-from toolwire.gateway.trace_text import encode_trace
+from toolwire.gateway.trace.mask import in_one_piece, masked_json
+from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
+from toolwire.gateway.trace.replay import CannotReplay, check_replayable
+from toolwire.gateway.trace.text import encode_trace
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, TextDelta, TurnEnd
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.server.redact import Redactor

@@ -10,7 +10,7 @@ from toolwire.backends.pool import BackendPool
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.plan import make_plan
 from toolwire.gateway.report import Report
-from toolwire.gateway.retry import Pace
+from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.run import Turn
 from toolwire.gateway.watchdog import Watchdog
@@ -18,7 +18,7 @@ from toolwire.protocol.chat import Message, Request
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
 
-AT_ONCE = Pace(backoff=0.0)
+AT_ONCE = TurnLimits(backoff=0.0)
 
 
 class Answer:
@@ -78,7 +78,7 @@ class Sink:
     def keepalive(self) -> None: ...
 
 
-def turn(backend: Backend, pace: Pace = AT_ONCE) -> Report:
+def turn(backend: Backend, pace: TurnLimits = AT_ONCE) -> Report:
     async def run() -> Report:
         request = Request("m", (Message("user", "hi"),))
         plan = make_plan(request, repair_history=False)
@@ -109,10 +109,10 @@ def test_the_time_between_two_attempts_is_no_silence_of_a_backend(
     backend = Backend(
         BackendTimeouts(first_token=0.3, idle=0.3), None, 0.0, retry_after=retry_after
     )
-    assert turn(backend, Pace(backoff=0.6)).retries == ["upstream_error"]
+    assert turn(backend, TurnLimits(backoff=0.6)).retries == ["upstream_error"]
 
 
 def test_the_time_between_two_attempts_counts_against_the_total() -> None:
     backend = Backend(BackendTimeouts(), None, 0.0)
     with pytest.raises(UpstreamTimeout, match=r"did not finish within 0\.3 s"):
-        turn(backend, Pace(backoff=5.0, total=0.3))
+        turn(backend, TurnLimits(backoff=5.0, total=0.3))

@@ -10,8 +10,8 @@ import pytest
 
 from toolwire.errors import UpstreamError
 from toolwire.formats import join, parser_for
-from toolwire.gateway.native import NativeTurn
-from toolwire.gateway.watched import WatchedTurn
+from toolwire.gateway.native import NativeReader
+from toolwire.gateway.text_calls import TextCallReader
 from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import (
     ArgsDelta,
@@ -29,15 +29,15 @@ CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 STOP = Fragment(finish="stop")
 
 
-def watched(*, delivery: Any = "live", promoting: bool = True) -> WatchedTurn:
+def watched(*, delivery: Any = "live", promoting: bool = True) -> TextCallReader:
     numbers = count()
 
     def new_id() -> str:
         return f"call_{next(numbers)}"
 
-    native = NativeTurn(TOOLS, new_id)
+    native = NativeReader(TOOLS, new_id)
     make_parser = partial(parser_for, "hermes", TOOLS.values(), delivery=delivery)
-    return WatchedTurn(native, make_parser, new_id, promoting=promoting)
+    return TextCallReader(native, make_parser, new_id, promoting=promoting)
 
 
 def said(*texts: str) -> list[Fragment]:
@@ -48,7 +48,7 @@ def native(name: str, arguments: str, index: int = 0) -> Fragment:
     return Fragment(calls=(CallFragment(index, f"id{index}", name, arguments),))
 
 
-def run(turn: WatchedTurn, fragments: Iterable[Fragment]) -> list[Event]:
+def run(turn: TextCallReader, fragments: Iterable[Fragment]) -> list[Event]:
     events = [event for fragment in fragments for event in turn.feed(fragment)]
     return [*events, *turn.finish(done=True)]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwire.protocol.balance import JsonBalance
+from toolwire.protocol.json_boundary import JsonBalance
 
 texts = st.text(alphabet='ab{}[]"\\,: é', max_size=12)
 objects = st.dictionaries(

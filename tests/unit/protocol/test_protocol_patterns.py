@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from toolwire.protocol.patterns import LONGEST, pattern_cost
+from toolwire.protocol.schemas.patterns import LONGEST, pattern_cost
 
 CHEAP = [
     "", "^[a-z]+$", "^(a+)+$", r"^\d{4}-\d{2}-\d{2}$", "^[^/]+/[^/]+$", r"^\w+@\w+\.\w+$",

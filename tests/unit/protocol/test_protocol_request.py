@@ -18,10 +18,10 @@ from tests.contract.wire import (
     tool,
 )
 
-from toolwire.backends.openai_parts import WIRE
+from toolwire.backends.openai.parts import WIRE
 from toolwire.protocol.chat import Message, ToolCall
-from toolwire.protocol.content import ImagePart, Origin
-from toolwire.protocol.toolset import safe_name
+from toolwire.protocol.content import ImagePart, WireJson
+from toolwire.protocol.tool_cache import safe_name
 
 
 def messages(*given: Any, **more: Any) -> tuple[Message, ...]:
@@ -49,7 +49,9 @@ def test_parts_are_kept_byte_for_byte() -> None:
     """A backend that takes images gets what the client sent: the same spacing, the same escapes."""
     part = b'{"type":  "image_url", "image_url": {"url": "data:\\u0041"}, "new": 1.0}'
     raw = b'{"model":"m","messages":[{"role":"user","content":[' + part + b"]}]}"
-    assert READER.read(raw).messages[0].content == (ImagePart("data:A", None, Origin(WIRE, part)),)
+    assert READER.read(raw).messages[0].content == (
+        ImagePart("data:A", None, WireJson(WIRE, part)),
+    )
 
 
 def test_a_result_may_have_parts() -> None:

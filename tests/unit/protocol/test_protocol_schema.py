@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolwire.errors import ToolSchemaError
-from toolwire.protocol.schema import CheckedSchema, SchemaLimits, check_schema
+from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits, check_schema
 
 LIMITS = SchemaLimits()
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

@@ -7,8 +7,8 @@ from tests.contract.wire import tool
 
 from toolwire.errors import RequestError
 from toolwire.protocol.chat import NO_TOOLS
-from toolwire.protocol.schema import SchemaLimits
-from toolwire.protocol.toolset import safe_name
+from toolwire.protocol.schemas.check import SchemaLimits
+from toolwire.protocol.tool_cache import safe_name
 from toolwire.surfaces.openai.tools import ToolReader, check_name
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}

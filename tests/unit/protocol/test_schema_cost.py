@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.schemas import FANS, fan, recursive
 
 from toolwire.errors import ToolSchemaError
-from toolwire.protocol.schema import MOST_CHECKS, SchemaLimits, check_schema
-from toolwire.protocol.schema_cost import CEILING, SchemaCost, estimate
-from toolwire.protocol.schema_mend import find_ref
+from toolwire.protocol.schemas.check import MOST_CHECKS, SchemaLimits, check_schema
+from toolwire.protocol.schemas.cost import CEILING, SchemaCost, estimate
+from toolwire.protocol.schemas.repair import find_ref
 
 HERE = 500_000
 """Units that are spent at once, and visits that are explained at once."""

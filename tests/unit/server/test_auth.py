@@ -12,7 +12,7 @@ from tests.hard.figures import note
 
 from toolwire.server import auth
 from toolwire.server.auth import Keyring, hash_key, new_key
-from toolwire.server.config import ClientKey
+from toolwire.server.config.loader import ClientKey
 
 KEYS = {f"client-{i}": new_key() for i in range(5)}
 RING = Keyring(ClientKey(name, hash_key(key)) for name, key in KEYS.items())

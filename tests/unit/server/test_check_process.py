@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from tests.schemas import fan
 
-from toolwire.gateway.costly import CostlyCall, Fitted
-from toolwire.gateway.repair import RULE_NAMES
+from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
+from toolwire.gateway.repair.rules import RULE_NAMES
 from toolwire.protocol.chat import Tool
 from toolwire.server.check_process import CheckProcess
 
 INTEGER = {"type": "object", "properties": {"a": {"type": "integer"}}}
 
 
-def fit(*calls: CostlyCall, **limits: float) -> list[Fitted]:
-    async def once() -> list[Fitted]:
+def fit(*calls: CostlyCall, **limits: float) -> list[CheckedCall]:
+    async def once() -> list[CheckedCall]:
         checker = CheckProcess(**limits)
         try:
             return await checker.fit(calls)
@@ -36,8 +36,8 @@ def test_a_call_is_checked_and_repaired_as_it_would_be_here() -> None:
         call(INTEGER, '{"a": "1",}', *RULE_NAMES),
         call(INTEGER, '{"a": "1"}'),
     )
-    assert good == Fitted('{"a": 1}')
-    assert mended == Fitted('{"a":1}', ("lenient_json", "number_from_string"))
+    assert good == CheckedCall('{"a": 1}')
+    assert mended == CheckedCall('{"a":1}', ("lenient_json", "number_from_string"))
     assert bad.finding is not None
     assert (bad.finding.code, bad.finding.index) == ("invalid_tool_arguments", 3)
     assert bad.finding.message.startswith("at 'a': ")
@@ -77,4 +77,4 @@ def test_the_next_call_is_checked_after_one_that_had_to_be_ended() -> None:
     endless = call(fan("unevaluatedProperties", 40), '{"p": {"a": 1}}')
     late, good = fit(endless, call(INTEGER, '{"a": 1}'), deadline=0.5, longest=60)
     assert late.finding is not None
-    assert good == Fitted('{"a": 1}')
+    assert good == CheckedCall('{"a": 1}')

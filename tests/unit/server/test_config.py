@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from toolwire.server import auth
-from toolwire.server.config import (
+from toolwire.server.config.fields import settings_of
+from toolwire.server.config.loader import (
     BackendConfig,
     Config,
     ConfigError,
     Limits,
     Listen,
-    Route,
+    RouteConfig,
     Secret,
     Timeouts,
     load,
     secrets_of,
 )
-from toolwire.server.config_fields import settings_of
-from toolwire.server.config_overrides import UPSTREAM_FLAGS
+from toolwire.server.config.overrides import UPSTREAM_FLAGS
 from toolwire.surfaces.passing.endpoints import Endpoint
 
 HASH = auth.hash_key("tw-client-key")
@@ -46,13 +46,13 @@ def load_text(tmp_path: Path) -> Loader:
 def test_an_upstream_is_all_that_is_needed() -> None:
     config = load(None, env={}, flags={"upstream": ["http://localhost:8000/v1"]})
     backend = BackendConfig(name="localhost:8000", url="http://localhost:8000/v1")
-    assert config == replace(Config(), models=(Route("*", (backend,)),))
+    assert config == replace(Config(), models=(RouteConfig("*", (backend,)),))
 
 
 def test_without_any_model_the_embedded_one_serves_every_name() -> None:
     config = load(None, env={}, flags={})
     backend = BackendConfig(name="embedded", url="embedded:")
-    assert config.models == (Route("*", (backend,), mode="auto"),)
+    assert config.models == (RouteConfig("*", (backend,), mode="auto"),)
     assert config.serves_embedded
 
 
@@ -463,7 +463,10 @@ def test_a_secret_equals_only_its_like() -> None:
 
 
 def test_every_setting_has_a_help_text_and_every_number_a_range_around_its_default() -> None:
-    records = [type(getattr(Config(), f.name)) for f in fields(Config)] + [Route, BackendConfig]
+    records = [type(getattr(Config(), f.name)) for f in fields(Config)] + [
+        RouteConfig,
+        BackendConfig,
+    ]
     for record in {r for r in records if r.__module__.startswith("toolwire")} | {Config}:
         for setting in settings_of(record):
             assert setting.option.help, setting

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwire.server.config import Config, ConfigError, load
+from toolwire.server.config.loader import Config, ConfigError, load
 
 MODEL = '[[models]]\nname = "*"\nbackend = { url = "http://localhost:1/v1" }\n'
 

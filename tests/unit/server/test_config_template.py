@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolwire.server.config import Config, ConfigError, load
+from toolwire.server.config.loader import Config, ConfigError, load
 
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.content }}{% endfor %}"
 MODEL = '[[models]]\nname = "m"\nbackend = { url = "http://h/v1", chat_template = %s }\n'

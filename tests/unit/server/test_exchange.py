@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from toolwire.server.http_exchange import Exchange
+from toolwire.server.http.exchange import HttpExchange
 from toolwire.surfaces.exchange import HttpRequest
 
 
-def exchange(written: list[bytes], **request: Any) -> Exchange:
+def exchange(written: list[bytes], **request: Any) -> HttpExchange:
     connection: Any = SimpleNamespace(write=written.append, transport=object(), paused=False)
-    return Exchange(connection, HttpRequest(**request))
+    return HttpExchange(connection, HttpRequest(**request))
 
 
 @pytest.mark.parametrize("status", [200, 499, 529])

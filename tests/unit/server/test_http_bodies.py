@@ -1,6 +1,6 @@
 """The budget that the bodies of all connections share."""
 
-from toolwire.server.http_bodies import SMALL, BodyBudget
+from toolwire.server.http.bodies import SMALL, BodyBudget
 
 ROOM = 10 * SMALL
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from toolwire.server.http import ClientConnection, HttpServer
-from toolwire.server.http_exchange import Exchange
-from toolwire.server.http_limits import HttpLimits
+from toolwire.server.http.exchange import HttpExchange
+from toolwire.server.http.limits import HttpLimits
+from toolwire.server.http.server import ClientConnection, HttpServer
 from toolwire.surfaces.exchange import HttpRequest
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -76,7 +76,7 @@ class Scene:
         for _ in range(100):
             await asyncio.sleep(0)
 
-    async def _app(self, exchange: Exchange) -> None:
+    async def _app(self, exchange: HttpExchange) -> None:
         request = exchange.request
         self.seen.append((request.target, len(request.body)))
         await self.go.wait()
@@ -86,7 +86,7 @@ class Scene:
         raise error
 
 
-def _no_probe(_exchange: Exchange) -> bool:
+def _no_probe(_exchange: HttpExchange) -> bool:
     return False
 
 
@@ -94,7 +94,7 @@ def _is_good(request: HttpRequest) -> bool:
     return request.headers.get(b"authorization") == b"good"
 
 
-def _refuse(exchange: Exchange, status: int) -> None:
+def _refuse(exchange: HttpExchange, status: int) -> None:
     exchange.respond(status, [], b"")
 
 

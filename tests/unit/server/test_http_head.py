@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolwire.server.http_head import Refused, check_head, wants_continue
+from toolwire.server.http.head import Refused, check_head, wants_continue
 from toolwire.surfaces.exchange import HttpRequest
 
 

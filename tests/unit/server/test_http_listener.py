@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from toolwire.server.http_listener import Listener
+from toolwire.server.http.listener import Listener
 
 
 def opened(host: str, port: int = 0) -> list[tuple[str, int]]:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from toolwire.server.line import Line
+from toolwire.server.http.line import Line
 
 
 class Request:

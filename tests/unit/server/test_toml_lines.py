@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolwire.server.toml_lines import Path, find_line
+from toolwire.server.config.toml_lines import Path, find_line
 
 TRICKY = '''\
 l1 = "a # [not.a.table] = 1" # l1 = 2

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwire.gateway.trace import TurnTrace
+from toolwire.gateway.trace.records import TurnTrace
 from toolwire.server.trace_store import TraceStore
 
 

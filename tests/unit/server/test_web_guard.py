@@ -3,7 +3,7 @@
 import pytest
 
 from toolwire.errors import Forbidden
-from toolwire.server.settings import Listen
+from toolwire.server.config.settings import Listen
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 
 EVIL_HOST = {b"host": b"evil.example"}

@@ -10,7 +10,7 @@ from toolwire.backends.named_body import NamedBody
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import ModelNotFound, RequestError, UpstreamError, UpstreamUnavailable
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.retry import Pace
+from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS, AllowList, Endpoint
@@ -67,7 +67,7 @@ class Stage:
             return BackendPool(named, _clock)
 
         served = [ServedModel(name, pool(name)) for name in models]
-        pace = Pace(backoff=0.0)
+        pace = TurnLimits(backoff=0.0)
         self._surface = Passthrough(Routes(served), pace, lambda prefix: prefix + "1")
 
     async def _send(self, backend: Any, method: str, target: str, body: NamedBody) -> Any:

@@ -10,7 +10,7 @@ from tests.contract.wire import USER, asked, body, call, result, tool
 
 from toolwire.protocol.chat import Message
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.toolset import safe_name
+from toolwire.protocol.tool_cache import safe_name
 from toolwire.surfaces.openai.profiles import PLAIN, PROFILES, RESULT_ELSEWHERE, profile_for
 
 CLINE_2 = {b"user-agent": b"Cline/3.82.0"}

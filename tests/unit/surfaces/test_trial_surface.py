@@ -11,7 +11,7 @@ from tests.unit.surfaces.trial.messages import TrialMessages
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.retry import Pace
+from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.fragments import CallFragment, Fragment
@@ -49,7 +49,7 @@ def said(backend: Backend, **fields: Any) -> Client:
         pool = BackendPool([backend], asyncio.get_running_loop().time)
         turns = TurnService(
             routes=Routes([ServedModel("*", pool)]),
-            pace=Pace(attempts=1),
+            pace=TurnLimits(attempts=1),
             repair_history=False,
             new_call_id=lambda: "call_1",
             now=lambda: 0.0,

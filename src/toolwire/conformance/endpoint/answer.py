@@ -13,7 +13,7 @@ from toolwire.conformance.reconstructor import StreamingToolReconstructor
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EndpointAnswer:
     """One turn of the model."""
 
     content: str
@@ -27,7 +27,7 @@ class Answer:
         return [call.function.name for call in self.calls]
 
 
-def whole(reply: Reply) -> Answer:
+def whole(reply: Reply) -> EndpointAnswer:
     """The answer that came in one piece."""
     require(reply.status == 200, reply.complaint)
     choice = _member(_member(reply.body, "choices", list), 0, dict)
@@ -37,10 +37,10 @@ def whole(reply: Reply) -> Answer:
     calls = tuple(_call(one) for one in given)
     content = message.get("content") or ""
     require(isinstance(content, str), f"content is {content!r}, not text or null")
-    return Answer(content, calls, choice.get("finish_reason"), reply.body.get("usage"))
+    return EndpointAnswer(content, calls, choice.get("finish_reason"), reply.body.get("usage"))
 
 
-def streamed(stream: Streamed) -> Answer:
+def streamed(stream: Streamed) -> EndpointAnswer:
     """The answer that came in pieces; the protocol is checked on the way."""
     if stream.reply is not None:
         raise Fault(stream.reply.complaint)
@@ -56,7 +56,7 @@ def streamed(stream: Streamed) -> Answer:
     except (StreamBroken, InvalidEntity) as error:
         raise Fault(str(error)) from None
     require(stream.done, "the stream does not end with [DONE]")
-    return Answer(rebuilt.other_content, calls, finish, usage_of(stream.chunks))
+    return EndpointAnswer(rebuilt.other_content, calls, finish, usage_of(stream.chunks))
 
 
 def usage_of(chunks: Iterable[Any]) -> Any:

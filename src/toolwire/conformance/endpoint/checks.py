@@ -5,8 +5,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from toolwire.conformance.endpoint.answer import Answer, streamed, usage_of, whole
-from toolwire.conformance.endpoint.client import Endpoint
+from toolwire.conformance.endpoint.answer import EndpointAnswer, streamed, usage_of, whole
+from toolwire.conformance.endpoint.client import LiveEndpoint
 from toolwire.conformance.endpoint.trial import Check, Fault, Unsure, require
 from toolwire.formats import detect_output
 
@@ -41,14 +41,14 @@ def messages(text: str) -> list[dict[str, Any]]:
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}]
 
 
-def plain_chat(server: Endpoint) -> None:
+def plain_chat(server: LiveEndpoint) -> None:
     answer = whole(server.chat(messages=messages("Say hello.")))
     require(bool(answer.content.strip()), "the answer has no content")
     require(not answer.calls, "the answer has calls, but there were no tools")
     _finished(answer, "stop", "length")
 
 
-def tools_reach_the_model(server: Endpoint) -> str:
+def tools_reach_the_model(server: LiveEndpoint) -> str:
     body = {"messages": messages("Say hello.")}  # no limit: not every model takes max_tokens
     bare, offered = (whole(server.chat(**body, **more)).usage for more in ({}, {"tools": [TIME]}))
     for figures in (bare, offered):
@@ -59,7 +59,7 @@ def tools_reach_the_model(server: Endpoint) -> str:
     return f"{more - less:+} tokens"
 
 
-def single_call(server: Endpoint) -> str:
+def single_call(server: LiveEndpoint) -> str:
     answer = whole(server.chat(messages=messages(ONE), tools=[WEATHER, TIME]))
     _called(answer, "get_weather")
     _fits(answer, WEATHER)
@@ -67,14 +67,14 @@ def single_call(server: Endpoint) -> str:
     return f"get_weather({answer.calls[0].function.arguments})"
 
 
-def no_arguments(server: Endpoint) -> None:
+def no_arguments(server: LiveEndpoint) -> None:
     answer = whole(server.chat(messages=messages("Call refresh."), tools=[REFRESH]))
     _called(answer, "refresh")
     given = answer.calls[0].function.arguments
     require(given != "", 'the arguments are "" and not "{}", which clients cannot decode')
 
 
-def parallel_calls(server: Endpoint) -> None:
+def parallel_calls(server: LiveEndpoint) -> None:
     answer = whole(server.chat(messages=messages(TWO), tools=[WEATHER]))
     _called(answer, "get_weather")
     _fits(answer, WEATHER)
@@ -84,7 +84,7 @@ def parallel_calls(server: Endpoint) -> None:
         raise Unsure("the model made one call, not two: it may not do it, or not want to")
 
 
-def required(server: Endpoint) -> None:
+def required(server: LiveEndpoint) -> None:
     answer = whole(
         server.chat(messages=messages("Hello!"), tools=[WEATHER, TIME], tool_choice="required")
     )
@@ -92,14 +92,14 @@ def required(server: Endpoint) -> None:
     require(set(answer.names) <= {"get_weather", "get_time"}, f"unknown tools: {answer.names}")
 
 
-def named(server: Endpoint) -> None:
+def named(server: LiveEndpoint) -> None:
     choice = {"type": "function", "function": {"name": "get_time"}}
     answer = whole(server.chat(messages=messages(ONE), tools=[WEATHER, TIME], tool_choice=choice))
     require(set(answer.names) == {"get_time"}, f"get_time was named, but {_list(answer)} called")
     _fits(answer, TIME)
 
 
-def none(server: Endpoint) -> None:
+def none(server: LiveEndpoint) -> None:
     answer = whole(server.chat(messages=messages(ONE), tools=[WEATHER], tool_choice="none"))
     require(not answer.calls, f"{_list(answer)} called, though no call was allowed")
     found = detect_output(answer.content)
@@ -108,21 +108,21 @@ def none(server: Endpoint) -> None:
     )
 
 
-def strict(server: Endpoint) -> None:
+def strict(server: LiveEndpoint) -> None:
     text = "Call book_hotel: Paris, 3 nights, quiet."
     answer = whole(server.chat(messages=messages(text), tools=[BOOK]))
     _called(answer, "book_hotel")
     _fits(answer, BOOK)
 
 
-def streamed_call(server: Endpoint) -> None:
+def streamed_call(server: LiveEndpoint) -> None:
     answer = streamed(server.stream(messages=messages(ONE), tools=[WEATHER, TIME]))
     _called(answer, "get_weather")
     _fits(answer, WEATHER)
     _finished(answer, "tool_calls")
 
 
-def same_both_ways(server: Endpoint) -> str | None:
+def same_both_ways(server: LiveEndpoint) -> str | None:
     body = {"messages": messages(ONE), "tools": [WEATHER, TIME]}
     one, other = whole(server.chat(**body)), streamed(server.stream(**body))
     require(
@@ -138,7 +138,7 @@ def same_both_ways(server: Endpoint) -> str | None:
     return None
 
 
-def streamed_parallel(server: Endpoint) -> None:
+def streamed_parallel(server: LiveEndpoint) -> None:
     answer = streamed(server.stream(messages=messages(TWO), tools=[WEATHER]))
     _called(answer, "get_weather")
     _fits(answer, WEATHER)
@@ -146,7 +146,7 @@ def streamed_parallel(server: Endpoint) -> None:
         raise Unsure("the model made one call, not two: it may not do it, or not want to")
 
 
-def usage(server: Endpoint) -> None:
+def usage(server: LiveEndpoint) -> None:
     body = {"messages": messages("Say hello.")}
     _adds_up(whole(server.chat(**body)).usage, "whole")
     stream = server.stream(**body, stream_options={"include_usage": True})
@@ -154,7 +154,7 @@ def usage(server: Endpoint) -> None:
     _adds_up(usage_of(stream.chunks), "streamed")
 
 
-def result(server: Endpoint) -> None:
+def result(server: LiveEndpoint) -> None:
     function = {"name": "get_weather", "arguments": '{"city": "Paris"}'}
     call = {"id": "call_0123456789abcdef", "type": "function", "function": function}
     history = [
@@ -168,7 +168,7 @@ def result(server: Endpoint) -> None:
         raise Unsure("the model did not use the result")
 
 
-def error_body(server: Endpoint) -> None:
+def error_body(server: LiveEndpoint) -> None:
     choice = {"type": "function", "function": {"name": "no_such_tool"}}
     body: dict[str, Any] = {"messages": messages(ONE), "tools": [WEATHER], "tool_choice": choice}
     reply = server.chat(**body)
@@ -182,7 +182,7 @@ def error_body(server: Endpoint) -> None:
     require(not missing, f"the error has no {', '.join(missing)}")
 
 
-def _called(answer: Answer, name: str) -> None:
+def _called(answer: EndpointAnswer, name: str) -> None:
     """The tool was called; if not, say whether the call came back as text."""
     if answer.calls:
         require(set(answer.names) == {name}, f"{name} was asked for, but {_list(answer)} called")
@@ -193,14 +193,14 @@ def _called(answer: Answer, name: str) -> None:
     raise Fault(f"{name} was not called; the answer is {json.dumps(answer.content[:80])}")
 
 
-def _fits(answer: Answer, wanted: dict[str, Any]) -> None:
+def _fits(answer: EndpointAnswer, wanted: dict[str, Any]) -> None:
     schema = wanted["function"]["parameters"]
     for call in answer.calls:
         if not jsonschema_rs.is_valid(schema, call.function.decoded()):
             raise Fault(f"the arguments do not fit the schema: {call.function.arguments[:120]}")
 
 
-def _finished(answer: Answer, *reasons: str) -> None:
+def _finished(answer: EndpointAnswer, *reasons: str) -> None:
     require(
         answer.finish_reason in reasons,
         f"finish_reason is {answer.finish_reason!r}, not {' or '.join(map(repr, reasons))}",
@@ -217,11 +217,11 @@ def _adds_up(figures: Any, where: str) -> None:
     )
 
 
-def _values(answer: Answer) -> list[tuple[str, Any]]:
+def _values(answer: EndpointAnswer) -> list[tuple[str, Any]]:
     return [(call.function.name, call.function.decoded()) for call in answer.calls]
 
 
-def _list(answer: Answer) -> str:
+def _list(answer: EndpointAnswer) -> str:
     return f"{', '.join(answer.names) or 'nothing'} was"
 
 

@@ -46,7 +46,7 @@ class Streamed:
     reply: Reply | None = None
 
 
-class Endpoint:
+class LiveEndpoint:
     """A server, a model on it, and how to get in."""
 
     is_toolwire = False

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from toolwire.conformance.endpoint.client import Endpoint, Unreachable
+from toolwire.conformance.endpoint.client import LiveEndpoint, Unreachable
 
 _OF_THE_MODEL = (
     "Toolwire is in front already, so it is the model, or how it is asked: try another `mode` or "
@@ -34,12 +34,12 @@ class Check:
     """A promise of the API, how to see whether it is kept, and what to do if it is not."""
 
     name: str
-    run: Callable[[Endpoint], str | None]
+    run: Callable[[LiveEndpoint], str | None]
     advice: str
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TrialResult:
     """How one check ended."""
 
     name: str
@@ -55,7 +55,7 @@ def require(condition: bool, problem: str) -> None:  # noqa: FBT001 - reads as a
         raise Fault(problem)
 
 
-def run_checks(endpoint: Endpoint, checks: Iterable[Check]) -> Iterator[Finding]:
+def run_checks(endpoint: LiveEndpoint, checks: Iterable[Check]) -> Iterator[TrialResult]:
     """Run checks one after the other. Raises `Unreachable` if the very first gets no answer."""
     answered = False
     for check in checks:
@@ -73,4 +73,4 @@ def run_checks(endpoint: Endpoint, checks: Iterable[Check]) -> Iterator[Finding]
         answered = True
         advice = _OF_THE_MODEL if endpoint.is_toolwire else check.advice
         advised = advice if verdict is Verdict.FAILS else ""
-        yield Finding(check.name, verdict, detail, advised, time.monotonic() - start)
+        yield TrialResult(check.name, verdict, detail, advised, time.monotonic() - start)

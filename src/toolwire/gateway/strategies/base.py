@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from toolwire.backends.base import Outgoing
 from toolwire.errors import UpstreamError
 from toolwire.formats import Trace, get, parser_for
-from toolwire.gateway.escape_markers import escaped
 from toolwire.gateway.plan import Plan
+from toolwire.gateway.strategies.escape_markers import escaped
 from toolwire.protocol.events import Event
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]

@@ -10,11 +10,15 @@ from toolwire.backends.base import Constraint, Outgoing
 from toolwire.errors import UpstreamError
 from toolwire.formats import Trace, get, parser_for
 from toolwire.formats.neutral import guarded
-from toolwire.gateway.constrained import ConstrainedReader
-from toolwire.gateway.constraint import calls_or_form_schema, calls_schema, wanted_form
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.prompting import prompted
 from toolwire.gateway.strategies.base import Lack, StrategyKind, TextReader, ToolStrategy
+from toolwire.gateway.strategies.calls_schema import (
+    calls_or_response_schema,
+    calls_schema,
+    response_schema,
+)
+from toolwire.gateway.strategies.constrained_reader import ConstrainedReader
+from toolwire.gateway.strategies.prompting import prompted
 from toolwire.gateway.strategies.refusals import refused
 from toolwire.protocol.chat import NO_TOOLS, Message, Request
 
@@ -88,7 +92,7 @@ class Constrained(Prompted):
         request, messages = _request(plan, form), self._written(plan, form, self.examples)
         schema = calls_schema(plan.callable_tools, parallel=self._parallel(plan))
         if self.union and form is not None:
-            constraint = Constraint(calls_or_form_schema(schema, form))
+            constraint = Constraint(calls_or_response_schema(schema, form))
         elif plan.request.choice.mode == "required":
             constraint = Constraint(schema)
         else:
@@ -109,7 +113,7 @@ class Constrained(Prompted):
 
 
 def _form(plan: Plan) -> Mapping[str, Any] | None:
-    return wanted_form(plan.request) if plan.offers_tools else None
+    return response_schema(plan.request) if plan.offers_tools else None
 
 
 def _request(plan: Plan, form: Mapping[str, Any] | None) -> Request:

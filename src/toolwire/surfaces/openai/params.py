@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Raw
 
-from toolwire.backends.openai_parts import WIRE
+from toolwire.backends.openai.parts import WIRE
 from toolwire.errors import RequestError
-from toolwire.protocol.content import Origin
+from toolwire.protocol.content import WireJson
 from toolwire.protocol.sampling import (
     DEFAULT_SAMPLING,
     FormatKind,
@@ -78,7 +78,7 @@ def read_response_format(wire: _ResponseFormat, raw: bytes) -> ResponseFormat:
     return ResponseFormat(
         kind,
         msgspec.json.encode(schema) if isinstance(schema, dict) else b"",
-        Origin(WIRE, raw),
+        WireJson(WIRE, raw),
     )
 
 

@@ -4,16 +4,16 @@ from typing import Any
 
 import msgspec
 
-from toolwire.backends.openai_parts import WIRE
+from toolwire.backends.openai.parts import WIRE
 from toolwire.protocol.content import (
     AudioPart,
     FilePart,
     ImagePart,
     OpaquePart,
-    Origin,
     Part,
     RefusalPart,
     TextPart,
+    WireJson,
 )
 from toolwire.surfaces.openai.explain import decode
 
@@ -36,7 +36,7 @@ _FILE = ("file_data", "filename", "file_id")
 def read_part(raw: bytes, where: str) -> Part:
     """One part; raises `RequestError` naming the place if it is no object with a type."""
     part = decode(_decode, raw, where)
-    origin = Origin(WIRE, raw)
+    origin = WireJson(WIRE, raw)
     if isinstance(part.text, str):
         return TextPart(part.text, origin)
     if isinstance(part.refusal, str):

@@ -23,7 +23,7 @@ from toolwire.protocol.chat import (
     ToolSet,
 )
 from toolwire.protocol.content import Content, Part
-from toolwire.protocol.toolset import safe_name
+from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.width import MOST_VALUES, check_width
 from toolwire.surfaces.openai.explain import (
     check_nesting,

@@ -6,8 +6,8 @@ from toolwire.errors import GatewayError
 from toolwire.gateway.collect import Collector
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.estimate import estimate
-from toolwire.gateway.findings import Finding
 from toolwire.gateway.plan import Plan
+from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event, FinishReason, TurnEnd

@@ -6,7 +6,7 @@ import msgspec
 
 from toolwire.errors import RequestError
 from toolwire.protocol.chat import ToolChoice, ToolMode, ToolSet
-from toolwire.protocol.toolset import safe_name
+from toolwire.protocol.tool_cache import safe_name
 from toolwire.surfaces.openai.explain import (
     bad_value,
     decode,

@@ -18,7 +18,7 @@ from toolwire.backends.named_body import NamedBody
 from toolwire.errors import UpstreamError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
-from toolwire.gateway.retry import Pace, Tries
+from toolwire.gateway.retry import Tries, TurnLimits
 from toolwire.gateway.routes import ANY, Routes, ServedModel
 from toolwire.protocol.width import MOST_VALUES
 from toolwire.surfaces.exchange import Exchange, HttpRequest, header_list, header_word
@@ -38,7 +38,7 @@ class Passthrough:
     """The surface."""
 
     routes: Routes
-    pace: Pace
+    pace: TurnLimits
     new_id: Callable[[str], str]
     """A fresh random id with this prefix."""
     max_values: int = MOST_VALUES

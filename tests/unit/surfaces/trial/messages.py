@@ -14,7 +14,7 @@ from toolwire.gateway.sink import Begun
 from toolwire.protocol.chat import Message, Request, Tool, ToolCall
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta, TurnEnd
 from toolwire.protocol.sampling import SamplingParams
-from toolwire.protocol.toolset import ToolCache, ToolSetDraft
+from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 

@@ -1,0 +1,1 @@
+"""The model inside this process: llama.cpp as a library."""

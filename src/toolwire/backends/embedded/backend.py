@@ -1,0 +1,239 @@
+"""A model inside this process, as a backend like any other.
+
+The engine speaks the chat completions of a llama.cpp server, so requests are written and answers
+are read by the same code as for a server; only the way between is a thread instead of a socket.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from typing import Any, NoReturn
+
+import msgspec
+
+from toolwire.backends.base import (
+    DEFAULT_TIMEOUTS,
+    BackendTimeouts,
+    Capabilities,
+    Listener,
+    Outgoing,
+)
+from toolwire.backends.embedded.call_probe import TextOrCall
+from toolwire.backends.embedded.engine import EmbeddedEngine
+from toolwire.backends.embedded.grammar_check import GrammarCheck
+from toolwire.backends.embedded.request import bodies_for, ignored
+from toolwire.backends.embedded.tuning import AS_WRITTEN
+from toolwire.backends.named_body import NamedBody
+from toolwire.backends.openai.answer import AnswerDecoder
+from toolwire.errors import NotFound, Place, ToolsRefused, UpstreamError, UpstreamRefused
+from toolwire.protocol.chat import Request
+from toolwire.protocol.fragments import Fragment
+
+_MAX_CHUNK = 8 << 20
+_NOTHING = Fragment()
+
+
+class _Error(msgspec.Struct):
+    message: str = ""
+    code: int = 500
+    type: str = ""
+    n_prompt_tokens: int = 0
+    n_ctx: int = 0
+
+
+class _Failure(msgspec.Struct):
+    error: _Error | None = None
+
+
+_decode_failure = msgspec.json.Decoder(_Failure).decode
+
+
+class EmbeddedAnswer:
+    """One answer under way: put together in the engine's thread, read in the event loop."""
+
+    def __init__(self, engine: EmbeddedEngine, outgoing: Outgoing, check: GrammarCheck) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._decoder = AnswerDecoder(streamed=True, max_line=_MAX_CHUNK)
+        self._fragments: list[Fragment] = []
+        self._error: UpstreamError | None = None
+        self._complete = self._over = self._paused = self._closed = False
+        self._outgoing, self._check = outgoing, check
+        self._turn = engine.submit(self._make)
+        self._turn.add_done_callback(lambda turn: self._post(self._end, turn))
+
+    async def begun(self) -> None:
+        """Wait until the engine has taken the request. Raises `UpstreamError` if it refuses."""
+        await self._changed.wait()
+        if self._error is not None:
+            raise self._error
+
+    async def relay(self, listener: Listener) -> bool:
+        """See `Answer.relay`."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            if self._paused:
+                continue
+            if self._fragments:
+                fragments, self._fragments = self._fragments, []
+                listener(fragments)
+            if self._error is not None:
+                raise self._error
+            if self._over:
+                return self._complete
+
+    def pause(self) -> None:
+        """See `Answer.pause`. What the model says meanwhile waits; its context limits how much."""
+        self._paused = True
+
+    def resume(self) -> None:
+        """See `Answer.resume`."""
+        self._paused = False
+        self._changed.set()
+
+    def close(self) -> None:
+        """See `Answer.close`. A waiting turn is forgotten, a running one ends at its next chunk."""
+        self._closed = True
+        self._turn.cancel()
+
+    # In the engine's thread.
+
+    def _make(self, engine: EmbeddedEngine) -> None:
+        if self._closed:
+            return
+        # Here, because to narrow a schema of megabytes takes seconds.
+        body = bodies_for(self._outgoing, engine)
+        if isinstance(body, TextOrCall):
+            body = body.settle(engine.generate, self._is_closed)
+        if not self._closed:
+            self._check.require(body, engine.generate, self._is_closed)
+        if not self._closed:
+            engine.generate(body.content, self._take)
+
+    def _is_closed(self) -> bool:
+        return self._closed
+
+    def _take(self, chunk: bytes) -> bool:
+        return self._closed or not self._post(self._arrive, chunk)
+
+    def _post(self, callback: Callable[..., None], *args: Any) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(callback, *args)
+        except RuntimeError:  # the loop is closed: nobody listens any more
+            return False
+        return True
+
+    # In the event loop.
+
+    def _arrive(self, chunk: bytes) -> None:
+        self._changed.set()
+        error = _decode_failure(chunk).error
+        if error is not None:
+            self._error = _refusal(error)
+            return
+        for fragment in self._decoder.feed(b"data: " + chunk + b"\n\n"):
+            # How far the prompt has been read, and the bare role, are nothing that was said.
+            if fragment != _NOTHING:
+                self._fragments.append(fragment)
+            # The usage, which we always ask for, is the last that the engine says.
+            self._complete |= fragment.usage is not None
+
+    def _end(self, turn: "Future[None]") -> None:
+        self._over = True
+        self._changed.set()
+        try:
+            turn.result()
+        except CancelledError:
+            self._error = UpstreamError("The embedded model was stopped.")
+        except UpstreamError as error:
+            self._error = error
+        except (ValueError, RuntimeError) as error:
+            # The engine raises for what it cannot begin; what fails later comes as a chunk.
+            self._error = UpstreamRefused(f"The embedded model cannot do this: {error}", status=400)
+
+
+class EmbeddedBackend:
+    """The embedded model. Closing its engine is up to whoever started it."""
+
+    needs_probe = False
+
+    def __init__(
+        self, name: str, engine: EmbeddedEngine, timeouts: BackendTimeouts = DEFAULT_TIMEOUTS
+    ) -> None:
+        self.name = name
+        self.engine = engine
+        self.capabilities = capabilities_of(engine)
+        self.timeouts = timeouts
+        self._check = GrammarCheck()
+
+    async def probe(self) -> None:
+        """See `Backend.probe`. What there is to know came with the engine."""
+
+    def ignored(self, request: Request) -> list[str]:
+        """See `Backend.ignored`."""
+        return ignored(request)
+
+    async def open(self, outgoing: Outgoing) -> EmbeddedAnswer:
+        """See `Backend.open`."""
+        if outgoing.tools.tools and not self.engine.has_tools:
+            # The engine would leave them out and say nothing.
+            raise ToolsRefused(
+                "The chat template of the embedded model has no tools. "
+                'Give its route mode = "auto" or "prompted".'
+            )
+        answer = EmbeddedAnswer(self.engine, outgoing, self._check)
+        try:
+            await answer.begun()
+        except BaseException:
+            answer.close()
+            raise
+        return answer
+
+    async def forward(self, _method: str, target: str, _body: NamedBody) -> NoReturn:
+        """Refuse what is not a chat completion."""
+        raise NotFound(f"The embedded model has no '/v1{target[:200]}', only chat completions.")
+
+    async def check(self) -> str:
+        """See `Backend.check`. It could not have been loaded otherwise."""
+        return "its model has no tools: they are prompted"
+
+    async def aclose(self) -> None:
+        """See `Backend.aclose`. The engine is closed by whoever started it."""
+
+    async def models(self) -> list[str]:
+        """The name of the model."""
+        return [self.engine.name]
+
+
+def capabilities_of(engine: EmbeddedEngine) -> Capabilities:
+    """What is known of the engine's model."""
+    return Capabilities(
+        name=engine.facts.name,
+        template=engine.facts.chat_template,
+        # llama.cpp takes a demanded call for a wish, and fails where a model writes its calls
+        # otherwise than it expects: tools are written, and calls are read, by us.
+        has_tools=False,
+        format=engine.tuning.format,
+        one_call=engine.tuning.one_call,
+        marks=engine.marks,
+        constrains=True,
+        # A model that opens its calls itself, in its own format, is not asked.
+        chooses=engine.tuning.call_threshold != AS_WRITTEN,
+    )
+
+
+def _refusal(error: _Error) -> UpstreamError:
+    """What the engine's error means for the client."""
+    if error.type == "exceed_context_size_error":
+        return UpstreamRefused(
+            f"This model's maximum context length is {error.n_ctx} tokens. However, your messages "
+            f"resulted in {error.n_prompt_tokens} tokens. Shorten them, or give the model a longer "
+            "context with --ctx.",
+            status=400,
+            place=Place("messages"),
+            code="context_length_exceeded",
+        )
+    if 400 <= error.code < 500:
+        return UpstreamRefused(error.message, status=error.code)
+    return UpstreamError(f"The embedded model failed: {error.message}")

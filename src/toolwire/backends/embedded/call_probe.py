@@ -1,0 +1,92 @@
+"""Text, or a call? The model is asked for one token, and how likely it begins a call decides.
+
+A large model that means to call something opens the call itself. A very small one hardly ever
+does, but is far more inclined to when a tool is needed: a threshold of its own tells the two
+apart. The prompt is read once: what follows goes on where the one token was.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+
+from toolwire.backends.embedded.engine import Take
+
+PROBE = {"max_tokens": 1, "logprobs": True, "top_logprobs": 300, "temperature": 0}
+"""The parameters that ask for one token, and for the likeliest ones in its place."""
+
+_OPENINGS = ("[", "{")
+
+Generate: TypeAlias = Callable[[bytes, Take], None]
+
+
+class _Token(msgspec.Struct):
+    token: str
+    logprob: float
+
+
+class _Place(msgspec.Struct):
+    top_logprobs: list[_Token]
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Place]
+
+
+class _Choice(msgspec.Struct):
+    logprobs: _Logprobs | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request for the engine."""
+
+    content: bytes
+    grammar: str = ""
+    temptation: bytes = b""
+    """The same for one token that the grammar does not let through: see `embedded_check`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextOrCall:
+    """A request in three forms: for one token, for text, and held to the schema of calls."""
+
+    probe: Body
+    text: Body
+    call: Body
+    threshold: float
+    """The log-probability of an opening from which on the model means a call."""
+
+    def settle(self, generate: Generate, given_up: Callable[[], bool]) -> Body:
+        """The form in which to ask. Runs in the engine's thread."""
+        means_a_call = self.likelihood(generate, given_up) > math.exp(self.threshold)
+        return self.call if means_a_call else self.text
+
+    def likelihood(self, generate: Generate, given_up: Callable[[], bool]) -> float:
+        """How likely it is that the answer begins as a call does."""
+        likelihood = 0.0
+
+        def look(chunk: bytes) -> bool:
+            nonlocal likelihood
+            for choice in _decode(chunk).choices or ():
+                if choice.logprobs is not None:
+                    likelihood += sum(map(_opening, choice.logprobs.content))
+            return given_up()
+
+        generate(self.probe.content, look)
+        return likelihood
+
+
+def _opening(place: _Place) -> float:
+    """How likely it is that a call begins here."""
+    openings = (t for t in place.top_logprobs if t.token.lstrip().startswith(_OPENINGS))
+    return math.fsum(math.exp(token.logprob) for token in openings)

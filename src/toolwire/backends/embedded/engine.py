@@ -1,0 +1,168 @@
+"""llama.cpp inside this process: one model, loaded once, and one generation at a time.
+
+The only file that touches `xllamacpp`, which is an optional dependency and is imported when an
+engine is started, never before. How it is driven, and why so, is in ADR 6.
+"""
+
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from toolwire.backends.embedded.cores import default_threads
+from toolwire.backends.embedded.tuning import ModelTuning
+from toolwire.backends.gguf import (
+    GgufFacts,
+    GgufTokens,
+    NotGguf,
+    read_facts,
+    read_tokens,
+)
+from toolwire.backends.templates.chat_template import marks_of
+
+MOST_CONTEXT = 16_384
+"""The context, in tokens, of a model that was trained for more and that nobody gave a --ctx."""
+
+_BATCH = 64
+"""Tokens of a prompt read at once: a turn that is given up while its prompt is still being read
+ends after so many. Larger is not faster on a CPU."""
+
+_PROMPT_CACHE_MIB = 512
+"""Memory for the read prompts of other conversations, so that two can alternate."""
+
+_LLGUIDANCE = "%llguidance"
+_NO_HABITS = ModelTuning()
+
+Take: TypeAlias = Callable[[bytes], bool]
+"""Given each chunk of an answer, in the engine's thread; True ends the generation."""
+
+
+class EngineError(Exception):
+    """The engine cannot be started. The text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Which model, and how to run it. 0 means: as is best for it."""
+
+    path: Path
+    name: str = ""
+    context: int = 0
+    threads: int = 0
+    tuning: ModelTuning = _NO_HABITS
+    verbose: bool = False
+
+
+class EmbeddedEngine:
+    """A loaded model. Turns wait for each other, first come, first served."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        library, (facts, tokens) = load_library(), _facts(settings.path)
+        self.facts = facts
+        self.marks = marks_of(facts.chat_template, tokens)
+        self.name = settings.name or facts.name
+        self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
+        self.threads = settings.threads or default_threads()
+        self.has_tools = "tools" in facts.chat_template
+        self.tuning = settings.tuning
+        self.has_grammars = library.json_schema_to_grammar({}).startswith(_LLGUIDANCE)
+        self._closing = False
+        self._turns = ThreadPoolExecutor(1, "toolwire-engine")
+        started = perf_counter()
+        self._server: Any = self._load(library, settings)
+        self.load_seconds = perf_counter() - started
+
+    def submit(self, work: Callable[["EmbeddedEngine"], None]) -> "Future[None]":
+        """Do the work of one turn, in the engine's thread, when it is its turn."""
+        return self._turns.submit(work, self)
+
+    def generate(self, body: bytes, take: Take) -> None:
+        """Answer `body`, a streamed chat completion of OpenAI's. Only within a turn.
+
+        Raises `ValueError` or `RuntimeError` if the engine does not take the body.
+        """
+        self._server.handle_chat_completions(body, lambda chunk: self._closing or take(chunk))
+
+    def close(self) -> None:
+        """End what is under way, and give the memory back."""
+        self._closing = True
+        self._turns.shutdown(wait=True, cancel_futures=True)
+        self._server = None
+
+    def _load(self, library: ModuleType, settings: EngineSettings) -> Any:
+        # llama.cpp cannot be started without its HTTP server: it listens on a socket in a folder
+        # that is ours alone, asks for a key that nobody has, and loses its name once we are up.
+        folder = tempfile.mkdtemp(prefix="toolwire-")
+        try:
+            # Not in the main thread: a Ctrl-C would leave it half made, and its end would hang.
+            params = self._params(library, settings, Path(folder))
+            return self._turns.submit(start_server, library, params).result()
+        except (RuntimeError, ValueError) as error:
+            raise EngineError(
+                f"llama.cpp cannot load {settings.path}: {error} The reason is in its own words "
+                "with --log-level debug; try a smaller --ctx, or another file."
+            ) from None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _params(self, library: ModuleType, settings: EngineSettings, folder: Path) -> Any:
+        params = library.CommonParams()
+        params.model.path = os.fspath(settings.path)
+        params.n_ctx = self.context
+        params.n_parallel = 1
+        if self.tuning.examples:
+            # Two in the same memory, for prompts with and without examples: each stays read.
+            params.n_parallel, params.kv_unified, params.cache_idle_slots = 2, True, False
+        params.n_batch = params.n_ubatch = _BATCH
+        params.cache_ram_mib = _PROMPT_CACHE_MIB
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self.threads
+        params.hostnames = [os.fspath(folder / "engine.sock")]
+        params.api_keys = [secrets.token_hex(32)]
+        params.n_threads_http = 1
+        params.endpoint_metrics = True  # for `start_server`
+        params.warmup = False
+        params.verbosity = 4 if settings.verbose else 0
+        if self.tuning.temperature is not None:
+            params.sampling.temp = self.tuning.temperature
+        if self.tuning.top_p is not None:
+            params.sampling.top_p = self.tuning.top_p
+        return params
+
+
+def start_server(library: ModuleType, params: Any) -> Any:
+    """A server whose loop runs. It is handed out a moment earlier, and one that is taken down in
+    that moment waits for itself for ever."""
+    server = library.Server(params)
+    server.handle_metrics()  # answered by the loop
+    return server
+
+
+def load_library() -> ModuleType:
+    """The engine's library. Raises `EngineError` if it is not installed."""
+    try:
+        import xllamacpp  # noqa: PLC0415 - optional, and 100 MB
+    except ImportError as error:
+        raise EngineError(
+            f"The embedded model needs the engine, which is not installed ({error}). "
+            "Run: pip install 'toolwire[embedded]'. Or use a server of yours: "
+            "toolwire serve --upstream http://localhost:8000/v1"
+        ) from None
+    module: ModuleType = xllamacpp
+    return module
+
+
+def _facts(path: Path) -> tuple[GgufFacts, GgufTokens]:
+    try:
+        return read_facts(path), read_tokens(path)
+    except NotGguf as error:
+        raise EngineError(f"{path} is not a GGUF file that can be read: {error}.") from None
+    except OSError as error:
+        raise EngineError(f"{path} cannot be read: {error.strerror or error}.") from None

@@ -1,0 +1,69 @@
+"""Does the engine keep to a grammar? It is tempted, once, with a token that no JSON begins with.
+
+llama.cpp goes on without a grammar that it cannot use, because nothing fits it or it is too
+complex, and says so nowhere but in its log.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from toolwire.backends.embedded.call_probe import Body, Generate
+from toolwire.protocol.lru import ByteLru
+
+TEMPTATION = {
+    "max_tokens": 1,
+    "temperature": 0,
+    "logit_bias": [["A", 100]],
+    "cache_prompt": True,
+}
+"""The parameters that ask for one token, and all but demand a certain one."""
+
+_REMEMBERED = 4 << 20
+
+
+class _Delta(msgspec.Struct):
+    content: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Delta = msgspec.field(default_factory=_Delta)
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+
+
+_decode = msgspec.json.Decoder(_Chunk).decode
+
+
+class GrammarCheck:
+    """Remembers which grammars the engine keeps to. Used in the engine's thread only."""
+
+    def __init__(self) -> None:
+        self._kept: ByteLru[str, bool] = ByteLru(_REMEMBERED)
+
+    def require(self, body: Body, generate: Generate, given_up: Callable[[], bool]) -> None:
+        """Raise `ValueError` if the engine does not keep to the grammar of this body."""
+        if not body.temptation:
+            return
+        kept = self._kept.get(body.grammar)
+        if kept is None:
+            kept = _resists(body.temptation, generate, given_up)
+            if kept is None or given_up():  # before it was known
+                return
+            self._kept.put(body.grammar, kept, len(body.grammar))
+        if not kept:
+            raise ValueError("nothing fits the JSON Schema of the answer, or it is too complex")
+
+
+def _resists(temptation: bytes, generate: Generate, given_up: Callable[[], bool]) -> bool | None:
+    """Whether the engine kept to the grammar; None if it said nothing, but an error perhaps."""
+    said: list[str] = []
+
+    def look(chunk: bytes) -> bool:
+        said.extend(choice.delta.content or "" for choice in _decode(chunk).choices or ())
+        return given_up()
+
+    generate(temptation, look)
+    return not "".join(said).startswith("A") if any(said) else None

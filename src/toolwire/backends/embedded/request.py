@@ -1,0 +1,117 @@
+"""What the engine is asked for a turn: one body, or three where the model may choose.
+
+The bodies are those of a llama.cpp server, written by the code that writes them for servers. Only
+a schema is put otherwise, as a grammar of its own: see `embedded_schema`.
+"""
+
+import msgspec
+from msgspec.structs import replace
+
+from toolwire.backends.base import Constraint, Outgoing
+from toolwire.backends.dialects import DIALECTS
+from toolwire.backends.embedded.call_probe import PROBE, Body, TextOrCall
+from toolwire.backends.embedded.engine import EmbeddedEngine
+from toolwire.backends.embedded.grammar_check import TEMPTATION
+from toolwire.backends.embedded.schema import grammar_of, narrowed
+from toolwire.backends.openai.params import Params, ignored_params, wire_params
+from toolwire.backends.openai.request import encode_body
+from toolwire.errors import UpstreamRefused
+from toolwire.protocol.chat import Request
+
+_OFFERED = DIALECTS["llamacpp"].with_params(add=(), remove=("n",))
+"""One turn at a time, so one choice at a time."""
+
+_DIALECT = _OFFERED.with_params(add=("return_progress", "id_slot"), remove=())
+_HELD = _DIALECT.with_params(add=("grammar",), remove=("response_format",))
+_FIRST_SLOT, _SECOND_SLOT = {"id_slot": 0}, {"id_slot": 1}
+"""For prompts without examples, and with them."""
+
+_LIMITS = ("max_tokens", "max_completion_tokens")
+_ENDS = (*_LIMITS, "stop")
+"""What must not end a request for one token."""
+
+
+def ignored(request: Request) -> list[str]:
+    """The parameters of a request that the engine is not sent."""
+    return ignored_params(request, _OFFERED)
+
+
+def bodies_for(outgoing: Outgoing, engine: EmbeddedEngine) -> Body | TextOrCall:
+    """What to ask the engine. Raises `UpstreamRefused` for what it cannot be held to."""
+    held, params = outgoing.constraint, _params(outgoing.request, engine)
+    free = replace(_streamed(outgoing), constraint=None)
+    if held is None:
+        schema = _wanted_schema(outgoing.request)
+        return _held(free, params, schema, engine) if schema else _free(free, params, engine)
+    messages = held.messages or free.messages
+    call = _held(replace(free, messages=messages), params, held.schema, engine, calls=True)
+    if not held.optional:
+        return call
+    if held.messages and engine.tuning.examples:
+        params = params | _FIRST_SLOT
+    probe = _free(free, _endless(params) | PROBE, engine)
+    text, threshold = _free(free, params, engine), engine.tuning.call_threshold
+    return TextOrCall(probe, text, call=call, threshold=threshold)
+
+
+def _streamed(outgoing: Outgoing) -> Outgoing:
+    """Always a stream, whatever the client asked for: only between chunks can a turn be ended."""
+    request = replace(outgoing.request, stream=True, include_usage=True)
+    return replace(outgoing, request=request)
+
+
+def _params(request: Request, engine: EmbeddedEngine) -> Params:
+    params = wire_params(request)
+    params.pop("id_slot", None)
+    params["return_progress"] = True
+    if engine.tuning.examples:
+        params |= _SECOND_SLOT
+    if "seed" in params:
+        # A prompt read in other pieces is rounded otherwise: a seed wants the same answer again.
+        params.setdefault("cache_prompt", False)
+    return params
+
+
+def _wanted_schema(request: Request) -> bytes:
+    """The schema of the client's `response_format`, if it wants JSON."""
+    wanted = request.response_format
+    return wanted.json_schema if wanted is not None and wanted.is_json else b""
+
+
+def _free(outgoing: Outgoing, params: Params, engine: EmbeddedEngine) -> Body:
+    return Body(b"".join(encode_body(outgoing, _DIALECT, engine.name, params)))
+
+
+def _held(
+    outgoing: Outgoing,
+    params: Params,
+    schema: bytes,
+    engine: EmbeddedEngine,
+    *,
+    calls: bool = False,
+) -> Body:
+    """A body that holds the model to a schema: that of calls, or of the client's form for text."""
+    try:
+        narrow = narrowed(schema, engine.tuning.bounds, separate=calls)
+    except ValueError as error:
+        raise UpstreamRefused(f"The embedded model cannot do this: {error}.", status=400) from None
+    params = _limited(params, engine.tuning.bounds.tokens)
+    if calls:
+        params.pop("stop", None)  # for text: it would cut a call in two
+    if not engine.has_grammars:
+        constraint = Constraint(msgspec.json.encode(narrow))
+        return _free(replace(outgoing, constraint=constraint), params, engine)
+    grammar = grammar_of(narrow)
+    params["grammar"] = grammar
+    content = b"".join(encode_body(outgoing, _HELD, engine.name, params))
+    tempted = _endless(params) | TEMPTATION
+    return Body(content, grammar, b"".join(encode_body(outgoing, _HELD, engine.name, tempted)))
+
+
+def _endless(params: Params) -> Params:
+    return {name: value for name, value in params.items() if name not in _ENDS}
+
+
+def _limited(params: Params, tokens: int) -> Params:
+    limited = any(limit in params for limit in _LIMITS)
+    return {**params, "max_tokens": tokens} if tokens and not limited else dict(params)

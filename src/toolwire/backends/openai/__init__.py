@@ -1,0 +1,1 @@
+"""Servers that speak OpenAI's API, or nearly."""

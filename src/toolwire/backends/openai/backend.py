@@ -1,0 +1,305 @@
+"""A server that speaks the OpenAI API over HTTP."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from toolwire.backends.base import (
+    DEFAULT_TIMEOUTS,
+    UNKNOWN,
+    Answer,
+    BackendTimeouts,
+    Listener,
+    Outgoing,
+    Redact,
+    clip,
+)
+from toolwire.backends.dialects import Dialect
+from toolwire.backends.http import Connection, Head, HttpPool
+from toolwire.backends.named_body import NamedBody
+from toolwire.backends.openai import llamacpp
+from toolwire.backends.openai.answer import AnswerDecoder
+from toolwire.backends.openai.params import ignored_params
+from toolwire.backends.openai.refusal import refusal
+from toolwire.backends.openai.request import encode_body
+from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from toolwire.protocol.chat import Request
+
+
+class _Model(msgspec.Struct):
+    id: str
+
+
+class _Models(msgspec.Struct):
+    data: list[_Model]
+
+
+_decode_models = msgspec.json.Decoder(_Models)
+_MAX_ERROR_BODY = 64 * 1024
+_MAX_FETCHED = 8 << 20
+_LONGEST_MEETING = 5.0
+_REMEMBERED = 600.0
+"""Seconds after which a server is asked again: it may have another model."""
+_NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url", "no route")
+"""What servers say of a path that they do not have. "Refused" are our words for none at all."""
+
+
+class OpenAiHttpAnswer:
+    """One answer under way."""
+
+    def __init__(self, pool: HttpPool, connection: Connection, decoder: AnswerDecoder) -> None:
+        self._pool = pool
+        self._connection = connection
+        self._decoder = decoder
+        self._closed = False
+
+    async def relay(self, listener: Listener) -> bool:
+        """See `Answer.relay`."""
+        decoder, connection = self._decoder, self._connection
+
+        def feed(block: bytes) -> None:
+            if fragments := decoder.feed(block):
+                listener(fragments)
+            if decoder.done:
+                # All is said. Some servers then leave the connection open, or drop it.
+                connection.enough()
+
+        await connection.relay(feed)
+        if fragments := decoder.finish():
+            listener(fragments)
+        return decoder.done
+
+    def pause(self) -> None:
+        """See `Answer.pause`. Once closed, the connection may already be another answer's."""
+        if not self._closed:
+            self._connection.pause()
+
+    def resume(self) -> None:
+        """See `Answer.resume`."""
+        if not self._closed:
+            self._connection.resume()
+
+    def close(self) -> None:
+        """See `Answer.close`."""
+        self._closed = True
+        self._pool.release(self._connection)
+
+
+class RawHttpAnswer:
+    """An answer that is handed on as it is. `idle` is how long it may be silent."""
+
+    def __init__(self, pool: HttpPool, connection: Connection, idle: float) -> None:
+        self._pool = pool
+        self._connection = connection
+        self._idle = idle
+        self.status = connection.head.status
+        self.headers = connection.head.headers
+        self.pause = connection.pause
+        self.resume = connection.resume
+
+    async def relay(self, listener: Callable[[bytes], None]) -> None:
+        """Hand the body over as it arrives, until its end."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._idle) as silence:
+
+                def feed(block: bytes) -> None:
+                    silence.reschedule(loop.time() + self._idle)
+                    listener(block)
+
+                await self._connection.relay(feed)
+        except TimeoutError:
+            raise UpstreamTimeout(f"The backend was silent for {self._idle:g} s.") from None
+
+    def close(self) -> None:
+        """Let go; before the end this drops the connection."""
+        self._pool.release(self._connection)
+
+
+class OpenAiHttpBackend:
+    """Speaks to one base URL, in one dialect. `redact` masks keys in what the server says."""
+
+    endpoint = "/chat/completions"
+    tells = True
+    """Whether a server that knows its model may tell; False if that is known already."""
+    advice = (
+        "Check its base URL, which mostly ends in /v1; if it has only /completions, give it the "
+        "model's chat template with 'chat_template' (--chat-template)."
+    )
+    knows = UNKNOWN
+    """What is known of the model before the server is asked."""
+
+    def __init__(
+        self,
+        name: str,
+        pool: HttpPool,
+        dialect: Dialect,
+        *,
+        model: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        max_line: int = 8 << 20,
+        timeouts: BackendTimeouts = DEFAULT_TIMEOUTS,
+        redact: Redact = clip,
+    ) -> None:
+        self.name = name
+        self.pool = pool
+        self.timeouts = timeouts
+        self.capabilities = replace(self.knows, constrains=dialect.constraint != "none")
+        self._dialect = dialect
+        self._model = model
+        self._headers = {**(headers or {}), "accept-encoding": "identity"}
+        self._heads = {
+            stream: self._head("POST", self.endpoint, "application/json", accept)
+            for stream, accept in ((True, "text/event-stream"), (False, "application/json"))
+        }
+        self._max_line = max_line
+        self._redact = redact
+        self._probe = dialect.probe
+        self.needs_probe = self.tells and self._probe is not None
+        self._met_until = 0.0
+        self._meeting = asyncio.Lock()
+        self._missed = 0
+
+    async def probe(self) -> None:
+        """See `Backend.probe`."""
+        missed, probe = self._missed, self._probe or llamacpp.PROBE
+        async with self._meeting:
+            if not self.needs_probe or self._missed > missed:
+                return  # others did, or could not, while this one waited
+            try:
+                async with asyncio.timeout(_LONGEST_MEETING):
+                    told = await self._fetch(probe.path, self.pool.origin.root)
+                constrains = self.capabilities.constrains
+                self.capabilities = replace(probe.read(told), constrains=constrains)
+            except UpstreamUnavailable:
+                self._missed += 1
+                return  # as what is to be asked now will be, most likely
+            except (UpstreamError, TimeoutError, ValueError):
+                pass  # another server, or one that does not tell
+            self.needs_probe = False
+            self._met_until = asyncio.get_running_loop().time() + _REMEMBERED
+
+    def _notice(self, head: Head) -> None:
+        """A server that calls itself llama.cpp is worth a meeting, again from time to time."""
+        if self.tells and head.headers.get(b"server") == llamacpp.SERVER:
+            self.needs_probe = asyncio.get_running_loop().time() >= self._met_until
+
+    def ignored(self, request: Request) -> list[str]:
+        """See `Backend.ignored`."""
+        return ignored_params(request, self._dialect)
+
+    async def open(self, outgoing: Outgoing) -> Answer:
+        """See `Backend.open`."""
+        body = encode_body(outgoing, self._dialect, self._model)
+        return await self._send(body, stream=outgoing.request.stream)
+
+    async def _send(self, body: Sequence[bytes], *, stream: bool) -> OpenAiHttpAnswer:
+        connection = await self.pool.send(self._heads[stream], body)
+        try:
+            if connection.head.status != 200:
+                raise self._without_endpoint(await self._refusal(connection))
+            self._notice(connection.head)
+            streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
+            return OpenAiHttpAnswer(
+                self.pool,
+                connection,
+                AnswerDecoder(streamed=streamed, max_line=self._max_line, redact=self._redact),
+            )
+        except BaseException:
+            connection.abort()
+            raise
+
+    def _without_endpoint(self, error: UpstreamError) -> UpstreamError:
+        """Say what to do about a server that has no such endpoint, rather than no such model.
+
+        Some say with a 404 that the model has no tools: what else they say is left alone.
+        """
+        words = error.message.casefold()
+        lacks = "model" not in words and any(said in words for said in _NO_ENDPOINT)
+        if error.status in (404, 405) and lacks:
+            error.message = f"The backend '{self.name}' has no {self.endpoint}. {self.advice}"
+        return error
+
+    async def forward(self, method: str, target: str, body: NamedBody) -> "RawHttpAnswer":
+        """Send any other request below the base URL, under our own name for the model.
+
+        What is answered is not looked into, but an error is: it may hold our key.
+        """
+        headers = {**self._headers, "accept": "*/*"}
+        if body.kind:
+            headers["content-type"] = body.kind
+        head = self.pool.head(method, target, headers)
+        return await self._raw(head, body.under(self._model or body.model if body.kind else None))
+
+    async def _raw(self, head: bytes, body: Sequence[bytes] = ()) -> "RawHttpAnswer":
+        timeouts = self.timeouts
+        try:
+            async with asyncio.timeout(timeouts.first_token):
+                connection = await self.pool.send(head, body)
+                if connection.head.status >= 300:
+                    try:
+                        raise await self._refusal(connection)
+                    finally:
+                        self.pool.release(connection)
+        except TimeoutError:
+            text = f"The backend '{self.name}' gave no answer within {timeouts.first_token:g} s."
+            raise UpstreamTimeout(text) from None
+        self._notice(connection.head)
+        return RawHttpAnswer(self.pool, connection, timeouts.idle)
+
+    async def _fetch(self, target: str, base: str | None = None) -> bytes:
+        """What the server has at a path, whole."""
+        headers = {**self._headers, "accept": "application/json"}
+        answer = await self._raw(self.pool.head("GET", target, headers, base=base))
+        told = bytearray()
+
+        def read(block: bytes) -> None:
+            told.extend(block)
+            if len(told) > _MAX_FETCHED:
+                raise UpstreamError(f"The backend '{self.name}' has too much at {target}.")
+
+        try:
+            await answer.relay(read)
+        finally:
+            answer.close()
+        return bytes(told)
+
+    def _head(self, method: str, target: str, kind: str, accept: str) -> bytes:
+        headers = {**self._headers, "content-type": kind, "accept": accept}
+        return self.pool.head(method, target, headers)
+
+    async def check(self) -> str:
+        """See `Backend.check`."""
+        if self.needs_probe:
+            await self.probe()
+        has_tools = self.capabilities.has_tools
+        return "" if has_tools else "its model has no tools: they are prompted"
+
+    async def aclose(self) -> None:
+        """See `Backend.aclose`."""
+        self.pool.close()
+
+    async def models(self) -> list[str]:
+        """The names of the models that this server says it has."""
+        told = await self._fetch("/models")
+        try:
+            return [model.id for model in _decode_models.decode(told).data]
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise UpstreamError(f"The backend '{self.name}' gave no list of models.") from None
+
+    async def _refusal(self, connection: Connection) -> UpstreamError:
+        """What the server's error status and body mean for the client."""
+        head = connection.head
+        blocks: list[bytes] = []
+        room = _MAX_ERROR_BODY
+
+        def read(block: bytes) -> None:
+            nonlocal room
+            room -= len(block)
+            if room >= 0:
+                blocks.append(block)
+
+        await connection.relay(read)
+        return refusal(self.name, head, b"".join(blocks), self._redact)

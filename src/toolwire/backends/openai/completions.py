@@ -1,0 +1,105 @@
+"""A server that takes only prompts (`/completions`): the model's chat template makes them, here."""
+
+from functools import partial
+from typing import Any
+
+from toolwire.backends.base import Answer, Outgoing
+from toolwire.backends.dialects import Dialect
+from toolwire.backends.http import HttpPool
+from toolwire.backends.openai.backend import OpenAiHttpBackend
+from toolwire.backends.openai.completions_answer import (
+    ReasoningAnswer,
+    opened_reasoning,
+    without_reasoning,
+)
+from toolwire.backends.openai.completions_request import completions_dialect, encode_completion
+from toolwire.backends.openai.refusal import lasting
+from toolwire.backends.templates.chat_template import ChatTemplate
+from toolwire.backends.templates.messages import folded, template_messages
+from toolwire.backends.templates.process import TemplateFailed, TemplateProcess, TemplateRefused
+from toolwire.backends.templates.turn_end import turn_end
+from toolwire.errors import Place, ToolsRefused, UpstreamRefused
+from toolwire.protocol.chat import NO_TOOLS, Message, Request
+
+
+class CompletionsBackend(OpenAiHttpBackend):
+    """Speaks to one base URL with prompts. Close it: it has a process for its template."""
+
+    endpoint = "/completions"
+    tells = False
+    advice = (
+        "Check its base URL, which mostly ends in /v1; if it has /chat/completions, leave "
+        "'chat_template' (--chat-template) out."
+    )
+
+    def __init__(
+        self, name: str, pool: HttpPool, dialect: Dialect, template: ChatTemplate, **options: Any
+    ) -> None:
+        self.knows = template.capabilities
+        super().__init__(name, pool, completions_dialect(dialect), **options)
+        self.template = template
+        self._process = TemplateProcess(template.source)
+        self._turn_end: str | None = None
+
+    async def open(self, outgoing: Outgoing) -> Answer:
+        """See `Backend.open`."""
+        if outgoing.tools.tools:
+            raise ToolsRefused(
+                "A prompt has no tools of its own. "
+                'Give the route of this model mode = "auto" or "prompted".'
+            )
+        prompt = await self.prompt(outgoing)
+        if outgoing.constraint is not None:
+            prompt = without_reasoning(prompt)
+        if self._turn_end is None:
+            self._turn_end = await turn_end(self.template, partial(self._render, asked=False))
+        body = encode_completion(outgoing, prompt, self._dialect, self._model, stop=self._turn_end)
+        answer = await self._send([body], stream=outgoing.request.stream)
+        opening = opened_reasoning(prompt)
+        return ReasoningAnswer(answer, opening) if opening else answer
+
+    async def prompt(self, outgoing: Outgoing) -> str:
+        """The conversation as the model's chat template writes it. Raises `UpstreamError`."""
+        messages = template_messages(outgoing.messages)
+        try:
+            try:
+                prompt = await self._render(messages)
+            except TemplateRefused:
+                # Not every template has a system role, or takes roles in any order.
+                prompt = await self._render(folded(messages))
+        except TemplateRefused as error:
+            words = self._redact(str(error), 500)
+            text = f"The model's chat template refuses this conversation: {words}"
+            raise UpstreamRefused(text, status=400, place=Place("messages")) from None
+        except TemplateFailed as error:
+            words = self._redact(str(error), 500)
+            raise lasting(
+                f"The chat template of the backend '{self.name}' cannot be used: {words}. "
+                "Check 'chat_template' (--chat-template), or give it the model's own."
+            ) from None
+        bos = self.template.bos if self.template.adds_bos else ""
+        return prompt.removeprefix(bos)
+
+    async def _render(self, messages: list[dict[str, Any]], *, asked: bool = True) -> str:
+        return await self._process.render(
+            {
+                "messages": messages,
+                # Templates ask whether these are none, and something undefined is not.
+                "tools": None,
+                "documents": None,
+                "add_generation_prompt": asked,
+                "bos_token": self.template.bos,
+                "eos_token": self.template.eos,
+            }
+        )
+
+    async def check(self) -> str:
+        """See `Backend.check`."""
+        messages = (Message("system", "Be brief."), Message("user", "Hello"))
+        await self.prompt(Outgoing(Request("", messages), messages, NO_TOOLS))
+        return "the chat template makes prompts of messages"
+
+    async def aclose(self) -> None:
+        """See `Backend.aclose`: the template has a process of its own."""
+        self._process.close()
+        await super().aclose()

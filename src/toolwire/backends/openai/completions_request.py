@@ -1,0 +1,122 @@
+"""Our nouns -> the body of an OpenAI-compatible `/completions`: a prompt instead of messages.
+
+What a chat has and a completion has not (log-probabilities in chat's form, reasoning effort, ...)
+is not sent. What text may look like is, to servers that take it here, in the form they take.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TypeGuard
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.backends.base import Outgoing
+from toolwire.backends.dialects import Constraint, Dialect
+from toolwire.backends.openai.params import (
+    CONSTRAINTS,
+    Params,
+    constrain,
+    encode_format,
+    forwarded,
+    keep_special_tokens,
+    wire_params,
+)
+from toolwire.protocol.sampling import ResponseFormat
+
+_encode = msgspec.json.Encoder().encode
+_OF_CHAT = (
+    "audio", "include_reasoning", "logprobs", "messages", "metadata", "modalities", "moderation",
+    "parallel_tool_calls", "prediction", "prompt_cache_options", "prompt_mode", "provider",
+    "reasoning", "reasoning_effort", "response_format", "safe_prompt", "safety_identifier",
+    "separate_reasoning", "service_tier", "session_id", "store", "stream_reasoning", "thinking",
+    "thinking_token_budget", "tool_choice", "tools", "top_logprobs", "verbosity",
+    "web_search_options",
+)  # fmt: skip
+_LIMIT, _STOP, _FORM = "max_tokens", "stop", "response_format"
+_RENAMES = {"max_completion_tokens": _LIMIT, _LIMIT: _LIMIT}
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """What a kind of server takes here.
+
+    `unlimited`: the token limit that is none. Without one, most stop after 16 tokens. `form`: the
+    client's `response_format` in this server's own words; None if it takes no such thing.
+    `constrains`: whether it can be held to a JSON Schema. `stops`: how many it takes.
+    """
+
+    unlimited: int | None = 4096
+    stops: float = 4
+    form: Callable[[ResponseFormat], tuple[str, bytes]] | None = None
+    constrains: bool = False
+
+
+def _as_sent(wanted: ResponseFormat) -> tuple[str, bytes]:
+    return _FORM, encode_format(wanted)
+
+
+def _as_schema(wanted: ResponseFormat) -> tuple[str, bytes]:
+    return "json_schema", wanted.json_schema
+
+
+_SERVERS = {
+    "vllm": _Server(None, inf, _as_sent, constrains=True),
+    "llamacpp": _Server(-1, inf, _as_schema, constrains=True),
+    "sglang": _Server(stops=inf, form=_as_sent, constrains=True),
+}
+_CONSTRAINTS: Mapping[Constraint, tuple[str, bytes]] = {
+    **CONSTRAINTS,
+    "grammar": ("json_schema", b"%b"),
+}
+_ANY = _Server()
+
+
+def completions_dialect(dialect: Dialect) -> Dialect:
+    """The dialect as the server speaks it where it takes prompts."""
+    server = _SERVERS.get(dialect.name, _ANY)
+    params = dialect.params.difference(_OF_CHAT)
+    if server.form is not None:
+        params |= dialect.params & {_FORM}
+    constraint = dialect.constraint if server.constrains else "none"
+    renames = {**dialect.renames, **_RENAMES}
+    return replace(dialect, params=params, renames=renames, constraint=constraint)
+
+
+def encode_completion(
+    outgoing: Outgoing, prompt: str, dialect: Dialect, model: str | None, *, stop: str = ""
+) -> bytes:
+    """The body to send. `stop` is what ends a turn, in the words of the template."""
+    request = outgoing.request
+    server = _SERVERS.get(dialect.name, _ANY)
+    params = forwarded(wire_params(request), dialect)
+    params.pop(_FORM, None)
+    if _LIMIT in dialect.params:
+        params.setdefault(_LIMIT, server.unlimited)
+    if _STOP in dialect.params:
+        _end_turn(params, stop, server.stops)
+    if outgoing.constraint is not None and dialect.constraint != "none":
+        constrain(params, _CONSTRAINTS[dialect.constraint], outgoing.constraint.schema)
+    elif server.form is not None and _FORM in dialect.params and _is_form(request.response_format):
+        name, json = server.form(request.response_format)
+        params[name] = Raw(json)
+    if outgoing.keep_special_tokens and dialect.strips_special_tokens:
+        keep_special_tokens(params)
+    params = {"model": model or request.model, "prompt": prompt, **params}
+    params["stream"] = request.stream
+    if request.stream and request.include_usage and "stream_options" in dialect.params:
+        params["stream_options"] = {"include_usage": True}
+    return _encode(params)
+
+
+def _is_form(wanted: ResponseFormat | None) -> TypeGuard[ResponseFormat]:
+    """Whether the client wants text in a form."""
+    return wanted is not None and wanted.kind != "text"
+
+
+def _end_turn(params: Params, end: str, most: float) -> None:
+    """Add the end of a turn to the client's stops if there is room: not every server knows it."""
+    stops = [*params.get(_STOP, ())]
+    if end and end not in stops and len(stops) < most:
+        params[_STOP] = [*stops, end]

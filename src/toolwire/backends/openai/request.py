@@ -1,0 +1,174 @@
+"""Our nouns -> the body of an OpenAI-compatible `/chat/completions`, in a server's dialect.
+
+Fields that SDKs echo back are gone by now: they are not in our nouns.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from toolwire.backends.base import Outgoing
+from toolwire.backends.dialects import Dialect
+from toolwire.backends.openai.params import (
+    CONSTRAINTS,
+    Params,
+    constrain,
+    encode_fields,
+    forwarded,
+    keep_special_tokens,
+    wire_params,
+)
+from toolwire.backends.openai.parts import encode_parts
+from toolwire.protocol.chat import Message, Tool, ToolCall, ToolSet
+from toolwire.protocol.ids import provider_ids
+
+_encode = msgspec.json.Encoder().encode
+
+
+class _Function(msgspec.Struct):
+    name: str
+    arguments: str
+
+
+class _Custom(msgspec.Struct):
+    name: str
+    input: str
+
+
+class _Call(msgspec.Struct, omit_defaults=True):
+    id: str
+    type: str | UnsetType = UNSET
+    function: _Function | UnsetType = UNSET
+    custom: _Custom | UnsetType = UNSET
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: str | Raw | None
+    name: str | UnsetType = UNSET
+    tool_calls: list[_Call] | UnsetType = UNSET
+    tool_call_id: str | UnsetType = UNSET
+    reasoning_content: str | UnsetType = UNSET
+
+
+class _ToolSpec(msgspec.Struct):
+    name: str
+    description: str | UnsetType = UNSET
+    parameters: Raw | UnsetType = UNSET
+    strict: bool | UnsetType = UNSET
+    format: Raw | UnsetType = UNSET
+
+
+def encode_body(
+    outgoing: Outgoing, dialect: Dialect, model: str | None, params: Params | None = None
+) -> list[bytes]:
+    """The body to send, in pieces. `model` is the backend's own name for it, if it has one;
+    `params` stand in for those of the request.
+
+    The tools, mostly the largest part of it, are a piece of their own, so that nobody copies them.
+    """
+    request = outgoing.request
+    fields = [
+        b'{"model":' + _encode(model or request.model),
+        b'"messages":' + encode_messages(outgoing.messages, dialect),
+    ]
+    params = forwarded(wire_params(request) if params is None else params, dialect)
+    if outgoing.constraint is not None:
+        # The call that is demanded comes first: one answer cannot have two forms.
+        params.pop("response_format", None)
+        constrain(params, CONSTRAINTS[dialect.constraint], outgoing.constraint.schema)
+    if outgoing.keep_special_tokens and dialect.strips_special_tokens:
+        keep_special_tokens(params)
+    if params:
+        fields.append(encode_fields(params))
+    rest = []
+    if request.stream and request.include_usage and "stream_options" in dialect.params:
+        rest.append(b'"stream_options":{"include_usage":true}')
+    rest.append(b'"stream":true}' if request.stream else b'"stream":false}')
+    if not outgoing.tools.tools or not (about_tools := _tool_fields(outgoing, dialect)):
+        return [b",".join([*fields, *rest])]
+    tools, *more = about_tools
+    return [b",".join([*fields, b""]), tools, b",".join([b"", *more, *rest])]
+
+
+def encode_messages(messages: Sequence[Message], dialect: Dialect) -> bytes:
+    """The history, with call ids in the form this dialect demands."""
+    calls = [call for message in messages for call in message.calls]
+    ids = provider_ids(calls, dialect.call_ids)
+    names = {call.call_id: call.name for call in calls}
+    return _encode([_message(message, dialect, ids, names) for message in messages])
+
+
+def _message(
+    message: Message, dialect: Dialect, ids: dict[str, str], names: dict[str, str]
+) -> _Message:
+    role = message.role
+    said = message.content
+    content = encode_parts(said) if isinstance(said, tuple) else said
+    if role == "tool":
+        # No client sends the tool's name, and some models' templates need it.
+        call_id = message.call_id
+        return _Message(role, content, names[call_id], UNSET, ids[call_id])
+    if role == "developer" and not dialect.developer_role:
+        role = "system"
+    name = message.name if dialect.message_names else None
+    out = _Message(role, content, name or UNSET)
+    if role == "assistant":
+        if message.calls:
+            out.tool_calls = [_call(call, ids[call.call_id]) for call in message.calls]
+        elif content is None:
+            out.content = ""
+        if message.reasoning and dialect.reasoning_in_history:
+            out.reasoning_content = message.reasoning
+    return out
+
+
+def _call(call: ToolCall, provider_id: str) -> _Call:
+    if call.kind == "custom":
+        return _Call(provider_id, "custom", custom=_Custom(call.name, call.arguments))
+    arguments = call.arguments if call.arguments.strip() else "{}"
+    return _Call(provider_id, "function", function=_Function(call.name, arguments))
+
+
+def _tool_fields(outgoing: Outgoing, dialect: Dialect) -> list[bytes]:
+    """Tools and tool_choice, in the nearest form that the server keeps to.
+
+    What it cannot be told is left to the policy, which holds on the answer either way.
+    """
+    choice, tools = outgoing.request.choice, outgoing.tools
+    if choice.mode == "none" and "none" not in dialect.tool_choices:
+        return []
+    value = b'"tool_choice":"%b"'
+    value %= choice.mode.encode() if choice.mode in dialect.tool_choices else b"auto"
+    if choice.named and choice.allowed:
+        tool = tools.tools[next(iter(choice.allowed))]
+        if "named" in dialect.tool_choices:
+            value = b'"tool_choice":' + _encode({"type": tool.kind, tool.kind: {"name": tool.name}})
+        else:
+            tools = ToolSet({tool.name: tool})
+    fields = [_tools(tools)]
+    if "tool_choice" in dialect.params:
+        fields.append(value)
+    if not outgoing.request.parallel and "parallel_tool_calls" in dialect.params:
+        fields.append(b'"parallel_tool_calls":false')
+    return fields
+
+
+def _tools(toolset: ToolSet) -> bytes:
+    """The tools as they were checked; encoded once for each set that is in the cache."""
+    memo = toolset.memo
+    if "openai" not in memo:
+        memo["openai"] = b'"tools":' + _encode([_tool(tool) for tool in toolset.tools.values()])
+    return memo["openai"]
+
+
+def _tool(tool: Tool) -> dict[str, object]:
+    spec = _ToolSpec(tool.name, UNSET if tool.description is None else tool.description)
+    schema = Raw(_encode(tool.parameters))
+    if tool.kind == "custom":
+        spec.format = schema if tool.parameters else UNSET
+    else:
+        spec.parameters = schema
+        spec.strict = True if tool.strict else UNSET
+    return {"type": tool.kind, tool.kind: spec}

@@ -1,0 +1,30 @@
+"""What ends a turn of the model, read off its chat template.
+
+The tokenizer's eos is no answer: of many models it is that of the training before the chat, and a
+template that comes alone has none.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from toolwire.backends.templates.chat_template import ChatTemplate
+from toolwire.backends.templates.process import TemplateFailed
+
+Render = Callable[[list[dict[str, Any]]], Awaitable[str]]
+"""Writes a conversation that nobody is asked to go on with."""
+
+_SAID = "aswasanswered"
+_ASKED = {"role": "user", "content": "asked"}
+_ANSWERED = [_ASKED, {"role": "assistant", "content": _SAID}]
+
+
+async def turn_end(template: ChatTemplate, render: Render) -> str:
+    """The mark that the template writes behind an answer, or else before the turn after it."""
+    for messages in (_ANSWERED, [*_ANSWERED, _ASKED]):
+        with suppress(TemplateFailed):
+            _, said, rest = (await render(messages)).rpartition(_SAID)
+            rest = rest.lstrip()
+            if said and (mark := next(filter(rest.startswith, template.marks), "")):
+                return mark
+    return template.eos

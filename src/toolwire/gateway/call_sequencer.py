@@ -1,0 +1,67 @@
+"""Calls from two sources, the backend and its text, made into one sequence: numbered together,
+and one after the other."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event
+
+CallEvent: TypeAlias = CallStart | ArgsDelta | CallEnd
+CALL_EVENTS = (CallStart, ArgsDelta, CallEnd)
+
+
+@dataclass(slots=True, eq=False)
+class _Source:
+    """Where calls come from: the numbers they have been given, and what cannot go out yet."""
+
+    numbers: dict[int, int] = field(default_factory=dict)
+    waiting: deque[CallEvent] = field(default_factory=deque)
+
+
+class CallSequencer:
+    """Begins after `begun` calls of the backend, the last of which is not over if `calling`."""
+
+    def __init__(self, begun: int, *, calling: bool, new_call_id: Callable[[], str]) -> None:
+        self._new_call_id = new_call_id
+        self._next = begun
+        self._in_text = _Source()
+        self._by_backend = _Source({index: index for index in range(begun)})
+        self._calling = self._by_backend if calling else None
+
+    def from_backend(self, event: CallEvent, out: list[Event]) -> None:
+        """An event of a call that the backend found itself."""
+        self._take(event, self._by_backend, out)
+
+    def from_text(self, event: CallEvent, out: list[Event]) -> None:
+        """An event of a call that was found in the text."""
+        self._take(event, self._in_text, out)
+
+    def _take(self, event: CallEvent, source: _Source, out: list[Event]) -> None:
+        """Calls never overlap: while one of one source is open, those of the other wait."""
+        if self._calling not in (None, source):
+            source.waiting.append(event)
+            return
+        self._send(event, source, out)
+        if self._calling is None:
+            self._send_waiting(out)
+
+    def _send_waiting(self, out: list[Event]) -> None:
+        for source in (self._in_text, self._by_backend):
+            while source.waiting and self._calling in (None, source):
+                self._send(source.waiting.popleft(), source, out)
+
+    def _send(self, event: CallEvent, source: _Source, out: list[Event]) -> None:
+        out.append(self._numbered(event, source.numbers))
+        self._calling = None if isinstance(event, CallEnd) else source
+
+    def _numbered(self, event: CallEvent, numbers: dict[int, int]) -> Event:
+        if isinstance(event, CallStart):
+            numbers[event.index] = number = self._next
+            self._next += 1
+            call_id = event.call_id or self._new_call_id()
+            return CallStart(number, event.name, call_id, event.provider_id, event.kind)
+        if isinstance(event, ArgsDelta):
+            return ArgsDelta(numbers[event.index], event.json)
+        return CallEnd(numbers[event.index], event.complete)

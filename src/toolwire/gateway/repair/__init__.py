@@ -1,0 +1,1 @@
+"""Do calls fit their tools, and what is done about those that do not?"""

@@ -1,0 +1,135 @@
+"""Do these arguments fit their tool? Reads them strictly, checks them, says what is wrong."""
+
+import json
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+
+from toolwire.gateway.repair.costly import Allowance, TooCostly
+from toolwire.gateway.repair.findings import Finding
+from toolwire.protocol.chat import ToolSet
+from toolwire.protocol.nesting import TOO_DEEP, is_deep_text
+
+_MOST_FAULTS = 5
+_MOST_SHOWN = 240
+_LARGE = 16 * 1024
+_MOST_TOOLS = 32
+_NOT_SAID = "they do not fit, and what is wrong would take too long to say"
+_decode = msgspec.json.Decoder().decode
+
+
+class NotJson(Exception):
+    """The text is not JSON, or not the JSON that was expected; it says why."""
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The object that `text` is, or `NotJson`. No key may be there twice: readers differ."""
+    value = read_json(text)
+    if not isinstance(value, dict):
+        raise NotJson(f"expected a JSON object, but got {brief(text.strip())}")
+    return value
+
+
+def read_json(text: str) -> Any:
+    """The JSON value that `text` is, read strictly, or `NotJson`."""
+    try:
+        # This reader refuses what JSON has no room for: NaN, 1e999, half of a surrogate pair.
+        value = _decode(text)
+        if is_deep_text(text):
+            raise NotJson(TOO_DEEP)
+        _read_once(text)
+    except UnicodeEncodeError:
+        raise NotJson("it holds half of a surrogate pair") from None
+    except RecursionError:
+        raise NotJson(TOO_DEEP) from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise NotJson(str(error)) from None
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise ValueError(f"the key {brief(repr(key))} is there twice")
+        seen.add(key)
+
+
+_read_once = json.JSONDecoder(object_pairs_hook=_once, parse_float=str, parse_int=str).decode
+
+
+def fits(value: Any, validator: Any) -> bool:
+    """Whether a value fits its schema. What is too deep to be looked at does not."""
+    try:
+        return bool(validator.is_valid(value))
+    except ValueError:
+        return False
+
+
+def faults(value: Any, validator: Any, size: int) -> list[str]:
+    """What is wrong with a value of `size` characters by its schema, each with its place.
+
+    All that is wrong takes the validator long to say, so of a large value only the first.
+    """
+    try:
+        if size <= _LARGE:
+            return [_fault(error) for error in islice(validator.iter_errors(value), _MOST_FAULTS)]
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return [_fault(error)]
+    except ValueError as error:
+        return [brief(str(error))]
+    return []
+
+
+def _fault(error: jsonschema_rs.ValidationError) -> str:
+    place = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in error.instance_path)
+    return (
+        f"at '{brief(place.lstrip('.'))}': {brief(error.message)}"
+        if place
+        else brief(error.message)
+    )
+
+
+def brief(text: str) -> str:
+    """The text, or its two ends: a message says at its end what is wrong with what it shows."""
+    if len(text) <= _MOST_SHOWN:
+        return text
+    half = _MOST_SHOWN // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def unknown_tool(index: int, name: str, tools: Iterable[str]) -> Finding:
+    """There is no such tool."""
+    known = sorted(tools)
+    more = f" and {len(known) - _MOST_TOOLS} more" if len(known) > _MOST_TOOLS else ""
+    listed = ", ".join(known[:_MOST_TOOLS]) + more
+    text = f"there is no tool '{brief(name)}'. The tools are: {listed}."
+    return Finding("unknown_tool_call", index, name, text)
+
+
+def check_call(
+    index: int, name: str, text: str, tools: ToolSet, allowance: Allowance
+) -> Finding | None:
+    """What is wrong with a call; None if it fits. Raises `TooCostly`."""
+    tool = tools.tools.get(name)
+    if tool is None:
+        return unknown_tool(index, name, tools.tools)
+    if tool.kind == "custom":
+        return None
+    try:
+        value = read_object(text)
+    except NotJson as error:
+        return Finding("malformed_tool_arguments", index, name, f"not valid JSON: {error}.")
+    validator = tools.validators[name]
+    if validator is None:
+        raise TooCostly
+    visits = allowance.check(tools.costs.get(name), text)
+    if not fits(value, validator):
+        explained = allowance.explains(visits)
+        wrong = faults(value, validator, len(text)) if explained else [_NOT_SAID]
+        return Finding("invalid_tool_arguments", index, name, f"{'; '.join(wrong)}.")
+    return None

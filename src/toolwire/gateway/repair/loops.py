@@ -1,0 +1,44 @@
+"""A model that makes the same wrong call again and again, and what it is told then."""
+
+from collections.abc import Sequence
+
+from toolwire.gateway.repair.arguments import check_call
+from toolwire.gateway.repair.correction import schema_hint
+from toolwire.gateway.repair.costly import Allowance, TooCostly
+from toolwire.gateway.repair.findings import Finding
+from toolwire.protocol.chat import Message, ToolCall, ToolSet
+
+
+def find_loop(messages: Sequence[Message], tools: ToolSet, most: int) -> Finding | None:
+    """What is wrong with a call that was made in each of the last `most` turns and never fits.
+
+    Turns are told apart by the assistant's messages: what others said between them is no progress.
+    """
+    if not tools.tools or most <= 0:
+        return None
+    turns = [message.calls for message in messages if message.role == "assistant"][-most:]
+    if len(turns) < most or not all(turns):
+        return None
+    repeated = set.intersection(*map(_keys, turns))
+    allowance = Allowance()
+    for name, arguments in sorted(repeated):
+        try:
+            if finding := check_call(0, name, arguments or "{}", tools, allowance):
+                return finding
+        except TooCostly:
+            return None  # a loop can go on; others cannot wait
+    return None
+
+
+def _keys(calls: Sequence[ToolCall]) -> set[tuple[str, str]]:
+    return {(call.name, call.arguments.strip()) for call in calls if call.kind == "function"}
+
+
+def break_loop(finding: Finding, tools: ToolSet, count: int) -> Message:
+    """What the model is told: what is wrong, and what is wanted."""
+    lines = [f"You have made the same call of '{finding.tool}' {count} times, and it cannot work."]
+    lines.append(f"What is wrong with it: {finding.message}")
+    if (tool := tools.tools.get(finding.tool)) is not None:
+        lines.append(f"The arguments must fit this JSON Schema: {schema_hint(tool.parameters)}")
+    lines.append("Do not make that call again: correct it, use another tool, or answer in words.")
+    return Message("user", "\n".join(lines))

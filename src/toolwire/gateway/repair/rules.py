@@ -1,0 +1,268 @@
+"""Safe repairs of arguments: a rules of small rules, each named and each switchable.
+
+A rule changes what has only one reading by the tool's schema, and a change is kept only if the
+arguments fit afterwards (or are JSON at all, where they were not). Never done: completing what was
+cut off, dropping what the schema allows, inventing a value, guessing by likeness.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import structs
+
+from toolwire.formats.scalars import is_number
+from toolwire.formats.schema import Schema, Types, type_name
+from toolwire.gateway.repair.arguments import NotJson, check_call, fits, read_json, read_object
+from toolwire.gateway.repair.costly import Allowance, CheckedCall, TooCostly
+from toolwire.gateway.repair.lenient import tidied
+from toolwire.protocol.chat import ToolSet
+
+T = TypeVar("T")
+Change: TypeAlias = tuple[Any]
+"""A value in place of another, in a tuple: it may be None."""
+
+_MOST_VALUES = 10_000
+"""Others wait while values are looked at, so arguments of more parts are left alone."""
+_DEEPEST = 64
+_NUMBERS = frozenset({"integer", "number"})
+_CONTAINERS = frozenset({"object", "array"})
+_OPENERS = ("{", "[")
+_BOOLEANS = {"true": True, "false": False, "True": True, "False": False}
+
+
+@dataclass(frozen=True, slots=True)
+class TextRule:
+    """Makes a text that is not a JSON object one, or None if that is not for this rule."""
+
+    name: str
+    does: str
+    mend: Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRule:
+    """Makes a value one of the types its schema allows, or None."""
+
+    name: str
+    does: str
+    mend: Callable[[Any, Types, Schema], Change | None]
+
+
+def _empty(text: str) -> str | None:
+    return "{}" if text.strip() in ("", "null", '""') else None
+
+
+def _unquoted(text: str) -> str | None:
+    try:
+        return msgspec.json.decode(text, type=str)
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return None
+
+
+def _nested(value: Any, types: Types, _schema: Schema) -> Change | None:
+    if not isinstance(value, str) or not types & _CONTAINERS or value.strip()[:1] not in _OPENERS:
+        return None
+    try:
+        inner = read_json(value)
+    except NotJson:
+        return None
+    return (inner,) if type_name(inner) in types else None
+
+
+def _number(value: Any, types: Types, _schema: Schema) -> Change | None:
+    if not isinstance(value, str) or not (types & _NUMBERS and types <= _NUMBERS | {"null"}):
+        return None
+    text = value.strip()
+    try:
+        return (msgspec.json.decode(text),) if is_number(text) else None
+    except msgspec.MsgspecError:  # 1e999
+        return None
+
+
+def _boolean(value: Any, types: Types, _schema: Schema) -> Change | None:
+    if not isinstance(value, str) or not ("boolean" in types and types <= {"boolean", "null"}):
+        return None
+    text = value.strip()
+    return (_BOOLEANS[text],) if text in _BOOLEANS else None
+
+
+def _wrapped(value: Any, types: Types, schema: Schema) -> Change | None:
+    if "array" not in types or value is None or isinstance(value, list):
+        return None
+    if isinstance(value, str) and value.strip()[:1] in _OPENERS:
+        return None  # an array or object that was written as a string, and not well
+    return ([value],) if _allows(schema.items().types(), value) else None
+
+
+TEXT_RULES = (
+    TextRule("empty_arguments", "nothing, `null` or an empty string becomes `{}`", _empty),
+    TextRule(
+        "string_arguments", "an object that was given as a JSON string is decoded once", _unquoted
+    ),
+    TextRule(
+        "lenient_json",
+        "trailing commas, Python's True, False and None, single quotes, bare keys and raw line "
+        "breaks in strings are written as JSON writes them",
+        tidied,
+    ),
+)
+VALUE_RULES = (
+    ValueRule(
+        "nested_json",
+        "an object or array that was given as a string is decoded, where the schema wants that "
+        "and no string",
+        _nested,
+    ),
+    ValueRule(
+        "number_from_string",
+        '`"5"` becomes `5`, where the schema wants a number and nothing else',
+        _number,
+    ),
+    ValueRule(
+        "boolean_from_string",
+        '`"true"` becomes `true`, where the schema wants a boolean and nothing else',
+        _boolean,
+    ),
+    ValueRule(
+        "wrap_in_array",
+        "a single value becomes `[value]`, where the schema wants an array of such",
+        _wrapped,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairRules:
+    """The rules that are on."""
+
+    text_rules: tuple[TextRule, ...] = TEXT_RULES
+    value_rules: tuple[ValueRule, ...] = VALUE_RULES
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rules."""
+        return tuple(rule.name for rule in self.text_rules) + tuple(
+            rule.name for rule in self.value_rules
+        )
+
+    def without(self, off: Iterable[str]) -> "RepairRules":
+        """The same without these rules."""
+        names = frozenset(off)
+        return RepairRules(
+            tuple(rule for rule in self.text_rules if rule.name not in names),
+            tuple(rule for rule in self.value_rules if rule.name not in names),
+        )
+
+    def fit(
+        self, index: int, name: str, text: str, tools: ToolSet, allowance: Allowance
+    ) -> CheckedCall:
+        """The arguments of call `index`, repaired if they must be and can be. Raises `TooCostly`
+        if it takes more than is allowed to see whether they must be."""
+        finding = check_call(index, name, text, tools, allowance)
+        if finding is None or finding.code == "unknown_tool_call":
+            return CheckedCall(text, finding=finding)
+        as_object = self._as_object(text)
+        if as_object is None:
+            return CheckedCall(text, finding=finding)
+        fitted, value = as_object
+        validator = tools.validators[name]
+        if finding.code == "malformed_tool_arguments":
+            allowance.check(tools.costs.get(name), text)
+        if validator is None:
+            raise TooCostly
+        if fitted.repairs and fits(value, validator):
+            return fitted
+        walk = _Walk(self.value_rules)
+        schema = tools.tools[name].parameters
+        mended = walk.mended(value, Schema(schema, schema))
+        if walk.used and not walk.tired and fits(mended, validator):
+            used = (*fitted.repairs, *dict.fromkeys(walk.used))
+            return CheckedCall(msgspec.json.encode(mended).decode(), used)
+        finding = check_call(index, name, fitted.arguments, tools, allowance)
+        return structs.replace(fitted, finding=finding)
+
+    def _as_object(self, text: str) -> tuple[CheckedCall, dict[str, Any]] | None:
+        """The text as a JSON object, with each rule used at most once."""
+        left = list(self.text_rules)
+        used: list[str] = []
+        while True:
+            try:
+                return CheckedCall(text, tuple(used)), read_object(text)
+            except NotJson:
+                for rule in left:
+                    if (mended := rule.mend(text)) is not None and mended != text:
+                        break
+                else:
+                    return None
+            left.remove(rule)
+            used.append(rule.name)
+            text = mended
+
+
+EVERY_RULE = RepairRules()
+RULE_NAMES = EVERY_RULE.names
+
+
+class _Walk:
+    """Looks at every value that the schema describes, once, and mends those of a wrong type."""
+
+    def __init__(self, rules: tuple[ValueRule, ...]) -> None:
+        self.used: list[str] = []
+        self._rules = rules
+        self._seen = 0
+        self._types: dict[int, Types] = {}
+        self._properties: dict[int, Mapping[str, Any]] = {}
+        self._items: dict[int, Schema] = {}
+
+    @property
+    def tired(self) -> bool:
+        """Whether there was too much to look at."""
+        return self._seen > _MOST_VALUES
+
+    def mended(self, value: Any, schema: Schema, depth: int = 0) -> Any:
+        """The value, with what is described in it mended."""
+        self._seen += 1
+        types = _once(self._types, schema, Schema.types)
+        if self.tired or not types or depth == _DEEPEST:
+            return value
+        if not _allows(types, value):
+            value = self._changed(value, types, schema)
+        if isinstance(value, dict):
+            properties = _once(self._properties, schema, Schema.properties)
+            return {
+                key: self.mended(part, Schema(properties[key], schema.root), depth + 1)
+                if key in properties
+                else part
+                for key, part in value.items()
+            }
+        if isinstance(value, list):
+            items = _once(self._items, schema, Schema.items)
+            return [self.mended(part, items, depth + 1) for part in value]
+        return value
+
+    def _changed(self, value: Any, types: Types, schema: Schema) -> Any:
+        for rule in self._rules:
+            if (change := rule.mend(value, types, schema)) is not None:
+                self.used.append(rule.name)
+                return change[0]
+        return value
+
+
+def _once(known: dict[int, T], schema: Schema, say: Callable[[Schema], T]) -> T:
+    """What a schema says, which is the same for every element of an array."""
+    place = id(schema.node)
+    if place not in known:
+        known[place] = say(schema)
+    return known[place]
+
+
+def _allows(types: Types, value: Any) -> bool:
+    """Whether a value is of one of these types: an integer is a number, and 2.0 an integer."""
+    kind = type_name(value)
+    if kind in types:
+        return True
+    if kind == "integer":
+        return "number" in types
+    return kind == "number" and "integer" in types and value.is_integer()

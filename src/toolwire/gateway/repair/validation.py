@@ -1,0 +1,276 @@
+"""The stage behind the policy: does every call fit its tool?
+
+Live, events pass at once and a call is checked when it is over: what does not fit was delivered as
+it is, and that is recorded. Whole, calls wait for the end of the turn: they are repaired, checked,
+and delivered all together or, if one does not fit, not at all, so that the model can be asked
+again and the client never sees it. Both only find out what is wrong; `Attempt` and `run` act on it.
+What takes long to check is put off until `resolve` is told what was found elsewhere: at the end.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from toolwire.gateway.repair.arguments import check_call
+from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall, TooCostly
+from toolwire.gateway.repair.findings import Finding
+from toolwire.gateway.repair.rules import RepairRules
+from toolwire.protocol.chat import ToolCall, ToolSet
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    FinishReason,
+    TextDelta,
+    TurnEnd,
+)
+
+_NO_CALL = CallStart(0, "")
+
+
+class Fit(Protocol):
+    """One choice of one answer."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What does not fit."""
+        ...
+
+    @property
+    def repairs(self) -> set[str]:
+        """What was mended."""
+        ...
+
+    @property
+    def costly(self) -> list[CostlyCall]:
+        """The calls that are to be checked elsewhere when the answer is over."""
+        ...
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """The events that may go out."""
+        ...
+
+    def resolve(self, fitted: Sequence[CheckedCall]) -> list[Event]:
+        """What was found about the `costly` calls; the events that may go out now."""
+        ...
+
+
+class StreamingValidator:
+    """Checks calls that are delivered as they are written.
+
+    Arguments that do not begin as an object does are held, since clients can only choke on them:
+    these alone can still be repaired.
+    """
+
+    def __init__(self, tools: ToolSet, rules: RepairRules, allowance: Allowance) -> None:
+        self.findings: list[Finding] = []
+        self.repairs: set[str] = set()
+        self.costly: list[CostlyCall] = []
+        self._allowance = allowance
+        self._tools = tools
+        self._ladder = rules
+        self._call = _NO_CALL
+        self._pieces: list[str] = []
+        self._passing = False
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """See `Fit.feed`."""
+        if self._passing and len(events) == 1 and isinstance(delta := events[0], ArgsDelta):
+            self._pieces.append(delta.json)  # nearly every chunk of a stream of calls
+            return events
+        out: list[Event] = []
+        for event in events:
+            if isinstance(event, ArgsDelta):
+                self._arguments(event, out)
+            elif isinstance(event, CallEnd):
+                self._end(event, out)
+            else:
+                if isinstance(event, CallStart):
+                    self._call, self._pieces, self._passing = event, [], False
+                out.append(event)
+        return out
+
+    def _arguments(self, event: ArgsDelta, out: list[Event]) -> None:
+        self._pieces.append(event.json)
+        if self._passing:
+            out.append(event)
+            return
+        begun = "".join(self._pieces)
+        if begun.lstrip()[:1] == "{" or self._call.kind == "custom":
+            self._passing = True
+            out.append(ArgsDelta(event.index, begun))
+
+    def _end(self, event: CallEnd, out: list[Event]) -> None:
+        name, text = self._call.name, "".join(self._pieces)
+        finding = None
+        try:
+            if self._passing:
+                finding = check_call(event.index, name, text, self._tools, self._allowance)
+            else:
+                text, finding = self._repaired(event.index, name, text)
+        except TooCostly:  # to be repaired, it would have to be checked now
+            self.costly.append(CostlyCall(event.index, self._tools.tools[name], text))
+        if not self._passing:
+            out.append(ArgsDelta(event.index, text))
+        if finding is not None:
+            self.findings.append(finding)
+        out.append(event)
+
+    def _repaired(self, index: int, name: str, text: str) -> tuple[str, Finding | None]:
+        fitted = self._ladder.fit(index, name, text, self._tools, self._allowance)
+        self.repairs.update(fitted.repairs)
+        return fitted.arguments, fitted.finding
+
+    def resolve(self, fitted: Sequence[CheckedCall]) -> list[Event]:
+        """See `Fit.resolve`. All was delivered long ago."""
+        self.costly = []
+        self.findings += [known.finding for known in fitted if known.finding is not None]
+        return []
+
+
+class _Held(msgspec.Struct):
+    """A call that waits for the end of the turn."""
+
+    start: CallStart
+    pieces: list[str] = []
+    complete: bool = True
+    finding: Finding | None = None
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+    def events(self, index: int) -> list[Event]:
+        start = self.start
+        if start.index != index:
+            start = CallStart(index, start.name, start.call_id, start.provider_id, start.kind)
+        return [start, ArgsDelta(index, self.arguments), CallEnd(index, self.complete)]
+
+
+class BufferedValidator:
+    """Holds calls to the end of the turn, repairs what can be repaired, and checks all of them.
+
+    `final`: the model is not asked again, so what does not fit is delivered as it is, unless its
+    tool is strict. `resumed`: the client has the text of an earlier attempt, so the text of this
+    one goes out only if there is nothing else.
+    """
+
+    def __init__(
+        self,
+        tools: ToolSet,
+        rules: RepairRules,
+        allowance: Allowance,
+        *,
+        final: bool,
+        resumed: bool = False,
+    ) -> None:
+        self.costly: list[CostlyCall] = []
+        self.findings: list[Finding] = []
+        self.repairs: set[str] = set()
+        self.rejected: Finding | None = None
+        """The first finding because of which this turn must not be delivered."""
+        self._tools = tools
+        self._ladder = rules
+        self._allowance = allowance
+        self._end = TurnEnd("stop")
+        self._final = final
+        self._resumed = resumed
+        self._calls: list[_Held] = []
+        self._text: list[str] = []
+
+    @property
+    def said(self) -> str:
+        """The text of the turn."""
+        return "".join(self._text)
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The calls of the turn, also those that do not fit."""
+        return [
+            ToolCall(held.start.call_id, held.start.name, held.arguments, held.start.kind)
+            for held in self._calls
+        ]
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """See `Fit.feed`."""
+        out: list[Event] = []
+        for event in events:
+            self._take(event, out)
+        return out
+
+    def _take(self, event: Event, out: list[Event]) -> None:
+        if isinstance(event, ArgsDelta):
+            self._calls[-1].pieces.append(event.json)
+        elif isinstance(event, CallStart):
+            self._calls.append(_Held(event))
+        elif isinstance(event, CallEnd):
+            self._calls[-1].complete = event.complete
+        elif isinstance(event, TextDelta):
+            self._text.append(event.text)
+            if not self._resumed:
+                out.append(event)
+        elif isinstance(event, TurnEnd):
+            self._end = event
+            for index, held in enumerate(self._calls):
+                self._repair(index, held)
+            if not self.costly:
+                out += self._settled(event.reason)
+        else:
+            out.append(event)
+
+    def resolve(self, fitted: Sequence[CheckedCall]) -> list[Event]:
+        """See `Fit.resolve`."""
+        for call, known in zip(self.costly, fitted, strict=True):
+            self._mend(self._calls[call.index], known)
+        self.costly = []
+        return self._settled(self._end.reason)
+
+    def _settled(self, reason: FinishReason) -> list[Event]:
+        """The turn is over: deliver its calls, or say why not."""
+        out: list[Event] = []
+        kept = self._calls
+        if any(held.finding is not None for held in kept):
+            kept = self._weigh(cut_off=reason in ("length", "content_filter"))
+        if self._resumed and not kept and self._text:
+            out.append(TextDelta("\n\n" + self.said))
+        for index, held in enumerate(kept):
+            out += held.events(index)
+        return [*out, self._end]
+
+    def _repair(self, index: int, held: _Held) -> None:
+        name, text = held.start.name, held.arguments
+        try:
+            self._mend(held, self._ladder.fit(index, name, text, self._tools, self._allowance))
+        except TooCostly:
+            tool = self._tools.tools[name]
+            self.costly.append(CostlyCall(index, tool, text, self._ladder.names))
+
+    def _mend(self, held: _Held, fitted: CheckedCall) -> None:
+        held.finding = fitted.finding
+        if fitted.repairs:
+            held.pieces = [fitted.arguments]
+            held.complete = True
+            self.repairs.update(fitted.repairs)
+
+    def _weigh(self, *, cut_off: bool) -> list[_Held]:
+        """The calls that may be delivered, if the turn may be at all: some do not fit."""
+        kept = [held for held in self._calls if not (cut_off and self._is_strict(held.finding))]
+        if len(kept) < len(self._calls):
+            self.repairs.add("call_dropped:cut_off")
+        unfit = [held.finding for held in kept if held.finding is not None]
+        self.findings += unfit
+        if not cut_off:
+            self.rejected = next((f for f in unfit if self._is_bad(f)), None)
+        return kept
+
+    def _is_bad(self, finding: Finding) -> bool:
+        """Whether the turn must not be delivered for this. To ask again does not help where it is
+        not known what is wrong, if anything is."""
+        is_known = finding.code != "unchecked_tool_arguments"
+        return (is_known and not self._final) or self._is_strict(finding)
+
+    def _is_strict(self, finding: Finding | None) -> bool:
+        tool = self._tools.tools.get(finding.tool) if finding else None
+        return tool is not None and tool.strict

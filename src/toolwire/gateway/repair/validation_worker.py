@@ -1,0 +1,38 @@
+"""Checks and repairs calls: a program of its own, so that no schema can hold up the gateway.
+
+What one schema and one call can cost has no bound that is both low and just, so those that may cost
+much are checked here, with limits on the memory and on the time for each call (`limited_worker`).
+Told calls (`CostlyCall`); answers with what became of each (`CheckedCall`).
+"""
+
+from typing import Any
+
+import msgspec
+
+from toolwire.backends.limited_worker import answer_lines
+from toolwire.gateway.repair.costly import CostlyCall, elsewhere
+from toolwire.gateway.repair.rules import EVERY_RULE
+from toolwire.protocol.chat import ToolSet
+from toolwire.protocol.schemas.check import compile_schema
+from toolwire.protocol.schemas.cost import estimate
+
+_MEMORY = 512 << 20
+
+
+def fitted(told: Any) -> Any:
+    """What becomes of a call."""
+    call = msgspec.convert(told, CostlyCall)
+    tool = call.tool
+    validator = compile_schema(tool.parameters, tool.name)
+    cost = estimate(tool.parameters)
+    tools = ToolSet({tool.name: tool}, {tool.name: validator}, costs={tool.name: cost})
+    rules = EVERY_RULE.without(set(EVERY_RULE.names).difference(call.rules))
+    return msgspec.to_builtins(rules.fit(call.index, tool.name, call.text, tools, elsewhere()))
+
+
+def _failed(error: Exception) -> Any:
+    return {"error": str(error)[:1000] or type(error).__name__}
+
+
+if __name__ == "__main__":
+    answer_lines(fitted, _failed, memory=_MEMORY)

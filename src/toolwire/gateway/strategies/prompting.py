@@ -1,0 +1,241 @@
+"""Tools for a model whose server has none: written into the conversation, in the model's format.
+
+The client's own system prompt is kept, and the tools follow it. Earlier calls and results are
+written as the format writes them. Text of others (system prompts, users, results, names, tool
+descriptions) cannot open a call, close a result or start a turn: the format's markers are broken up
+in it, and so is what a model would repeat as a call in a format that has none. A conversation
+without tools is not touched.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from msgspec import structs
+
+from toolwire.formats import (
+    Format,
+    RenderedCall,
+    RenderedResult,
+    get,
+    provider_id,
+    render_calls,
+    render_results,
+    render_tools,
+    values,
+)
+from toolwire.formats.bare import is_bare, unspell, unspell_objects, unspell_strings
+from toolwire.formats.neutral import neutralize
+from toolwire.gateway.strategies.examples import examples_for
+from toolwire.protocol.chat import Message, ToolCall, ToolChoice, ToolSet
+from toolwire.protocol.content import Content, Part, TextPart, text_of
+
+_ONE_CALL = "Make at most one call."
+_FORM = "If you call no tool, answer with nothing but JSON that fits this JSON Schema: "
+_RAW = "input"
+_BARE_RESULT = "{result}"
+
+
+def demand_of(choice: ToolChoice) -> str:
+    """What tool_choice demands, said to the model."""
+    if choice.named and choice.allowed:
+        return f"You must call the tool {next(iter(choice.allowed))} now, and no other."
+    return "You must call at least one of the tools now."
+
+
+def prompted(
+    messages: Sequence[Message],
+    tools: ToolSet,
+    choice: ToolChoice,
+    *,
+    parallel: bool,
+    format_name: str | Format,
+    examples: int = 0,
+    form: Mapping[str, Any] | None = None,
+) -> list[Message]:
+    """The conversation for a chat server that knows nothing of tools.
+
+    `examples`: so many calls of other tools are shown before it, where there is anything to call.
+    `form`: the JSON Schema of an answer that is no call.
+    """
+    offered = bool(tools.tools) and choice.mode != "none"
+    if not offered and not any(message.calls for message in messages):
+        return list(messages)
+    if offered and examples:
+        messages = _after_system(messages, examples_for(tools.tools, examples))
+    written = _Writer(format_name, tools.tools if offered else ()).conversation(messages)
+    if not offered:
+        return written
+    lines = [render_tools(format_name, list(tools.tools.values()))]
+    if choice.mode == "required":
+        lines.append(demand_of(choice))
+    elif form is not None:
+        record = get(format_name)
+        lines.append(_FORM + _safe_json(record, form, tools.tools))
+    if not parallel:
+        lines.append(_ONE_CALL)
+    return _with_system(written, "\n\n".join(lines))
+
+
+def _safe_json(record: Format, form: Mapping[str, Any], tools: Collection[str]) -> str:
+    shown = unspell_objects(form, tools) if is_bare(record) else form
+    return unspell_strings(record, neutralize(record, values.to_json(shown)), tools)
+
+
+def _after_system(messages: Sequence[Message], more: Sequence[Message]) -> list[Message]:
+    said = next((n for n, m in enumerate(messages) if not _is_system(m)), len(messages))
+    return [*messages[:said], *more, *messages[said:]]
+
+
+def _with_system(messages: list[Message], text: str) -> list[Message]:
+    first = messages[0] if messages else None
+    if first is None or not _is_system(first):
+        return [Message("system", text), *messages]
+    return [structs.replace(first, content=_joined([first.content, text])), *messages[1:]]
+
+
+def _is_system(message: Message) -> bool:
+    return message.role in ("system", "developer")
+
+
+class _Writer:
+    """Writes one conversation. Calls are numbered over all of it, as some formats demand."""
+
+    def __init__(self, format_name: str | Format, tools: Collection[str]) -> None:
+        self._format = format_name
+        self._record = get(format_name)
+        self._tools = tools
+        self._written: list[Message] = []
+        self._user: list[Message] = []
+        self._calls: dict[str, tuple[ToolCall, str, int]] = {}
+        self._count = 0
+        self._results: list[RenderedResult] = []
+
+    def conversation(self, messages: Sequence[Message]) -> list[Message]:
+        for message in messages:
+            if message.role == "tool":
+                self._result(message)
+                continue
+            self._flush_results()
+            if message.calls:
+                self._append(self._assistant(message))
+            elif message.role == "user":
+                self._append(self._plain(message))
+            else:
+                self._append(self._bare(self._plain(message)))
+        self._flush_results()
+        self._flush_user()
+        return self._written
+
+    def _plain(self, message: Message) -> Message:
+        return structs.replace(
+            message,
+            content=self._safe(message.content),
+            name=message.name and neutralize(self._record, message.name),
+            reasoning=self._safe_text(message.reasoning),
+        )
+
+    def _assistant(self, message: Message) -> Message:
+        rendered = []
+        for index, call in enumerate(message.calls):
+            wire_id = provider_id(self._format, call.name, self._count)
+            self._count += 1
+            self._calls[call.call_id] = (call, wire_id, index)
+            rendered.append(RenderedCall(call.name, _arguments(call), wire_id))
+        said = self._safe_text(text_of(message.content)) or ""
+        text = render_calls(self._format, rendered, guarded=True)
+        content = f"{said}\n{text}" if said.strip() else text
+        reasoning = self._safe_text(message.reasoning)
+        # What is said here is safe already, and the calls are meant.
+        return Message("assistant", content, reasoning=reasoning)
+
+    def _result(self, message: Message) -> None:
+        call, wire_id, index = self._calls[message.call_id]
+        content = text_of(message.content)
+        self._results.append(RenderedResult(call.name, content, wire_id, index))
+
+    def _flush_results(self) -> None:
+        """Results are told by the user: no server has all the roles that formats have for them."""
+        if not self._results:
+            return
+        for turn in render_results(self._format, self._results):
+            framed = self._record.results.result != _BARE_RESULT or self._record.results.before
+            text = turn.text if framed else f"<tool_response>\n{turn.text}\n</tool_response>"
+            self._append(Message("user", text))
+        self._results = []
+
+    def _append(self, message: Message) -> None:
+        if message.role == "user":
+            self._user.append(message)
+        else:
+            self._flush_user()
+            self._written.append(message)
+
+    def _flush_user(self) -> None:
+        """User messages in a row become one: most templates insist that roles alternate."""
+        if self._user:
+            content = _joined([message.content for message in self._user])
+            self._written.append(self._bare(structs.replace(self._user[0], content=content)))
+            self._user = []
+
+    def _bare(self, message: Message) -> Message:
+        """The whole message, so that what was put together from several does not spell a call."""
+        content = message.content
+        if not content or not is_bare(self._record):
+            return message
+        if isinstance(content, str):
+            (content,) = unspell(self._record, [content], self._tools)
+            return structs.replace(message, content=content)
+        texts = [part.text for part in content if isinstance(part, TextPart)]
+        safe = iter(unspell(self._record, texts, self._tools))
+        parts = [TextPart(next(safe)) if isinstance(part, TextPart) else part for part in content]
+        return structs.replace(message, content=tuple(parts))
+
+    def _safe_text(self, text: str | None) -> str | None:
+        """What the model is said to have said."""
+        if not text:
+            return text
+        return unspell(self._record, [neutralize(self._record, text)], self._tools)[0]
+
+    def _safe(self, content: Content) -> Content:
+        if isinstance(content, str):
+            return neutralize(self._record, content)
+        return content and self._safe_parts(content)
+
+    def _safe_parts(self, parts: tuple[Part, ...]) -> Content:
+        """Texts in a row become one: a marker could be cut in two and joined by the server."""
+        safe: list[Part] = []
+        for is_text, run in groupby(parts, key=lambda part: isinstance(part, TextPart)):
+            if is_text:
+                joined = "\n".join(text_of((part,)) for part in run)
+                safe.append(TextPart(neutralize(self._record, joined)))
+            else:
+                safe += run
+        if len(safe) == 1 and isinstance(safe[0], TextPart):
+            return safe[0].text
+        return tuple(safe)
+
+
+def _joined(contents: Sequence[Content]) -> Content:
+    """Several contents as one, with a blank line between them."""
+    said = [content for content in contents if content]
+    texts = [content for content in said if isinstance(content, str)]
+    if len(texts) == len(said):
+        return "\n\n".join(texts)
+    parts: list[Part] = []
+    for content in said:
+        own = (TextPart(content),) if isinstance(content, str) else content
+        parts += [TextPart("\n\n"), *own] if parts else own
+    return tuple(parts)
+
+
+def _arguments(call: ToolCall) -> dict[str, object]:
+    """The arguments as an object. Those that are none, such as a custom tool's, stay text."""
+    if not call.arguments.strip():
+        return {}
+    try:
+        arguments = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        arguments = None
+    return arguments if isinstance(arguments, dict) else {_RAW: call.arguments}

@@ -1,0 +1,1 @@
+"""Why a turn went as it did, and running it again."""

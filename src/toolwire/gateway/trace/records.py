@@ -1,0 +1,123 @@
+"""The record of one request, for whoever asks why it went as it did. Only made when tracing is on.
+
+Holds what there was, as it was: what of it may be written down is decided in `trace_text`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from toolwire.errors import GatewayError
+from toolwire.formats import Trace
+from toolwire.gateway.collect import Collector, Whole
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.repair.findings import Finding
+from toolwire.gateway.report import Report
+from toolwire.gateway.strategies.base import ToolStrategy
+from toolwire.protocol.chat import Message
+from toolwire.protocol.events import Event
+from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.usage import Usage
+
+Send = Callable[[int, list[Event]], None]
+
+
+@dataclass(slots=True)
+class AttemptTrace:
+    """One backend asked once. Times are seconds since the request came in."""
+
+    backend: str
+    strategy: ToolStrategy
+    began: float
+    final: bool
+    resumed: bool
+    told: tuple[Message, ...] = ()
+    """What the conversation was continued with after the attempt before this one."""
+    heard: list[tuple[float, list[Fragment]]] = field(default_factory=list)
+    spans: dict[int, Trace] = field(default_factory=dict)
+    sent: list[tuple[int, list[Event]]] = field(default_factory=list)
+    done: bool | None = None
+    error: GatewayError | None = None
+    findings: list[Finding] = field(default_factory=list)
+    repairs: frozenset[str] = frozenset()
+
+    def account(self, findings: list[Finding], repairs: set[str]) -> None:
+        """The attempt is over."""
+        self.findings, self.repairs = findings, frozenset(repairs)
+
+    def format_trace(self, choice: int) -> Trace:
+        """Where the parser of a choice says which span it took for what."""
+        return self.spans.setdefault(choice, Trace())
+
+    def recording(self, send: Send) -> Send:
+        """The same way out, with a note of everything that takes it."""
+
+        def record(choice: int, events: list[Event]) -> None:
+            self.sent.append((choice, events))
+            send(choice, events)
+
+        return record
+
+    def outcome(self) -> dict[int, Whole]:
+        """What was sent, put together."""
+        return join_sent(self.sent)
+
+
+@dataclass(slots=True)
+class TurnTrace:
+    """One request from its body to its end."""
+
+    request_id: str
+    body: bytes
+    at: float
+    """When it came in, in seconds since 1970."""
+    surface: str = "openai_chat"
+    profile: str = ""
+    plan: Plan | None = None
+    route: str = ""
+    repair_history: bool = False
+    custom_tools: bool = False
+    attempts: list[AttemptTrace] = field(default_factory=list)
+    error: GatewayError | None = None
+    gone: bool = False
+    """The client left, or we had to stop, before the end."""
+    usage: Usage | None = None
+    repairs: frozenset[str] = frozenset()
+    retries: tuple[str, ...] = ()
+
+    def account(self, report: Report) -> None:
+        """The turn is over."""
+        self.usage, self.repairs = report.usage, frozenset(report.repairs)
+        self.retries = tuple(report.retries)
+
+    def attempt(
+        self,
+        backend: str,
+        strategy: ToolStrategy,
+        plan: Plan,
+        at: float,
+        *,
+        final: bool,
+        resumed: bool,
+    ) -> AttemptTrace:
+        """A backend is asked, by this plan."""
+        known = sum(len(attempt.told) for attempt in self.attempts)
+        if self.plan is not None:
+            known += len(self.plan.outgoing.messages)
+        told = tuple(plan.outgoing.messages[known:])
+        traced = AttemptTrace(backend, strategy, at, final=final, resumed=resumed, told=told)
+        self.attempts.append(traced)
+        return traced
+
+    def drop_frames(self) -> None:
+        """Forget where errors were raised: frames hold the request, and this trace as well."""
+        for error in (self.error, *(attempt.error for attempt in self.attempts)):
+            if error is not None:
+                error.__traceback__ = None
+
+
+def join_sent(sent: list[tuple[int, list[Event]]]) -> dict[int, Whole]:
+    """The whole message of each choice."""
+    collectors: dict[int, Collector] = {}
+    for choice, events in sent:
+        collectors.setdefault(choice, Collector()).feed(events)
+    return {choice: collector.whole() for choice, collector in sorted(collectors.items())}

@@ -1,0 +1,167 @@
+"""A trace run again through today's code, with no backend: what is different from then?"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, TypeAlias
+
+import msgspec
+
+from toolwire.errors import UpstreamError
+from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.collect import Whole
+from toolwire.gateway.plan import Plan, RepairPolicy, make_plan
+from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
+from toolwire.gateway.repair.rules import EVERY_RULE
+from toolwire.gateway.strategies.recorded import recorded_strategy
+from toolwire.gateway.trace.records import join_sent
+from toolwire.gateway.trace.shape import check_shape
+from toolwire.gateway.trace.text import VERSION
+from toolwire.protocol.chat import Request
+from toolwire.protocol.events import Event
+from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.usage import Usage
+
+Check: TypeAlias = Callable[[Sequence[CostlyCall]], Sequence[CheckedCall]]
+
+
+class CannotReplay(Exception):
+    """There is nothing in this trace that could be run again; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something in attempt `attempt` (from 1) that was otherwise then."""
+
+    attempt: int
+    what: str
+    then: Any
+    now: Any
+
+
+def check_replayable(record: Any) -> Mapping[str, Any]:
+    """The record, if it is one that can be run again."""
+    if not isinstance(record, dict) or "attempts" not in record:
+        raise CannotReplay("This is not a trace of Toolwire.")
+    if record.get("version") != VERSION:
+        raise CannotReplay(f"This trace has version {record.get('version')}, not {VERSION}.")
+    if not record.get("bodies"):
+        raise CannotReplay(
+            "This trace was made without bodies, so there is no text to run again. "
+            "Set 'bodies = true' under [trace] and make the request once more."
+        )
+    if record.get("plan") is None:
+        raise CannotReplay("The request of this trace was refused, so no backend was asked.")
+    try:
+        check_shape(record)
+    except msgspec.ValidationError as error:
+        raise CannotReplay(f"This trace is damaged: {error}.") from None
+    return record
+
+
+def replay(record: Mapping[str, Any], request: Request, check: Check) -> list[Difference]:
+    """Run every attempt of a trace again; `request` is what its body says, and `check` checks
+    calls that may take long to check."""
+    plan = _plan(record["plan"], request)
+    return [
+        Difference(number, what, then, now)
+        for number, attempt in enumerate(record["attempts"], 1)
+        if attempt["heard"]
+        for what, then, now in _differences(attempt, _run(attempt, plan, check))
+    ]
+
+
+def _plan(recorded: Mapping[str, Any], request: Request) -> Plan:
+    off = set(EVERY_RULE.names).difference(recorded["rules"])
+    repair_policy = RepairPolicy(
+        EVERY_RULE.without(off),
+        whole_streams=recorded["whole_streams"],
+        loop_after=recorded["loop_after"],
+    )
+    return make_plan(
+        request,
+        repair_history=recorded["repair_history"],
+        custom_tools=recorded["custom_tools"],
+        repair_policy=repair_policy,
+    )
+
+
+def _run(recorded: Mapping[str, Any], plan: Plan, check: Check) -> dict[str, Any]:
+    """What today's code makes of what a backend said then, in the words of a trace."""
+    sent: list[tuple[int, list[Event]]] = []
+    numbers = count()
+    attempt = Attempt(
+        plan,
+        recorded_strategy(**recorded["strategy"]),
+        lambda choice, events: sent.append((choice, events)),
+        lambda: f"call_{next(numbers)}",
+        final=recorded["final"],
+        resumed=recorded["resumed"],
+    )
+    error = None
+    try:
+        for block in recorded["heard"]:
+            attempt.feed([_fragment(written) for written in block["fragments"]])
+        if recorded["done"] is not None:
+            attempt.finish(done=recorded["done"])
+            if attempt.costly:
+                attempt.resolve(check(attempt.costly))
+    except UpstreamError as raised:
+        error = raised.code
+    if recorded["done"] is None:
+        error = (recorded["error"] or {}).get("code")  # the backend's own, which is not run again
+    return {
+        "sent": {str(choice): _whole(whole) for choice, whole in join_sent(sent).items()},
+        "findings": [[finding.code, finding.tool] for finding in attempt.findings],
+        "repairs": sorted(attempt.repairs),
+        "error": error,
+    }
+
+
+def _differences(
+    recorded: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterable[tuple[str, Any, Any]]:
+    error = recorded["error"]
+    then = {
+        "findings": [[finding["code"], finding["tool"]] for finding in recorded["findings"]],
+        "repairs": recorded["repairs"],
+        "error": error and error["code"],
+    }
+    for choice in sorted({*recorded["sent"], *now["sent"]}):
+        old, new = _shown(recorded["sent"].get(choice)), now["sent"].get(choice, {})
+        for what in sorted({*old, *new}):
+            if old.get(what) != new.get(what):
+                yield f"choice {choice}, {what}", old.get(what), new.get(what)
+    for what, value in then.items():
+        if value != now[what]:
+            yield what, value, now[what]
+
+
+def _shown(sent: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What was sent, without the ids, which are new each time."""
+    return {} if sent is None else {**sent, "calls": [call[1:] for call in sent["calls"]]}
+
+
+def _whole(whole: Whole) -> dict[str, Any]:
+    return {
+        "content": whole.content,
+        "reasoning": whole.reasoning,
+        "calls": [[call.name, call.arguments] for call in whole.calls],
+        "finish": whole.reason,
+    }
+
+
+def _fragment(written: Mapping[str, Any]) -> Fragment:
+    fields = dict(written)
+    fields["calls"] = tuple(_call(call) for call in fields.get("calls", ()))
+    fields["extras"] = tuple((name, text.encode()) for name, text in fields.get("extras", ()))
+    if "usage" in fields:
+        fields["usage"] = Usage(*fields["usage"])
+    return Fragment(**fields)
+
+
+def _call(written: Mapping[str, Any]) -> CallFragment:
+    fields = dict(written)
+    if fields.pop("json", False):
+        fields["arguments"] = msgspec.json.decode(fields["arguments"])
+    return CallFragment(**fields)

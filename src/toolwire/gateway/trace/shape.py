@@ -1,0 +1,116 @@
+"""What a trace must hold to be run again: its JSON by type. How it is written: `trace_text`."""
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from toolwire.gateway.strategies.base import StrategyKind
+
+Span: TypeAlias = tuple[int, int, str, str]
+
+
+class Profiled(msgspec.Struct):
+    """The request, as it came in."""
+
+    body: str
+    profile: str
+
+
+class Planned(msgspec.Struct):
+    """What was decided about it."""
+
+    model: str
+    delivery: str
+    rules: list[str]
+    whole_streams: bool
+    loop_after: int
+    repair_history: bool
+    custom_tools: bool
+
+
+class Strategy(msgspec.Struct, forbid_unknown_fields=True):
+    """How the model was given its tools."""
+
+    kind: StrategyKind
+    format: str | None
+
+
+class Call(msgspec.Struct, forbid_unknown_fields=True):
+    """A delta of a call."""
+
+    index: int | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+    json: bool = False
+    custom: bool = False
+
+
+class Piece(msgspec.Struct, forbid_unknown_fields=True):
+    """A delta of a choice."""
+
+    choice: int = 0
+    text: str = ""
+    reasoning: str = ""
+    calls: list[Call] = []
+    finish: str | None = None
+    usage: tuple[int, int] | None = None
+    extras: list[tuple[str, str]] = []
+    gap: bool = False
+
+
+class RecordedBlock(msgspec.Struct):
+    """What one read gave."""
+
+    fragments: list[Piece]
+
+
+class Found(msgspec.Struct):
+    """What was wrong with a call."""
+
+    code: str
+    tool: str
+    message: str
+
+
+class Sent(msgspec.Struct):
+    """What a client was sent of a choice."""
+
+    calls: list[tuple[str, str, str]]
+
+
+class Failure(msgspec.Struct):
+    """An error that a backend caused."""
+
+    code: str | None
+    message: str
+
+
+class Tried(msgspec.Struct):
+    """One backend asked once."""
+
+    backend: str
+    strategy: Strategy
+    final: bool
+    resumed: bool
+    heard: list[RecordedBlock]
+    spans: dict[str, list[Span]]
+    findings: list[Found]
+    repairs: list[str]
+    done: bool | None
+    error: Failure | None
+    sent: dict[str, Sent]
+
+
+class Record(msgspec.Struct):
+    """A trace with bodies, of a request that a backend was asked."""
+
+    request_id: str
+    request: Profiled
+    plan: Planned
+    attempts: list[Tried]
+
+
+def check_shape(record: Any) -> None:
+    """Raise `msgspec.ValidationError`, which names the place, if the record is not like this."""
+    msgspec.convert(record, Record)

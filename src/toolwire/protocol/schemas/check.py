@@ -1,0 +1,212 @@
+"""Is this a legal tool schema, strict or not?
+
+Schemas come from clients, so nothing here follows a remote `$ref`, recurses without bound, or
+compiles a pattern or a schema that was not weighed: jsonschema-rs works offline, with a regex
+engine that takes linear time. What that engine cannot express is refused, or left out and reported.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema_rs
+
+from toolwire.errors import ToolSchemaError
+from toolwire.protocol.nesting import is_deeper
+from toolwire.protocol.schemas.cost import SchemaCost, estimate
+from toolwire.protocol.schemas.repair import (
+    dangling_refs,
+    patterns_of,
+    weigh_patterns,
+    without_patterns,
+    without_refs,
+)
+from toolwire.protocol.schemas.strict import strict_fault
+from toolwire.protocol.schemas.walk import walk
+
+NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
+"""What a tool without `parameters` takes; sent upstream because templates index into it."""
+
+PATTERN_BUDGET = 5_000
+"""What compiling the patterns of one request may cost: about 25 ms, while which others wait."""
+
+MOST_CHECKS = 1 << 20
+"""How often parts of a schema may have to be checked for one value, whatever the value is."""
+
+_MOST_COMPILING = 500
+"""What is compiled here: `unevaluatedProperties` has all that it can lead to laid out, at some
+35 us each."""
+
+_PATTERNS = jsonschema_rs.RegexOptions(size_limit=4 << 20, dfa_size_limit=1 << 20)
+_ANY_PATTERNS = jsonschema_rs.FancyRegexOptions(size_limit=4 << 20, dfa_size_limit=1 << 20)
+"""Tells what only the linear engine does not know from what is no pattern. Nothing is matched."""
+_SUSPECT = re.compile(r"\(\?<?[=!]|\\[1-9]")
+"""Look-arounds and backreferences, or what looks like one."""
+_DRAFTS = frozenset(
+    {"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema"}
+    | {f"http://json-schema.org/draft-0{n}/schema" for n in (4, 6, 7)}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaLimits:
+    """How large a tool's schema may be."""
+
+    depth: int = 128
+    strict_properties: int = 100
+    strict_depth: int = 5
+    size: int = 512 << 10
+    """In bytes of JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSchema:
+    """A schema that can be used, its validator, what that costs, and what had to be mended."""
+
+    schema: Mapping[str, Any]
+    validator: jsonschema_rs.Validator | None
+    """None if it may not be compiled where others wait."""
+    cost: SchemaCost
+    repairs: tuple[str, ...] = ()
+    pattern_cost: int = 0
+
+
+def check_schema(
+    schema: Mapping[str, Any],
+    *,
+    tool: str,
+    strict: bool,
+    limits: SchemaLimits,
+    pattern_budget: int = PATTERN_BUDGET,
+) -> CheckedSchema:
+    """Check a tool's parameters and compile them, or raise `ToolSchemaError` naming the place."""
+    if is_deeper(schema, limits.depth):
+        raise _invalid(tool, f"it is nested more than {limits.depth} levels deep.")
+    schema = dict(schema) or dict(NO_ARGUMENTS)
+    if (root := schema.get("type")) != "object":
+        raise _invalid(
+            tool,
+            "schema must be a JSON Schema of 'type: \"object\"', "
+            f"got 'type: \"{_brief(str(root))}\"'.",
+        )
+    if str(schema.get("$schema", "")).rstrip("#") not in _DRAFTS:
+        # An unknown dialect is read as 2020-12; jsonschema-rs would try to fetch it.
+        schema.pop("$schema", None)
+    costly, cost = weigh_patterns(schema, pattern_budget)
+    if strict:
+        _check_strict(schema, tool, limits, costly)
+        return _checked(schema, tool, (), cost)
+    if costly:
+        schema = without_patterns(schema, costly)
+    _check_meta(schema, tool)
+    if dangling := dangling_refs(schema):
+        schema = without_refs(schema, dangling)
+    if unsupported := _unsupported(schema):
+        schema = without_patterns(schema, unsupported)
+    repairs = (
+        *_said("costly_pattern", tool, costly),
+        *_said("unsupported_pattern", tool, unsupported),
+        *_said("dangling_ref", tool, dangling),
+    )
+    return _checked(schema, tool, repairs, cost)
+
+
+def _check_strict(
+    schema: Mapping[str, Any], tool: str, limits: SchemaLimits, costly: Collection[str]
+) -> None:
+    """A strict tool's calls always fit its schema, so nothing may be left out of it."""
+    for pattern in costly:
+        raise _invalid(tool, f"the 'pattern' {_brief(pattern)!r} is too costly to check.")
+    _check_meta(schema, tool)
+    fault = strict_fault(schema, properties=limits.strict_properties, depth=limits.strict_depth)
+    if fault is not None:
+        raise _invalid(tool, fault)
+    for ref in sorted(dangling_refs(schema)):
+        raise _invalid(tool, f"'$ref' {_brief(ref)!r} leads nowhere.")
+    for pattern in sorted(_unsupported(schema)):
+        raise _invalid(
+            tool,
+            f"the 'pattern' {_brief(pattern)!r} has a look-around or a backreference, "
+            "which cannot be checked in linear time. Write it without.",
+        )
+
+
+def _checked(
+    schema: Mapping[str, Any], tool: str, repairs: tuple[str, ...], pattern_cost: int
+) -> CheckedSchema:
+    """The schema with its cost, and compiled unless that would take long."""
+    cost = estimate(schema)
+    if cost.widest > MOST_CHECKS:
+        context = next((where for sub, where, _ in walk(schema) if id(sub) == cost.where), ())
+        raise _invalid(
+            tool,
+            f"In context={_brief(str(context))}, to check one value can take more than "
+            f"{MOST_CHECKS} steps, because '$ref', 'anyOf', 'allOf' and the like multiply. "
+            "Refer to fewer alternatives, or nest them less deep.",
+        )
+    here = cost.certain and cost.compiling <= _MOST_COMPILING
+    validator = compile_schema(schema, tool) if here else None
+    return CheckedSchema(schema, validator, cost, repairs, pattern_cost)
+
+
+def _said(what: str, tool: str, gone: Collection[str]) -> list[str]:
+    return [f"{what}:{tool}:{_brief(text)}" for text in sorted(gone)]
+
+
+def _check_meta(schema: Mapping[str, Any], tool: str) -> None:
+    """Is it a schema at all, by the draft it names (2020-12 if it names none)?"""
+    try:
+        jsonschema_rs.meta.validate(dict(schema))
+    except jsonschema_rs.ValidationError as error:
+        context = tuple(str(step) for step in error.instance_path)
+        raise _invalid(
+            tool, f"In context={_brief(str(context))}, {_brief(error.message)}."
+        ) from None
+    except (jsonschema_rs.ReferencingError, ValueError) as error:
+        raise _invalid(tool, f"{_brief(str(error).splitlines()[0])}.") from None
+
+
+def compile_schema(schema: Mapping[str, Any], tool: str) -> jsonschema_rs.Validator:
+    """The validator of a schema that was checked. Raises `ToolSchemaError`."""
+    try:
+        return jsonschema_rs.validator_for(dict(schema), offline=True, pattern_options=_PATTERNS)
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        raise _invalid(tool, f"{_brief(str(error).splitlines()[0])}.") from None
+
+
+def _unsupported(schema: Mapping[str, Any]) -> frozenset[str]:
+    """The patterns that are good ones, but beyond a linear engine."""
+    suspects = {pattern for pattern in patterns_of(schema) if _SUSPECT.search(pattern)}
+    return frozenset(
+        pattern
+        for pattern in suspects
+        if not _can_compile(pattern, _PATTERNS) and _can_compile(pattern, _ANY_PATTERNS)
+    )
+
+
+def _can_compile(pattern: str, options: Any) -> bool:
+    try:
+        jsonschema_rs.validator_for({"pattern": pattern}, offline=True, pattern_options=options)
+    except (jsonschema_rs.ValidationError, ValueError):
+        return False
+    return True
+
+
+def schema_too_large(tool: str, most: int) -> ToolSchemaError:
+    """A schema that is not even looked at."""
+    return _invalid(tool, f"it is larger than {most} bytes. Shorten it, or split the tool.")
+
+
+def too_many_refs(tool: str, most: int) -> ToolSchemaError:
+    """A schema that would take too long to compile."""
+    return _invalid(tool, f"it has more than {most} references ('$ref'). Write some of them out.")
+
+
+def _invalid(tool: str, why: str) -> ToolSchemaError:
+    return ToolSchemaError(f"Invalid schema for function '{tool}': {why}")
+
+
+def _brief(text: str, most: int = 200) -> str:
+    text = text.rstrip(".")
+    return text if len(text) <= most else text[:most] + "..."

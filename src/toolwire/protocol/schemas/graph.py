@@ -1,0 +1,236 @@
+"""Which part of a schema leads to which others when a value is checked against it.
+
+A part that is referred to often stands here once. Parts without parts of their own are leaves, and
+all leaves of the same weight are one: most of a schema is leaves.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from toolwire.protocol.schemas.patterns import pattern_cost
+from toolwire.protocol.schemas.repair import ANCHORS, find_ref
+
+_REFS = ("$ref", "$dynamicRef", "$recursiveRef")
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+_MAPS = {
+    "properties": "named",
+    "patternProperties": "members",
+    "dependentSchemas": "same",
+    "dependencies": "same",
+}
+_LISTS = {"anyOf": "same", "oneOf": "same", "allOf": "same", "prefixItems": "placed"}
+_SINGLE = {
+    "not": "same",
+    "if": "same",
+    "then": "same",
+    "else": "same",
+    "additionalProperties": "members",
+    "unevaluatedProperties": "members",
+    "propertyNames": "members",
+    "items": "elements",
+    "additionalItems": "elements",
+    "contains": "elements",
+    "unevaluatedItems": "elements",
+}
+_LEADING = frozenset((*_REFS, *_MAPS, *_LISTS, *_SINGLE, "uniqueItems"))
+_DATA = ("enum", "const", "required", "dependentRequired", "dependencies", "type")
+"""Keywords that take as long to check as they are large."""
+_COMPARED = 16
+"""What each part of an array costs whose elements are compared with one another."""
+_KEY_PATTERN = 25
+_FORMAT = 4
+_UNEVALUATED_WEIGHT = 25
+
+Follow: TypeAlias = Callable[["Node"], Iterable[int]]
+
+
+class Node:
+    """A part of a schema, and where checking a value against it leads.
+
+    `same`: parts that the same value is checked against. `named`, `placed`: for a member or an
+    element one of them at most. `members`, `elements`: all of them.
+    """
+
+    __slots__ = (
+        "comparing", "elements", "keys", "keys_reading", "members", "named", "placed", "reading",
+        "same", "unevaluated", "weight",
+    )  # fmt: skip
+
+    def __init__(self, weight: int = 1, reading: int = 0) -> None:
+        self.weight = weight
+        self.reading = reading
+        """What it costs for each character of a string."""
+        self.keys = self.keys_reading = 0
+        """The same for the name of a member."""
+        self.comparing = 0
+        self.unevaluated = False
+        self.same: list[int] = []
+        self.named: list[int] = []
+        self.placed: list[int] = []
+        self.members: list[int] = []
+        self.elements: list[int] = []
+
+    def next(self) -> Iterator[int]:
+        """Every part it leads to."""
+        for group in (self.same, self.named, self.placed, self.members, self.elements):
+            yield from group
+
+
+class SchemaGraph:
+    """The parts that can be reached from the root, which is the first."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self.nodes: list[Node] = []
+        self.certain = True
+        """Whether it is known where every reference leads."""
+        self.place: dict[int, int] = {}
+        """The node of a part, by the part's `id`."""
+        self._root = schema
+        self._leaves: dict[tuple[int, int], int] = {}
+        self._refs: dict[str, list[Any]] = {}
+        self._anchors: dict[str, list[Any]] | None = None
+        self._pending: list[tuple[Mapping[str, Any], Node]] = []
+        self._add(schema, inner=False)
+        while self._pending:
+            part, node = self._pending.pop()
+            self._connect(part, node)
+
+    def order(self, follow: Follow) -> tuple[list[int], bool]:
+        """The nodes, each behind those it leads to, and whether some lead back to themselves."""
+        order: list[int] = []
+        looping = False
+        state = bytearray(len(self.nodes))  # 1: on the way, 2: in the order
+        for first in range(len(self.nodes)):
+            if state[first]:
+                continue
+            state[first] = 1
+            way = [(first, iter(follow(self.nodes[first])))]
+            while way:
+                at, ahead = way[-1]
+                for to in ahead:
+                    looping = looping or state[to] == 1
+                    if not state[to]:
+                        state[to] = 1
+                        way.append((to, iter(follow(self.nodes[to]))))
+                        break
+                else:
+                    state[at] = 2
+                    order.append(at)
+                    way.pop()
+        return order, looping
+
+    def _add(self, part: Any, *, inner: bool = True) -> int:
+        """The number of a part: a schema, or what stands where a schema should."""
+        if not isinstance(part, dict):
+            return self._leaf(1, 0)
+        if inner and _LEADING.isdisjoint(part):
+            return self._leaf(_weight(part), _reading(part))
+        known = self.place.get(id(part))
+        if known is not None:
+            return known
+        node = Node(_weight(part), _reading(part))
+        number = self.place[id(part)] = len(self.nodes)
+        self.nodes.append(node)
+        self._pending.append((part, node))
+        if inner and (isinstance(part.get("$id"), str) or isinstance(part.get("id"), str)):
+            self.certain = False  # a document of its own: what refers to what is not looked into
+        return number
+
+    def _leaf(self, weight: int, reading: int) -> int:
+        number = self._leaves.get((weight, reading))
+        if number is None:
+            number = self._leaves[weight, reading] = len(self.nodes)
+            self.nodes.append(Node(weight, reading))
+        return number
+
+    def _connect(self, part: Mapping[str, Any], node: Node) -> None:
+        for key, value in part.items():
+            if key not in _LEADING:
+                continue
+            if key in _REFS:
+                node.same += [self._add(found) for found in self._follow(key, value)]
+            elif isinstance(value, list):  # older drafts have a list of `items`
+                group = getattr(node, _LISTS.get(key, "placed"))
+                group += [self._add(inner) for inner in value]
+            elif key in _SINGLE:
+                getattr(node, _SINGLE[key]).append(self._add(value))
+            elif key in _MAPS and isinstance(value, dict):
+                getattr(node, _MAPS[key]).extend([self._add(inner) for inner in value.values()])
+        self._weigh_more(part, node)
+
+    def _weigh_more(self, part: Mapping[str, Any], node: Node) -> None:
+        if isinstance(patterns := part.get("patternProperties"), dict):
+            node.keys = _KEY_PATTERN * len(patterns)
+            node.keys_reading = sum(map(pattern_cost, patterns))
+        if "uniqueItems" in part:
+            node.comparing = _COMPARED
+        if not part.keys().isdisjoint(_UNEVALUATED):
+            node.unevaluated = True
+            node.weight += _UNEVALUATED_WEIGHT
+
+    def _follow(self, keyword: str, ref: Any) -> list[Any]:
+        """Everything that a reference may lead to."""
+        if not isinstance(ref, str):
+            return []
+        if not ref.startswith("#"):
+            self.certain = False
+            return []
+        known = self._refs.get(ref)
+        if known is None:
+            found = find_ref(self._root, ref)
+            known = self._refs[ref] = [*found] if found else self._anchored(ref[1:])
+        # One that is dynamic may lead to any other with its mark.
+        return [*known, *self._anchored("")] if keyword == "$recursiveRef" else known
+
+    def _anchored(self, name: str) -> list[Any]:
+        if self._anchors is None:
+            self._anchors = {}
+            for part in _every(self._root):
+                for key in ANCHORS:
+                    if isinstance(mark := part.get(key), str):
+                        self._anchors.setdefault(mark, []).append(part)
+                if part.get("$recursiveAnchor") is True:
+                    self._anchors.setdefault("", []).append(part)
+        return self._anchors.get(name, [])
+
+
+def _every(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Every object in this JSON."""
+    pending = [value]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, dict):
+            yield here
+            pending.extend(here.values())
+        elif isinstance(here, list):
+            pending.extend(here)
+
+
+def _weight(part: Mapping[str, Any]) -> int:
+    weight = 1 + len(part)
+    for key in _DATA:
+        if key in part:
+            weight += _size(part[key])
+    if isinstance(named := part.get("properties"), dict):
+        weight += len(named)
+    return weight
+
+
+def _size(value: Any) -> int:
+    """How many values there are in a value."""
+    size = 0
+    pending = [value]
+    while pending:
+        here = pending.pop()
+        size += 1
+        if isinstance(here, dict):
+            pending.extend(here.values())
+        elif isinstance(here, list):
+            pending.extend(here)
+    return size
+
+
+def _reading(part: Mapping[str, Any]) -> int:
+    pattern = part.get("pattern")
+    cost = pattern_cost(pattern) if isinstance(pattern, str) else 0
+    return cost + _FORMAT if "format" in part else cost

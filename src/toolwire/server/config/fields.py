@@ -1,0 +1,186 @@
+"""Reads one record of `settings.py` from one table of the file, by the facts on its fields.
+
+Knows types, ranges and keys; knows nothing of files and lines. What is wrong is raised as a
+`Problem` at a path, and `config.py` finds the line.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from types import MappingProxyType, UnionType
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
+
+from toolwire.server.config.settings import Config, Option
+
+At: TypeAlias = tuple[str | int, ...]
+T = TypeVar("T")
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class Problem(Exception):
+    """Something at path `at` is wrong; `text` says what, and what to do.
+
+    It becomes a `ConfigError` once its line is known.
+    """
+
+    def __init__(self, at: At, text: str) -> None:
+        super().__init__(text)
+        self.at = at
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One field of a record: its type, its default, and the facts declared on it."""
+
+    name: str
+    kind: Any
+    default: Any
+    option: Option
+
+    @property
+    def required(self) -> bool:
+        """Whether the file must give it."""
+        return self.default is MISSING
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its keys in the file."""
+        return self.option.keys or (self.name,)
+
+
+def settings_of(cls: type[Any]) -> tuple[Setting, ...]:
+    """The settings of a record, in their order."""
+    return tuple(_setting(f) for f in fields(cls))
+
+
+def _setting(field: Any) -> Setting:
+    kind, option = get_args(field.type)
+    default = field.default if field.default_factory is MISSING else field.default_factory()
+    return Setting(field.name, kind, default, option)
+
+
+def setting_of(cls: type[Any], name: str) -> Setting:
+    """One setting of a record."""
+    return next(setting for setting in settings_of(cls) if setting.name == name)
+
+
+def read(cls: type[T], table: object, at: At, made: Mapping[str, Any] = _NOTHING) -> T:
+    """Build a `cls` from `table`. Fields in `made` are taken from there, not from the table."""
+    items = as_table(table, at)
+    settings = settings_of(cls)
+    _refuse_unknown(items, {key for setting in settings for key in setting.keys}, at)
+    found = dict(made)
+    for setting in settings:
+        name = setting.name
+        if name in made:
+            continue
+        if name in items:
+            found[name] = value(setting, items[name], (*at, name))
+        elif setting.required:
+            raise Problem(at, f"{dotted(at)} has no '{name}': add it ({setting.option.help})")
+    return cls(**found)
+
+
+def as_table(table: object, at: At) -> dict[str, Any]:
+    """`table` if it is one."""
+    if not isinstance(table, dict):
+        raise Problem(at, f"{dotted(at)} must be a table: write [{dotted(at)}] on a line above it")
+    return table
+
+
+def as_tables(tables: object, at: At) -> list[Any]:
+    """`tables` if it is a list, for an array of tables."""
+    if not isinstance(tables, list):
+        raise Problem(at, f"{dotted(at)} must be a list of tables: write [[{dotted(at)}]]")
+    return tables
+
+
+def value(setting: Setting, raw: object, at: At, source: str = "") -> Any:
+    """Check one value against the facts of its setting, and return it as it is used."""
+    try:
+        if isinstance(raw, str):
+            raw = dict(setting.option.aliases).get(raw, raw)
+        typed = _typed(setting.kind, raw)
+        _check_range(setting, typed)
+        return setting.option.parse(typed) if setting.option.parse else typed
+    except ValueError as complaint:
+        shown = setting.option.show(raw)
+        raise Problem(at, f"{source or dotted(at)}{shown}: {complaint}") from None
+
+
+def from_text(setting: Setting, text: str) -> object:
+    """What `text`, from an environment variable, means for this setting; itself if nothing."""
+    if setting.kind is int and text.strip().isdecimal():
+        return int(text)
+    if setting.kind is bool and text.lower() in (*_TRUE, *_FALSE):
+        return text.lower() in _TRUE
+    return text
+
+
+def dotted(at: At) -> str:
+    """A path as people write it: `models[0].backends[1].url`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at).lstrip(".")
+
+
+_KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "must be true or false"),
+    int: ((int,), "must be a whole number"),
+    float: ((int, float), "must be a number"),
+    str: ((str,), "must be a string in quotes"),
+    Path: ((str, Path), "must be a path in quotes"),
+    tuple: ((list, tuple), "must be a list of strings in quotes"),
+    Mapping: ((dict,), 'must be a table of strings, such as { name = "value" }'),
+}
+
+
+def _typed(kind: Any, raw: object) -> Any:
+    if isinstance(kind, UnionType) or type(None) in get_args(kind):  # X | None
+        kind = get_args(kind)[0]
+    if get_origin(kind) is Literal:
+        return _one_of(get_args(kind), raw)
+    plain = get_origin(kind) or kind
+    types, complaint = _KINDS[plain]
+    if not isinstance(raw, types) or (isinstance(raw, bool) and plain is not bool):
+        raise ValueError(complaint)
+    if isinstance(raw, dict | list) and not all(isinstance(part, str) for part in _parts(raw)):
+        raise ValueError(complaint)
+    return raw if plain is Mapping else plain(raw)
+
+
+def _parts(raw: dict[Any, Any] | list[Any]) -> list[Any]:
+    return list(raw.values()) if isinstance(raw, dict) else raw
+
+
+def _one_of(choices: tuple[Any, ...], raw: object) -> object:
+    if raw not in choices:
+        raise ValueError("use one of " + ", ".join(f'"{choice}"' for choice in choices))
+    return raw
+
+
+def _check_range(setting: Setting, number: Any) -> None:
+    low, high = setting.option.low, setting.option.high
+    if low is None or high is None:
+        return
+    if not low <= number <= high:  # this way round, so that `nan` is refused
+        raise ValueError(f"is out of range: use {low} to {high} (default {setting.default})")
+
+
+def _refuse_unknown(items: Mapping[str, Any], known: set[str], at: At) -> None:
+    for key in items:
+        if key in known:
+            continue
+        where = f" in [{dotted(at)}]" if at else ""
+        raise Problem((*at, key), f"'{key}' is not a known key{where}: {_advice(key, known, at)}")
+
+
+def _advice(key: str, known: set[str], at: At) -> str:
+    if at and key in {setting.name for setting in settings_of(Config)}:
+        return f"'{key}' is a top-level key: put it above the first [table]"
+    near = difflib.get_close_matches(key, known, n=1)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"remove it, or use one of {', '.join(sorted(known))}"

@@ -1,0 +1,186 @@
+"""One typed configuration from three sources: the file, then the environment, then the flags.
+
+The later source wins, setting by setting. Everything that can be wrong is said here, before
+anything listens, with the file, the line, the key and what to do.
+"""
+
+import os
+import re
+import ssl
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from toolwire.server.config.fields import Problem, read
+from toolwire.server.config.models import RouteReader, read_keys
+from toolwire.server.config.overrides import SECTIONS, known_flags, with_overrides
+from toolwire.server.config.secret import Secret
+from toolwire.server.config.settings import (
+    BackendConfig,
+    ClientKey,
+    Config,
+    Embedded,
+    Limits,
+    Listen,
+    Log,
+    Repair,
+    Retries,
+    RouteConfig,
+    Timeouts,
+)
+from toolwire.server.config.toml_lines import find_line
+from toolwire.server.config.values import is_loopback
+
+__all__ = [
+    "BackendConfig",
+    "ClientKey",
+    "Config",
+    "ConfigError",
+    "Embedded",
+    "Limits",
+    "Listen",
+    "Log",
+    "Repair",
+    "Retries",
+    "RouteConfig",
+    "Secret",
+    "Timeouts",
+    "load",
+    "secrets_of",
+]
+
+_SECRET_HEADER = re.compile("key|token|secret|auth|cookie|password", re.IGNORECASE)
+_TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used. The text says where, what is wrong and what to do."""
+
+    def __init__(self, message: str, path: Path | None = None, line: int | None = None) -> None:
+        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(place + message)
+        self.message = message
+        self.path = path
+        self.line = line
+
+
+def load(path: Path | None, *, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    """Read the configuration. `flags` maps a flag's name to its value; None is "not given"."""
+    if unknown := set(flags) - known_flags():
+        raise TypeError(f"no such flags: {', '.join(sorted(unknown))}")
+    text = _read_text(path)
+    try:
+        config = _from_file(_parse(text, path), path, env)
+        config = with_overrides(config, env, flags)
+        _check_whole(config)
+    except Problem as problem:
+        if not problem.at:
+            raise ConfigError(problem.text) from None
+        raise ConfigError(problem.text, path, find_line(text, problem.at)) from None
+    return config
+
+
+def secrets_of(config: Config) -> Iterator[str]:
+    """Every value of the configuration that must never be seen in a log or an answer."""
+    for backend in (backend for route in config.models for backend in route.backends):
+        if backend.key is not None:
+            yield backend.key.reveal()
+        yield from (v for name, v in backend.headers.items() if _SECRET_HEADER.search(name))
+
+
+def _read_text(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_bytes().decode("utf-8-sig")  # some editors put a mark in front
+    except UnicodeDecodeError:
+        raise ConfigError("is not UTF-8 text: save it as UTF-8", path) from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(f"cannot be read ({reason}): check the path", path) from None
+
+
+def _parse(text: str, path: Path | None) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _TOML_LINE.search(str(error))
+        line = int(found[1]) if found else text.count("\n") + 1
+        advice = "strings need quotes, a table's name needs [brackets]"
+        raise ConfigError(f"is not valid TOML: {error}; {advice}", path, line) from None
+
+
+def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) -> Config:
+    made: dict[str, Any] = {
+        name: read(type(getattr(Config(), name)), tree.get(name, {}), (name,)) for name in SECTIONS
+    }
+    if path is not None:
+        made["listen"] = _beside(path, made["listen"], "tls_cert", "tls_key")
+        made["trace"] = _beside(path, made["trace"], "dir")
+        made["embedded"] = _beside(path, made["embedded"], "gguf")
+    made["keys"] = read_keys(tree.get("keys", []))
+    made["models"] = _routes_of(path, env, made["timeouts"]).routes(tree.get("models", []))
+    config = read(Config, tree, (), made)
+    if "embedded" in tree and config.models and not config.serves_embedded:
+        advice = 'give one of them backend = { url = "embedded:" }'
+        raise Problem(("embedded",), f"none of the [[models]] uses [embedded]: {advice}")
+    return config
+
+
+def _routes_of(path: Path | None, env: Mapping[str, str], timeouts: Timeouts) -> RouteReader:
+    return RouteReader(env, timeouts, path.parent if path is not None else Path())
+
+
+def _beside(path: Path, record: Any, *names: str) -> Any:
+    """Paths in the file are relative to the file."""
+    given = {name: getattr(record, name) for name in names}
+    return replace(record, **{name: at and path.parent / at for name, at in given.items()})
+
+
+def _check_whole(config: Config) -> None:
+    """What no single setting can know."""
+    listen = config.listen
+    gguf = config.embedded.gguf
+    if gguf is not None and not gguf.is_file():
+        raise Problem(("embedded", "gguf"), f"no file at {gguf}: check the path of the model file")
+    _check_trace(config.trace.dir)
+    if not (is_loopback(listen.host) or config.keys or listen.public):
+        raise Problem(
+            ("listen", "host"),
+            f'listen.host = "{listen.host}" can be reached from other machines and no client keys '
+            "are configured: add [[keys]] or set TOOLWIRE_API_KEY, listen on 127.0.0.1, "
+            "or allow everybody with public = true (--public)",
+        )
+    _check_tls(listen.tls_cert, listen.tls_key)
+
+
+def _check_tls(cert: Path | None, key: Path | None) -> None:
+    if cert is None and key is None:
+        return
+    if cert is None or key is None:
+        raise Problem(("listen",), "listen.tls_cert and listen.tls_key go together: set both")
+    for file in (cert, key):
+        if not file.is_file():
+            raise Problem(("listen",), f"no file at {file}: check listen.tls_cert and tls_key")
+    try:
+        # Without a pass phrase OpenSSL would ask for one, at every start.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
+    except OSError as error:
+        why = getattr(error, "reason", None) or "OpenSSL cannot read them"
+        raise Problem(
+            ("listen", "tls_cert"),
+            f"{cert} and {key} cannot be used for TLS ({why}): "
+            "give a certificate chain and its private key, both PEM and without a pass phrase",
+        ) from None
+
+
+def _check_trace(folder: Path | None) -> None:
+    if folder is None:
+        return
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise Problem(
+            ("trace", "dir"), f"cannot write into {folder}: give trace.dir another folder"
+        )

@@ -1,0 +1,143 @@
+"""Reads the file's `[[models]]` and `[[keys]]`: what a single record cannot know by itself.
+
+That is: a backend's key comes from the environment, its name from its URL, its time limits from
+the common ones, and no two of a kind may have the same name.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
+from toolwire.server import auth
+from toolwire.server.config import values
+from toolwire.server.config.fields import At, Problem, as_table, as_tables, dotted, read
+from toolwire.server.config.secret import Secret
+from toolwire.server.config.settings import BackendConfig, ClientKey, RouteConfig, Timeouts
+
+
+def read_keys(tables: object) -> tuple[ClientKey, ...]:
+    """The keys of our clients."""
+    placed = _placed(tables, ("keys",))
+    keys = tuple(read(ClientKey, table, at) for at, table in placed)
+    places = [at for at, _ in placed]
+    _refuse_twice((key.name for key in keys), places, "name")
+    _refuse_twice((key.sha256 for key in keys), places, "sha256", show=values.hidden)
+    return keys
+
+
+@dataclass(frozen=True, slots=True)
+class RouteReader:
+    """Reads the routes, with what they take from outside their tables."""
+
+    env: Mapping[str, str]
+    timeouts: Timeouts
+    folder: Path = Path()
+    """What paths are relative to."""
+
+    def routes(self, tables: object) -> tuple[RouteConfig, ...]:
+        """The models that are served."""
+        placed = _placed(tables, ("models",))
+        routes = tuple(self._route(as_table(table, at), at) for at, table in placed)
+        _refuse_twice((route.name for route in routes), (at for at, _ in placed), "name")
+        return routes
+
+    def _route(self, table: dict[str, Any], at: At) -> RouteConfig:
+        if "backend" in table and "backends" in table:
+            raise Problem((*at, "backend"), "give either 'backend' or 'backends', not both")
+        if "backend" in table:
+            backends = [self._backend(table["backend"], (*at, "backend"))]
+        else:
+            backends = self._backends(table.get("backends", []), at)
+        route = read(RouteConfig, table, at, {"backends": with_names(backends)})
+        if route.mode == "native" and any(b.chat_template is not None for b in backends):
+            text = 'a prompt has no tools of its own: with chat_template use "auto" or "prompted"'
+            raise Problem((*at, "mode"), f"{dotted((*at, 'mode'))}: {text}")
+        return route
+
+    def _backends(self, tables: object, at: At) -> list[BackendConfig]:
+        placed = _placed(tables, (*at, "backends"))
+        if not placed:
+            advice = 'add backend = { url = "http://host:8000/v1" }'
+            raise Problem(at, f"{dotted(at)} has no backend: {advice}")
+        backends = [self._backend(table, place) for place, table in placed]
+        named = [(b.name, place) for b, (place, _) in zip(backends, placed, strict=True) if b.name]
+        _refuse_twice((name for name, _ in named), (place for _, place in named), "name")
+        return backends
+
+    def _backend(self, table: object, at: At) -> BackendConfig:
+        items = as_table(table, at)
+        made: dict[str, Any] = {}
+        if "key_env" in items:
+            made["key"] = key_from(items["key_env"], self.env, (*at, "key_env"))
+        if "timeouts" in items:
+            own = read(Timeouts, items["timeouts"], (*at, "timeouts"))
+            given = {name: getattr(own, name) for name in items["timeouts"]}
+            made["timeouts"] = replace(self.timeouts, **given)
+        if "chat_template" in items:
+            place = (*at, "chat_template")
+            made["chat_template"] = template_from(items["chat_template"], self.folder, place)
+        backend = read(BackendConfig, items, at, made)
+        if backend.chat_template is not None and backend.is_embedded:
+            text = "the embedded model has its chat template in its file: leave it out"
+            raise Problem((*at, "chat_template"), f"{dotted((*at, 'chat_template'))}: {text}")
+        return backend
+
+
+def with_names(backends: Iterable[BackendConfig]) -> tuple[BackendConfig, ...]:
+    """The backends of a route, those without a name named after their host."""
+    named: dict[str, BackendConfig] = {}
+    for backend in backends:
+        host = urlsplit(backend.url).netloc or "embedded"
+        name, number = backend.name or host, 1
+        while name in named:
+            number += 1
+            name = f"{host}-{number}"
+        named[name] = replace(backend, name=name)
+    return tuple(named.values())
+
+
+def key_from(variable: object, env: Mapping[str, str], at: At, source: str = "") -> Secret:
+    """The backend's key that the environment variable named `variable` holds."""
+    source = source or dotted(at)
+    try:
+        name = values.variable(variable)
+    except ValueError as complaint:
+        raise Problem(at, f"{source}: {complaint}") from None
+    if name not in env:
+        # A key put here by mistake can look like a variable's name, but hardly in capitals.
+        shown = f" {name}" if name.isupper() else ""
+        raise Problem(at, f"{source}: environment variable{shown} is not set: export it first")
+    key = env[name].strip()
+    if not auth.is_usable(key):
+        raise Problem(at, f"{source}: the variable must hold a key of visible ASCII, no spaces")
+    return Secret(key)
+
+
+def template_from(path: object, folder: Path, at: At, source: str = "") -> ChatTemplate:
+    """The chat template in the file at `path`."""
+    source = source or dotted(at)
+    if not isinstance(path, str | Path) or not os.fspath(path):
+        raise Problem(at, f"{source} must be a path in quotes")
+    try:
+        return read_template(folder / Path(path).expanduser())
+    except NoTemplate as error:
+        raise Problem(at, f"{source}: {error}") from None
+
+
+def _placed(tables: object, at: At) -> list[tuple[At, Any]]:
+    return [((*at, number), table) for number, table in enumerate(as_tables(tables, at))]
+
+
+def _refuse_twice(
+    values: Iterable[str], places: Iterable[At], key: str, *, show: Any = values.plain
+) -> None:
+    seen = set()
+    for value, place in zip(values, places, strict=True):
+        at = (*place, key)
+        if value in seen:
+            raise Problem(at, f"{dotted(at)}{show(value)} is there twice: make it unique")
+        seen.add(value)

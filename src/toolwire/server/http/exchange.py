@@ -1,0 +1,107 @@
+"""One request and the answer to it, written as HTTP/1.1. How requests are read is not said here."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from toolwire.surfaces.exchange import HttpRequest
+
+if TYPE_CHECKING:
+    from toolwire.server.http.server import ClientConnection
+
+_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
+
+
+class HttpExchange:
+    """One request and the answer to it, as the surfaces see it."""
+
+    __slots__ = (
+        "_chunked", "_connection", "_on_pause", "_on_resume", "_waiting",
+        "ended", "request", "sent", "started", "status",
+    )  # fmt: skip
+
+    def __init__(self, connection: "ClientConnection", request: HttpRequest) -> None:
+        self.request = request
+        self.status = 0
+        self.sent = 0
+        self.started = False
+        self.ended = False
+        self._connection = connection
+        self._chunked = False
+        self._waiting = b""
+        self._on_pause: Callable[[], None] | None = None
+        self._on_resume: Callable[[], None] | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has left."""
+        return self._connection.transport is None
+
+    def start(self, status: int, headers: list[tuple[str, str]]) -> None:
+        """Begin an answer of unknown length. Its head goes out with the first piece of it."""
+        self._chunked = self.request.chunked_ok
+        if self._chunked:
+            headers.append(("transfer-encoding", "chunked"))
+        else:
+            self.request.keep_alive = False
+        self._waiting = self._head(status, headers)
+
+    def write(self, data: bytes) -> None:
+        """Send the next piece of a begun answer; if it is empty, no more than the head."""
+        self._send(self._framed(data))
+
+    def end(self, last: bytes = b"") -> None:
+        """The begun answer is complete, with this last piece."""
+        self._over()
+        data = self._framed(last)
+        self._send(data + b"0\r\n\r\n" if self._chunked else data)
+
+    def _framed(self, data: bytes) -> bytes:
+        self.sent += len(data)
+        return b"%x\r\n%b\r\n" % (len(data), data) if data and self._chunked else data
+
+    def _send(self, data: bytes) -> None:
+        if self._waiting:
+            data, self._waiting = self._waiting + data, b""
+        if data:
+            self._connection.write(data)
+
+    def abort(self) -> None:
+        """The begun answer cannot be completed: close, so that no one takes it for complete."""
+        self._over()
+        self._send(b"")
+        self.request.keep_alive = False
+
+    def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        """Send a whole answer."""
+        self._over()
+        head = self._head(status, [*headers, ("content-length", str(len(body)))])
+        self.sent += len(body)
+        self._connection.write(head if self.request.method == "HEAD" else head + body)
+
+    def _head(self, status: int, headers: list[tuple[str, str]]) -> bytes:
+        self.started = True
+        self.status = status
+        if not self.request.keep_alive:
+            headers.append(("connection", "close"))
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        # A backend's refusal may have a status that is in no list, such as nginx's 499.
+        first = _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
+        return first + lines.encode("latin-1", "replace") + b"\r\n"
+
+    def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        """What to do when the client does not keep up, and when it has caught up."""
+        self._on_pause, self._on_resume = pause, resume
+        if self._connection.paused:
+            pause()
+
+    def _over(self) -> None:
+        """Nothing more is read for this answer; where it came from may serve another by now."""
+        self.ended = True
+        self._on_pause = self._on_resume = None
+
+    def flow(self, *, paused: bool) -> None:
+        """The connection's buffer is full, or has room again."""
+        act = self._on_pause if paused else self._on_resume
+        if act is not None:
+            act()
