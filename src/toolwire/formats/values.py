@@ -68,7 +68,9 @@ def _number(text: str) -> str | None:
 def _container(text: str) -> str | None:
     if text[:1] not in ("{", "[", "("):
         return None
-    return any_json(text) or python_to_json(text)
+    if (value := any_json(text)) or not (value := python_to_json(text)):
+        return value
+    return value if value[0] in "{[" else f"[{value}]"  # meant as a tuple, without its comma
 
 
 _ATTEMPTS: tuple[tuple[Types, Callable[[str], str | None]], ...] = (

@@ -10,12 +10,12 @@ from toolwire.formats import scalars, values
 from toolwire.formats.begin import Begin
 from toolwire.formats.json_text import escape
 from toolwire.formats.lexer import Lexer
-from toolwire.formats.python_text import MAX_DEPTH
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.schema import Types
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
+_MAX_DEPTH = 64
 _MAX_BARE = 512
 _HEAD = re.compile(r"\s{0,9}+(?:call)?+:?+\s{0,9}+([^\s{}()<>:]{1,128}+)\s{0,9}+([{(])")
 _HEAD_PREFIX = re.compile(r"\s{0,9}+(?:call|cal|ca|c)?+:?+\s{0,9}+[^\s{}()<>:]{0,128}+\s{0,9}+")
@@ -124,7 +124,7 @@ class _ObjectCopy:
         char = yield from skip_space(reader, _SPACE)
         if char in _CLOSER:
             reader.pos += 1
-            if depth == MAX_DEPTH:
+            if depth == _MAX_DEPTH:
                 return False
             if char == "[":
                 return (yield from self._items(depth + 1))
