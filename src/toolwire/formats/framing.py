@@ -27,7 +27,7 @@ from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
-from toolwire.formats.turn import Engine, Opening, Turn
+from toolwire.formats.turn import Engine, Opening, Turn, pass_rest
 
 _REFERENCE_TAIL = re.compile(r"(?::[\d\s:,.\[\]]{0,64}+)?+")
 
@@ -175,6 +175,7 @@ class MarkerFramer:
             self._trace(start, "call", "the last thing in reasoning that was never closed")
             return True
         sink.drop()
+        self._turn.broken = False
         taken = reader.raw()
         draft = taken.rstrip()
         reader.give_back(taken[len(draft) :])  # it may belong to the end of the reasoning
@@ -184,29 +185,31 @@ class MarkerFramer:
 
     def _region(self, marker: str, size: int, kind: str, put: Callable[[str], None]) -> Need[None]:
         """Calls and what stands between them, up to the first plain text, which goes to `put`."""
-        reader = self._reader
-        start = reader.offset
+        turn, reader = self._turn, self._reader
+        turn.begun = reader.offset
         reader.mark()
         strict = self._markers.strict or bool(self._markers.sections)
         if kind == "bare":
             strict = not (self._markers.bare_start == "any" and self._sink.blank)
         before = self._sink.calls
         yield from self._calls(marker, size, strict=strict)
+        if turn.broken and marker not in self._markers.bare:
+            yield from pass_rest(turn)  # as far as it would have been taken live
         any_call = self._sink.calls > before
         pending = reader.raw()
         at_end = reader.final and reader.pos == len(reader.buf)
         taken = reader.offset - len(pending)
-        self._trace(start, "call", end=taken)
+        self._trace(turn.begun, "call", end=taken)
         if any_call and at_end and pending.isspace():
             self._trace(taken, "layout")
         elif pending:
             put(pending)
-            self._quotes.see(pending)
+            self._quotes.see("" if turn.broken else pending)
             kind_of_rest: SpanKind = "text" if put == self._sink.text else "reasoning"
             self._trace(taken, kind_of_rest, self._turn.why)
             if marker.startswith(FENCE) and not any_call:
                 self._quotes.open()
-        self._turn.why = ""
+        turn.why, turn.broken = "", False
 
     def _calls(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
         """Read calls as long as structure follows; False if the engine refused one of them."""
@@ -231,6 +234,9 @@ class MarkerFramer:
             if not marker and (yield from skip_space(reader, LAYOUT)) != " ":
                 marker, size = yield from lexer.at(reader)
             strict = self._strict_after(strict=strict, bare=marker in self._markers.bare)
+        if any_call and reader.final and self._lexers.ends.begun(reader):
+            reader.pos = len(reader.buf)  # the text was cut off in an end marker
+            turn.settle()
         return True
 
     def _pass_echo(self) -> Need[bool]:
@@ -245,6 +251,7 @@ class MarkerFramer:
         clean = yield from self._engine.read(self._turn, Opening(strict=True))
         marker, _ = yield from self._lexers.region.at(reader)
         sink.drop()
+        self._turn.broken = False
         return clean and marker in self._markers.ends
 
     def _strict_after(self, *, strict: bool, bare: bool) -> bool:
@@ -257,9 +264,11 @@ class MarkerFramer:
         if marker not in self._markers.bare:
             reader.pos += size
             while reader.buf.startswith(marker + marker, reader.pos):
-                reader.pos += size  # an opener written many times
-            while marker == (yield from lexer.at(reader))[0]:
-                reader.pos += size  # an opener written twice
+                reader.pos += len(marker)  # an opener written many times
+            again, size = yield from lexer.at(reader)
+            while again == marker:  # an opener written twice
+                reader.pos += size
+                again, size = yield from lexer.at(reader)
         return (yield from self._engine.read(self._turn, Opening(strict)))
 
     def _text(self, size: int, why: str = "") -> None:

@@ -95,6 +95,7 @@ class MarkerLexers:
     fence: Lexer
     reasoning: Lexer
     region: Lexer
+    ends: Lexer
     unlike: str
 
 
@@ -111,6 +112,7 @@ def _lexers(markers: MarkerSet, engine: Engine) -> MarkerLexers:
         fence=Lexer({FENCE: "fence"}),
         reasoning=Lexer({**unthink, **calls}, loose, marked),
         region=Lexer({**swallowed, **bare, **calls}, loose),
+        ends=Lexer(swallowed, loose),
         unlike=engine.begins(bare=False).why,
     )
 

@@ -16,7 +16,9 @@ PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _WORDS = {"true": "true", "false": "false", "null": "null", **PYTHON_WORDS}
 _JSON_NUMBER = re.compile(r"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+")
 _PYTHON_INT = re.compile(r"([-+]?+)([0-9]++(?:_[0-9]++)*+)")
-_PYTHON_BASED = re.compile(r"([-+]?+)0(?:[xX]([0-9a-fA-F_]{1,64}+)|[oO]([0-7_]{1,64}+)|[bB]([01_]{1,64}+))")
+_PYTHON_BASED = re.compile(
+    r"([-+]?+)0(?:[xX]([0-9a-fA-F_]{1,64}+)|[oO]([0-7_]{1,64}+)|[bB]([01_]{1,64}+))"
+)
 _PYTHON_FLOAT = re.compile(r"([-+]?+)([0-9]*+)(\.?+)([0-9]*+)((?:[eE][-+]?+[0-9]++)?+)")
 
 # Python's escapes that stand for one character, beside \x, \u, \U and octal ones.

@@ -105,7 +105,7 @@ class HeadJson:
             return (yield from finish_call(turn, ok=True))
         if self.broken_body and turn.sink.live:
             start_call(turn, name, provider_id)
-            return (yield from finish_call(turn, ok=False))
+            return (yield from finish_call(turn, ok=False, json=True))
         if not self.raw_key:
             return turn.refuse("no arguments behind the header")
         keys = list(turn.tools.properties(name)) or [self.raw_key]
@@ -170,7 +170,7 @@ def _head_end(engine: HeadJson) -> Lexer:
 def _copy_arguments(turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
     start_call(turn, name, provider_id)
     copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
-    return (yield from finish_call(turn, ok=copied))
+    return (yield from finish_call(turn, ok=copied, json=True))
 
 
 def _infer_name(turn: Turn, provider_id: str | None) -> Need[bool]:
