@@ -1,6 +1,7 @@
 """One turn's text -> events, for any format of the catalogue."""
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -15,13 +16,15 @@ from toolwire.formats.turn import Turn
 from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 Delivery = Literal["live", "whole"]
 
 
 class Parser:
     """Reads one turn. Never raises on model text; not to be used for a second turn."""
 
-    __slots__ = ("_reader", "_run", "_sink", "trace")
+    __slots__ = ("_half", "_reader", "_run", "_sink", "trace")
 
     def __init__(
         self,
@@ -35,6 +38,7 @@ class Parser:
         toolset = ToolSet(tools)
         framing = format.framing.for_tools(toolset)
         self.trace = trace
+        self._half = ""  # the first half of a surrogate pair, whose other half is to come
         self._reader = Reader()
         self._sink = Sink(live=delivery == "live")
         turn = Turn(self._reader, self._sink, toolset, framing.stop(), trace)
@@ -44,13 +48,22 @@ class Parser:
 
     def feed(self, text: str) -> list[Event]:
         """The events that `text`, the next piece of the turn, makes certain."""
-        self._reader.add(text)
+        self._reader.add(text if text.isascii() and not self._half else self._paired(text))
         next(self._run, None)
         return self._sink.take()
 
+    def _paired(self, text: str) -> str:
+        """`text` as UTF-8 can hold it: surrogates in pairs are characters, others are replaced."""
+        if not self._half and not _SURROGATE.search(text):
+            return text
+        text = self._half + text
+        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        joined = text.removesuffix(self._half).encode("utf-16", "surrogatepass")
+        return joined.decode("utf-16", "replace")
+
     def finish(self) -> list[Event]:
         """The events that only the end of the turn makes certain."""
-        self._reader.add("")
+        self._reader.add("\ufffd" if self._half else "")
         self._reader.final = True
         for _ in self._run:
             raise AssertionError("an engine asked for more after the end")

@@ -32,8 +32,12 @@ _AFTER_STRING = ",)]}:"
 _STRING_HEAD = re.compile(r"([fFuUbB]?+)([rR]?+)(\"\"\"|'''|\"|')")
 _PLAIN = re.compile(r"[^\"'\\\x00-\x1f]*+")
 # What Python and JSON write alike inside a double quoted string: copied as it is.
-_ALIKE = re.compile(r"[^\"\\\x00-\x1f]*+(?:\\(?:[\"\\bfnrt]|u[0-9a-fA-F]{4})[^\"\\\x00-\x1f]*+)*+")
-_JSON_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
+PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+UNICODE = rf"u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}|{PAIR}"
+NO_CHARACTER = r"\ufffd"  # in place of half a surrogate pair
+_ALIKE = re.compile(rf'[^"\\\x00-\x1f]*+(?:\\(?:["\\bfnrt]|{UNICODE})[^"\\\x00-\x1f]*+)*+')
+_JSON_ESCAPE = re.compile(rf"\\(?:{UNICODE})")
+_ESCAPE_LENGTH = 12  # of the longest escape, a surrogate pair
 _SPACES = re.compile(r"\s*+")
 
 Put = Callable[[str], None]
@@ -164,19 +168,19 @@ def _adjacent(reader: Reader, ahead: int) -> Need[bool]:
 
 def _read_escape(reader: Reader, *, raw: bool) -> Need[str]:
     """Take one backslash escape and return what it stands for, as the inside of a JSON string."""
-    while len(reader.buf) - reader.pos < 10 and not reader.final:
+    while len(reader.buf) - reader.pos < _ESCAPE_LENGTH and not reader.final:
         if len(reader.buf) - reader.pos > 1 and reader.buf[reader.pos + 1] not in "xuU01234567":
             break
         yield
-    text = reader.buf[reader.pos : reader.pos + 10]
-    if not raw and _JSON_ESCAPE.match(text):
+    text = reader.buf[reader.pos : reader.pos + _ESCAPE_LENGTH]
+    if not raw and (own := _JSON_ESCAPE.match(text)):
         # It is JSON's own, and is copied like those that were not cut in two.
-        reader.pos += 6
-        return text[:6]
+        reader.pos += own.end()
+        return own.group()
     meaning, size = (text[:2], 2) if raw else _meaning(text)
     reader.pos += size
-    if "\ud800" <= meaning <= "\udfff":  # half of a pair: only JSON's own escape can carry it
-        return f"\\u{ord(meaning):04x}"
+    if "\ud800" <= meaning <= "\udfff":
+        return NO_CHARACTER
     return encode_basestring(meaning)[1:-1]
 
 
