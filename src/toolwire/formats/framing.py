@@ -22,13 +22,14 @@ from functools import lru_cache
 from typing import Literal
 
 from toolwire.formats.lexer import NO_CALL
-from toolwire.formats.markers import LAYOUT, MarkerSet
+from toolwire.formats.markers import LAYOUT, MarkerSet, is_token
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn import Engine, Opening, Turn, pass_rest
 
+_JSON = ("{", "[")
 _REFERENCE_TAIL = re.compile(r"(?::[\d\s:,.\[\]]{0,64}+)?+")
 
 
@@ -137,13 +138,22 @@ class MarkerFramer:
 
     def _reasoning(self, *, spoken: bool = True) -> Need[None]:
         """Read reasoning, from behind its opener to behind its end, which may be `spoken`."""
-        reader, lexer = self._reader, self._lexers.reasoning
+        reader, lexer, fresh = self._reader, self._lexers.reasoning, True
         while True:
             start, end, marker = lexer.search(reader)
             if start > reader.pos:
+                fresh = False
                 self._sink.reasoning(reader.buf[reader.pos : start])
                 self._take(start - reader.pos, "reasoning")
             kind = lexer.kinds.get(marker)
+            if kind == "think" and fresh:
+                self._take(end - start, "markup")  # an opener written twice
+                continue
+            fresh = fresh and not marker
+            if kind == "think":
+                self._sink.reasoning(reader.buf[start:end])
+                self._take(end - start, "reasoning")
+                continue
             if kind == NO_CALL or (marker in self._words and not spoken):
                 self._sink.reasoning(reader.buf[start:end])
                 self._take(end - start, "reasoning", self._lexers.unlike if kind == NO_CALL else "")
@@ -214,7 +224,7 @@ class MarkerFramer:
     def _calls(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
         """Read calls as long as structure follows; False if the engine refused one of them."""
         turn, reader, lexer = self._turn, self._reader, self._lexers.region
-        any_call = False
+        any_call = entered = False
         while marker:
             kind = lexer.kinds[marker]
             if kind in ("open", "bare"):
@@ -223,21 +233,34 @@ class MarkerFramer:
                 any_call = True
             elif kind == "section":
                 reader.pos += size
-            elif any_call:
+                entered = entered or is_token(marker)
+            elif any_call or entered:
                 reader.pos += size
                 turn.settle()
                 if self._markers.echoes and not (yield from self._pass_echo()):
                     return False
             else:
                 break
-            marker, size = yield from lexer.at(reader)
-            if not marker and (yield from skip_space(reader, LAYOUT)) != " ":
-                marker, size = yield from lexer.at(reader)
+            marker, size = yield from self._next_marker()
+            inside = self._markers.inside if kind == "section" and not marker else None
+            if inside and (yield from peek(reader, 1)) in _JSON:
+                if not (yield from inside.read(turn, Opening(strict))):
+                    return False
+                any_call = True
+                marker, size = yield from self._next_marker()
             strict = self._strict_after(strict=strict, bare=marker in self._markers.bare)
         if any_call and reader.final and self._lexers.ends.begun(reader):
             reader.pos = len(reader.buf)  # the text was cut off in an end marker
             turn.settle()
         return True
+
+    def _next_marker(self) -> Need[tuple[str, int]]:
+        """The marker that follows, behind some layout at most, which is taken."""
+        reader, lexer = self._reader, self._lexers.region
+        marker, size = yield from lexer.at(reader)
+        if not marker and (yield from skip_space(reader, LAYOUT)) != " ":
+            marker, size = yield from lexer.at(reader)
+        return marker, size
 
     def _pass_echo(self) -> Need[bool]:
         """Pass calls without an opener that an end marker follows; False if it was something else.
@@ -269,6 +292,8 @@ class MarkerFramer:
             while again == marker:  # an opener written twice
                 reader.pos += size
                 again, size = yield from lexer.at(reader)
+            if is_token(marker) and again in self._markers.ends:
+                return True  # nothing is in it
         return (yield from self._engine.read(self._turn, Opening(strict)))
 
     def _text(self, size: int, why: str = "") -> None:

@@ -100,7 +100,7 @@ def finish_call(
         turn.broken = True
         return turn.refuse(why)
     turn.why = why
-    if turn.reader.final:
+    if turn.reader.final and not turn.stop.search(turn.reader)[2]:
         turn.reader.pos = len(turn.reader.buf)
     elif json:
         yield from copy_rest(turn)

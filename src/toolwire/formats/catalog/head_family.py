@@ -8,6 +8,7 @@ from toolwire.formats.channels import Channels
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.head_json import HeadJson, kimi_head, typed_head
 from toolwire.formats.engines.json_calls import JsonCalls
+from toolwire.formats.engines.tags import spelled
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
@@ -89,10 +90,11 @@ MISTRAL_SMALL_32 = _mistral(
     models=(r"mistral-small-?3\.2", r"mistral-small-2506"),
 )
 
+_bars = partial(spelled, spellings=(("｜", "|"),))
 _DEEPSEEK = Markers(
-    sections=("<｜tool▁calls▁begin｜>",),
-    opens=("<｜tool▁call▁begin｜>",),
-    ends=("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"),
+    sections=_bars(("<｜tool▁calls▁begin｜>",)),
+    opens=_bars(("<｜tool▁call▁begin｜>",)),
+    ends=_bars(("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>")),
     reasoning=THINK,
 )
 _SEP = "<｜tool▁sep｜>"

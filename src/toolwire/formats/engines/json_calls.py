@@ -317,7 +317,8 @@ def _as_object(value: str) -> str:
         return value
     if value.startswith('"'):
         inner = str(json.loads(value)).strip() or "{}"
-        return inner if inner[0] == "{" and json_text.end_of_value(inner, 0) == len(inner) else ""
+        whole = inner[0] == "{" and json_text.end_of_value(inner, 0) == len(inner)
+        return json_text.paired(inner) if whole else ""
     return "{}" if value == "null" else ""
 
 

@@ -35,8 +35,8 @@ class PyCalls:
 
     def begins(self, *, bare: bool) -> Begin:
         """`NAME(` and what may follow it, with or without a bracket before it."""
-        listed = rf"\[{spaced(_BEGIN)}"
-        return Begin(listed if bare else spaced(f"{listed}|{_BEGIN}"), "not NAME(KEY=")
+        listed, empty = rf"\[{spaced(_BEGIN)}", rf"\[{spaced(']')}"
+        return Begin(listed if bare else spaced(f"{listed}|{empty}|{_BEGIN}"), "not NAME(KEY=")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read the calls of a list or of some lines."""
@@ -46,6 +46,10 @@ class PyCalls:
         if char == "[":
             reader.pos += 1
             char = yield from skip_space(reader, _SPACE)
+        if char == "]" and not opening.strict:
+            reader.pos += 1  # an empty list
+            turn.settle()
+            return True
         first = True
         while not first or char:
             if not (yield from self._read_call(turn, ends, strict=opening.strict)):

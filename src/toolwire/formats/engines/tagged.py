@@ -4,6 +4,7 @@ Values are raw text: nothing is escaped and nothing may be unescaped. A value th
 string is passed on as it arrives; any other is converted, by schema or attribute, when complete.
 """
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -260,7 +261,7 @@ class _CallBody:
         if typing == "json" or (typing == "string-attribute" and flag is None):
             return (lambda text: _json_or(text, types)) if not types else self._by_schema(types)
         if key in self.tags.wrappers and not types:
-            return _json_or_text
+            return lambda text: values.any_literal(text) or values.quote(text)
         return self._by_schema(types)
 
     @staticmethod
@@ -309,8 +310,19 @@ class _CallBody:
     def _unwrap(self) -> str:
         value = self.wrapped or ""
         if value.startswith("{"):
-            return value
+            return self._typed(value)
         return f"{{{values.quote(next(iter(self.seen)))}: {value}}}"
+
+    def _typed(self, members: str) -> str:
+        """The members of an object as values of this call: text, as the schema wants it."""
+        tools = self.turn.tools
+        typed = {
+            key: values.coerce(value, tools.types(self.name, key))
+            if isinstance(value, str)
+            else values.to_json(value)
+            for key, value in json.loads(members).items()
+        }
+        return "{" + ", ".join(f"{values.quote(k)}: {v}" for k, v in typed.items()) + "}"
 
     def _copy_raw(self, key: str, put: Callable[[str], None]) -> Need[bool]:
         declared = self.turn.tools.properties(self.name)
