@@ -83,7 +83,8 @@ class HeadJson:
             head, alone = yield from self._read_head(turn)
             written, provider_id = self._split(head) if head is not None else (None, None)
             if written and alone:
-                return (yield from self._read_nothing(turn, written, provider_id, size=len(head)))
+                size = len(head or "")
+                return (yield from self._read_nothing(turn, written, provider_id, size))
         if written is None:
             return turn.refuse("no header of a call")
         name = turn.tools.resolve(written)
@@ -101,9 +102,7 @@ class HeadJson:
         return clean
 
     @staticmethod
-    def _read_nothing(
-        turn: Turn, written: str, provider_id: str | None, *, size: int
-    ) -> Need[bool]:
+    def _read_nothing(turn: Turn, written: str, provider_id: str | None, size: int) -> Need[bool]:
         """A header with nothing behind it: a call of a known tool without arguments."""
         name = turn.tools.resolve(written)
         stopped = size < len(turn.reader.buf) - turn.reader.pos

@@ -30,7 +30,7 @@ class JsonCalls:
     """`{"name": ..., "arguments": {...}}`, alone, in a row, or in an array.
 
     `shape` "array" demands brackets. With `name_is_key` the call is `{NAME: {arguments}}`.
-    `atomic`: if one element of the array is not a call, none is, unless the text is cut off in it.
+    `atomic`: if one element of the array is something else than a call, none is a call.
     A tool named `no_call` is the model's way to call nothing. `answer_key` holds plain text instead
     of a call.
     """
@@ -81,11 +81,12 @@ class JsonCalls:
         if hold:
             turn.sink.hold()
         reader.pos += 1
+        turn.why = ""
         clean = yield from self.read_items(turn, strict=strict)
         if clean and strict and turn.sink.calls == before:
             clean = turn.refuse("an empty array")
-        cut = not clean and reader.final and turn.sink.calls > before
-        if hold and (clean or cut):
+        stranger = turn.why and not (turn.broken or reader.final)
+        if hold and (clean or (turn.sink.calls > before and not stranger)):
             turn.sink.release()
             turn.settle_late()
         elif hold:
