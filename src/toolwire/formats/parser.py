@@ -1,7 +1,6 @@
 """One turn's text -> events, for any format of the catalogue."""
 
 import json
-import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -15,8 +14,6 @@ from toolwire.formats.trace import Trace
 from toolwire.formats.turn import Turn
 from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Delivery = Literal["live", "whole"]
 
@@ -54,12 +51,15 @@ class Parser:
 
     def _paired(self, text: str) -> str:
         """`text` as UTF-8 can hold it: surrogates in pairs are characters, others are replaced."""
-        if not self._half and not _SURROGATE.search(text):
-            return text
         text = self._half + text
-        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        joined = text.removesuffix(self._half).encode("utf-16", "surrogatepass")
-        return joined.decode("utf-16", "replace")
+        try:
+            text.encode()  # the fastest way to see that there are none
+        except UnicodeEncodeError:
+            self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+            pairs = text.removesuffix(self._half).encode("utf-16", "surrogatepass")
+            return pairs.decode("utf-16", "replace")
+        self._half = ""
+        return text
 
     def finish(self) -> list[Event]:
         """The events that only the end of the turn makes certain."""

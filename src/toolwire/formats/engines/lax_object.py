@@ -30,6 +30,7 @@ _BARE = re.compile(rf"[^,{{}}()\[\]<]{{0,{_MAX_BARE + 1}}}+")
 _KEY = re.compile(rf"[^:,{{}}()\[\]<]{{0,{_MAX_KEY}}}+")
 _QUOTES = ("'", '"')
 _AHEAD = 512  # so far behind the end of a call a forgotten delimiter is looked for
+_BRACKETS = frozenset(")]}")
 _AFTER_STRING = ",:)]}"
 _CLOSER = {"{": "}", "(": ")", "[": "]"}
 
@@ -62,11 +63,10 @@ class LaxObject:
         return (yield from finish_call(turn, ok=complete, why="the arguments break off"))
 
 
-@lru_cache(maxsize=64)
-def _string_lexer(delimiter: str, stop: Lexer, closers: str) -> Lexer:
+@lru_cache(maxsize=8)
+def _string_lexer(delimiter: str, stop: Lexer) -> Lexer:
     """What may end a string: its delimiter, or, where that was forgotten, the end of the call."""
-    kinds = dict.fromkeys(stop.kinds, "stop") | {closers + stop: "close" for stop in stop.kinds}
-    return Lexer({**kinds, delimiter: "end"})
+    return Lexer({**dict.fromkeys(stop.kinds, "stop"), delimiter: "end"})
 
 
 class _ObjectCopy:
@@ -202,27 +202,40 @@ class _ObjectCopy:
     def _delimited(self, put: Callable[[str], None]) -> Need[bool]:
         """Copy the text between two delimiters."""
         reader, delimiter = self.turn.reader, self.engine.delimiter
-        lexer = _string_lexer(delimiter, self.turn.stop, self.closers)
+        lexer = _string_lexer(delimiter, self.turn.stop)
         reader.pos += len(delimiter)
         while True:
             start, end, marker = lexer.search(reader)
             if not marker and reader.final:
                 start = lexer.cut(reader)
-            if start > reader.pos:
-                put(reader.buf[reader.pos : start])
-                reader.pos = start
-            if lexer.kinds.get(marker) == "end":
-                reader.pos = end
-                return True
+            lead = 0
+            if start > reader.pos and reader.buf[start - 1] in _BRACKETS:
+                lead = self._closers_before(start)
+            if start - lead > reader.pos:
+                put(reader.buf[reader.pos : start - lead])
+                reader.pos = start - lead
+            size = lead + end - start
             if not marker and reader.final:
                 return False
             if not marker:
                 yield
-            elif (yield from self._delimiter_behind(end - start)):
-                put(reader.buf[reader.pos : reader.pos + end - start])
-                reader.pos += end - start
+            elif lexer.kinds[marker] == "end":
+                put(reader.buf[reader.pos : reader.pos + lead])
+                reader.pos += size
+                return True
+            elif (yield from self._delimiter_behind(size)):
+                put(reader.buf[reader.pos : reader.pos + size])
+                reader.pos += size
             else:
-                return lexer.kinds[marker] == "close"
+                return lead == len(self.closers)
+
+    def _closers_before(self, start: int) -> int:
+        """How many characters before `start` may close all brackets that are open."""
+        reader, closers = self.turn.reader, self.closers
+        size = min(len(closers), start - reader.pos)
+        while size and not closers.startswith(reader.buf[start - size : start]):
+            size -= 1
+        return size
 
     def _delimiter_behind(self, ahead: int) -> Need[bool]:
         """Whether, not far behind what may end the call, stands a delimiter that ends a string."""

@@ -36,27 +36,30 @@ class RawValue:
     def copy(self, put: Put) -> Need[bool]:
         """Copy raw text up to where the value certainly ends."""
         reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
+        keeps = not self.tags.trim
         yield from self._value_start(put)
         while True:
             start, end, marker = lexer.search(reader)
             if not marker and reader.final:
                 start = lexer.cut(reader)
-            if start > reader.pos:
-                put(reader.buf[reader.pos : start])
-                reader.pos = start
+            # A newline in front of a tag is the value's only if it is the value's own tag.
+            lead = 1 if keeps and start > reader.pos and reader.buf[start - 1] == "\n" else 0
+            if start - lead > reader.pos:
+                put(reader.buf[reader.pos : start - lead])
+                reader.pos = start - lead
             if not marker:
                 if reader.final:
                     return False
                 yield
                 continue
-            kind, size = lexer.kinds[marker], end - start
-            if kind == "end" and (yield from self._can_follow(size)):
-                reader.pos += size
-                return True
+            kind, size = lexer.kinds[marker], lead + end - start
             if kind in ("param", "close") and (yield from self._ends_value(kind, marker, size)):
                 return True
-            put(reader.buf[reader.pos : reader.pos + size])
+            ends = kind == "end" and (yield from self._can_follow(size))
+            put(reader.buf[reader.pos : reader.pos + (lead if ends else size)])
             reader.pos += size
+            if ends:
+                return True
 
     def _value_start(self, put: Put) -> Need[None]:
         """Pass the newline in front of the value, and take a CDATA section for what it holds."""

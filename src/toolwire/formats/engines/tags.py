@@ -95,8 +95,7 @@ def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
 
 
 def value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
-    """What may end a value. The newline in front of a tag belongs to it, but only with `trim` also
-    if it is the value's own."""
+    """What may end a value. With `trim` the newline in front belongs to the tag."""
     keyed = tags.tree or "{key}" in tags.close
     return _value_lexer(tags, body, key if keyed else "")
 
@@ -107,10 +106,9 @@ def _value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
     kinds = {marker: kind for marker, kind in body.kinds.items() if kind != "layout"}
     if tags.tree:
         kinds = {f"{tags.param}{key}>": "nest"}
-    kinds |= {"\n" + marker: kind for marker, kind in kinds.items() if kind != "nest"}
     kinds |= dict.fromkeys(spelled((close,), tags.spellings), "end")
     if tags.trim:
-        kinds |= {"\n" + marker: kind for marker, kind in kinds.items() if marker[0] != "\n"}
+        kinds |= {"\n" + marker: kind for marker, kind in kinds.items()}
     return Lexer(kinds, _loose(tags, kinds))
 
 
