@@ -84,21 +84,21 @@ class _ObjectCopy:
     def bracket(self, closer: str, depth: int) -> Need[bool]:
         """What is in a bracket, from behind the opening to behind the closing one."""
         self.closers = closer + self.closers
-        if closer == "]":
-            copied = yield from self._items(depth)
-        else:
-            copied = yield from self._members(closer, depth)
+        return self._items(depth) if closer == "]" else self._members(closer, depth)
+
+    def _close(self, written: str) -> bool:
+        """At a closing bracket. Always True, to be returned."""
+        self.turn.reader.pos += 1
         self.closers = self.closers[1:]
-        return copied
+        self.put(written)
+        return True
 
     def _members(self, closer: str, depth: int) -> Need[bool]:
         reader, separator = self.turn.reader, "{"
         while True:
             char = yield from skip_space(reader, _SPACE)
             if char == closer:
-                reader.pos += 1
-                self.put("}" if separator == ", " else "{}")
-                return True
+                return self._close("}" if separator == ", " else "{}")
             if char == ",":
                 reader.pos += 1
                 continue
@@ -163,9 +163,7 @@ class _ObjectCopy:
         while True:
             char = yield from skip_space(reader, _SPACE)
             if char == "]":
-                reader.pos += 1
-                self.put("]" if separator == ", " else "[]")
-                return True
+                return self._close("]" if separator == ", " else "[]")
             if char == ",":
                 reader.pos += 1
                 continue
@@ -208,12 +206,13 @@ class _ObjectCopy:
             start, end, marker = lexer.search(reader)
             if not marker and reader.final:
                 start = lexer.cut(reader)
-            lead = 0
-            if start > reader.pos and reader.buf[start - 1] in _BRACKETS:
-                lead = self._closers_before(start)
-            if start - lead > reader.pos:
-                put(reader.buf[reader.pos : start - lead])
-                reader.pos = start - lead
+            buf, pos, lead = reader.buf, reader.pos, 0
+            if start > pos:
+                if buf[start - 1] in _BRACKETS:
+                    lead = self._closers_before(start)
+                if start - lead > pos:
+                    put(buf[pos : start - lead])
+                    reader.pos = start - lead
             size = lead + end - start
             if not marker and reader.final:
                 return False

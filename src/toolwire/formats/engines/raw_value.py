@@ -42,11 +42,14 @@ class RawValue:
             start, end, marker = lexer.search(reader)
             if not marker and reader.final:
                 start = lexer.cut(reader)
-            # A newline in front of a tag is the value's only if it is the value's own tag.
-            lead = 1 if keeps and start > reader.pos and reader.buf[start - 1] == "\n" else 0
-            if start - lead > reader.pos:
-                put(reader.buf[reader.pos : start - lead])
-                reader.pos = start - lead
+            buf, pos, lead = reader.buf, reader.pos, 0
+            if start > pos:
+                # A newline in front of a tag is the value's only if it is the value's own tag.
+                if keeps and buf[start - 1] == "\n":
+                    lead = 1
+                if start - lead > pos:
+                    put(buf[pos : start - lead])
+                    reader.pos = start - lead
             if not marker:
                 if reader.final:
                     return False

@@ -328,8 +328,7 @@ class _CallBody:
         declared = self.turn.tools.properties(self.name)
         still = {other for other in declared if other != key and other not in self.seen}
         value = RawValue(self.tags, self.turn, self.body, key, still)
-        take = (lambda text: put(unglyph(text))) if self.glyphs else put
-        return (yield from value.copy(take))
+        return value.copy((lambda text: put(unglyph(text))) if self.glyphs else put)
 
 
 def _skip_doubled_head(turn: Turn, head: str) -> Need[None]:
