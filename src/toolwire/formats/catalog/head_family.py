@@ -91,17 +91,16 @@ MISTRAL_SMALL_32 = _mistral(
 )
 
 _bars = partial(spelled, spellings=(("｜", "|"),))
+_BEGIN, _CALL = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"
+_ENDS = ("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>")
 _DEEPSEEK = Markers(
-    sections=_bars(("<｜tool▁calls▁begin｜>",)),
-    opens=_bars(("<｜tool▁call▁begin｜>",)),
-    ends=_bars(("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>")),
-    reasoning=THINK,
+    sections=_bars((_BEGIN,)), opens=_bars((_CALL,)), ends=_bars(_ENDS), reasoning=THINK
 )
 _SEP = "<｜tool▁sep｜>"
 _deepseek = partial(
     _head,
     framing=_DEEPSEEK,
-    special_tokens=(*_DEEPSEEK.sections, *_DEEPSEEK.opens, _SEP, *_DEEPSEEK.ends),
+    special_tokens=(_BEGIN, _CALL, _SEP, *_ENDS),
 )
 DEEPSEEK_V3 = _deepseek(
     name="deepseek_v3",
