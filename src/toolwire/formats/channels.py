@@ -13,13 +13,15 @@ from typing import Literal, TypeAlias
 
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.quotes import FENCE, Quotes
-from toolwire.formats.reader import Need
+from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.record import Framer
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
-from toolwire.formats.turn import Engine, Opening, Turn
+from toolwire.formats.turn import Engine, Opening, Turn, pass_rest
 
 _MAX_HEADER = 512
+_BRACKETS = 4  # so many brackets too many may stand behind a call
+_LAYOUT = 16  # this much whitespace behind a call is the format's own
 Target: TypeAlias = Literal["text", "reasoning", "tool"]
 
 
@@ -216,25 +218,37 @@ class ChannelFramer:
                 return None
 
     def _tool(self, begin: int, name: str) -> Need[None]:
-        """The body of a message to a tool; what is left of it behind the call is dropped."""
-        reader, sink, before = self._reader, self._sink, self._sink.calls
+        """The body of a message to a tool; what is left of it behind the call is text."""
+        turn, reader, before = self._turn, self._reader, self._sink.calls
+        turn.begun = begin
         reader.mark()
-        clean = yield from self._engine.read(self._turn, Opening(strict=False, name=name))
+        clean = yield from self._engine.read(turn, Opening(strict=False, name=name))
         self._target = "text"
-        if not clean:
-            refused = reader.raw()
-            self._trace(begin, "markup", end=reader.offset - len(refused))
-            sink.text(refused)
-            self._trace(reader.offset - len(refused), "text", self._turn.why)
-            return
-        reader.unmark()
-        while True:
-            start, _, marker = self._lexers.body.search(reader)
-            reader.pos = start
-            if marker or reader.final:
-                self._trace(begin, "call" if sink.calls > before else "markup")
-                return
-            yield
+        if clean:
+            yield from self._behind_call()
+        elif turn.broken:
+            yield from pass_rest(turn)  # as far as it would have been taken live
+            turn.broken = False
+        rest = reader.raw()
+        called = self._sink.calls > before
+        self._trace(turn.begun, "call" if called else "markup", end=reader.offset - len(rest))
+        self._sink.text(rest)
+        self._trace(reader.offset - len(rest), "text", turn.why)
+        turn.why = ""
+
+    def _behind_call(self) -> Need[None]:
+        """Layout, a bracket too many and half a marker behind a call are none of the text."""
+        reader, lexer = self._reader, self._lexers.body
+        yield from skip_space(reader, _LAYOUT)
+        ahead = 0
+        while ahead < _BRACKETS and (yield from peek(reader, ahead + 1))[ahead:] in ("}", "]"):
+            ahead += 1
+        marker, _ = yield from lexer.at(reader, ahead)
+        if not marker and reader.final and lexer.begun(reader, ahead):
+            ahead = len(reader.buf) - reader.pos
+        if marker or reader.pos + ahead == len(reader.buf):
+            reader.pos += ahead
+            self._turn.settle()
 
     def _take(self, size: int, kind: SpanKind) -> None:
         start = self._reader.offset

@@ -22,13 +22,14 @@ from functools import lru_cache
 from typing import Literal
 
 from toolwire.formats.lexer import NO_CALL
-from toolwire.formats.markers import LAYOUT, MarkerSet
+from toolwire.formats.markers import LAYOUT, MarkerSet, is_token
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
-from toolwire.formats.turn import Engine, Opening, Turn
+from toolwire.formats.turn import Engine, Opening, Turn, pass_rest
 
+_JSON = ("{", "[")
 _REFERENCE_TAIL = re.compile(r"(?::[\d\s:,.\[\]]{0,64}+)?+")
 
 
@@ -137,13 +138,22 @@ class MarkerFramer:
 
     def _reasoning(self, *, spoken: bool = True) -> Need[None]:
         """Read reasoning, from behind its opener to behind its end, which may be `spoken`."""
-        reader, lexer = self._reader, self._lexers.reasoning
+        reader, lexer, fresh = self._reader, self._lexers.reasoning, True
         while True:
             start, end, marker = lexer.search(reader)
             if start > reader.pos:
+                fresh = False
                 self._sink.reasoning(reader.buf[reader.pos : start])
                 self._take(start - reader.pos, "reasoning")
             kind = lexer.kinds.get(marker)
+            if kind == "think" and fresh:
+                self._take(end - start, "markup")  # an opener written twice
+                continue
+            fresh = fresh and not marker
+            if kind == "think":
+                self._sink.reasoning(reader.buf[start:end])
+                self._take(end - start, "reasoning")
+                continue
             if kind == NO_CALL or (marker in self._words and not spoken):
                 self._sink.reasoning(reader.buf[start:end])
                 self._take(end - start, "reasoning", self._lexers.unlike if kind == NO_CALL else "")
@@ -175,6 +185,7 @@ class MarkerFramer:
             self._trace(start, "call", "the last thing in reasoning that was never closed")
             return True
         sink.drop()
+        self._turn.broken = False
         taken = reader.raw()
         draft = taken.rstrip()
         reader.give_back(taken[len(draft) :])  # it may belong to the end of the reasoning
@@ -184,34 +195,36 @@ class MarkerFramer:
 
     def _region(self, marker: str, size: int, kind: str, put: Callable[[str], None]) -> Need[None]:
         """Calls and what stands between them, up to the first plain text, which goes to `put`."""
-        reader = self._reader
-        start = reader.offset
+        turn, reader = self._turn, self._reader
+        turn.begun = reader.offset
         reader.mark()
         strict = self._markers.strict or bool(self._markers.sections)
         if kind == "bare":
             strict = not (self._markers.bare_start == "any" and self._sink.blank)
         before = self._sink.calls
         yield from self._calls(marker, size, strict=strict)
+        if turn.broken and marker not in self._markers.bare:
+            yield from pass_rest(turn)  # as far as it would have been taken live
         any_call = self._sink.calls > before
         pending = reader.raw()
         at_end = reader.final and reader.pos == len(reader.buf)
         taken = reader.offset - len(pending)
-        self._trace(start, "call", end=taken)
+        self._trace(turn.begun, "call", end=taken)
         if any_call and at_end and pending.isspace():
             self._trace(taken, "layout")
         elif pending:
             put(pending)
-            self._quotes.see(pending)
+            self._quotes.see("" if turn.broken else pending)
             kind_of_rest: SpanKind = "text" if put == self._sink.text else "reasoning"
             self._trace(taken, kind_of_rest, self._turn.why)
             if marker.startswith(FENCE) and not any_call:
                 self._quotes.open()
-        self._turn.why = ""
+        turn.why, turn.broken = "", False
 
     def _calls(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
         """Read calls as long as structure follows; False if the engine refused one of them."""
         turn, reader, lexer = self._turn, self._reader, self._lexers.region
-        any_call = False
+        any_call = entered = False
         while marker:
             kind = lexer.kinds[marker]
             if kind in ("open", "bare"):
@@ -220,18 +233,34 @@ class MarkerFramer:
                 any_call = True
             elif kind == "section":
                 reader.pos += size
-            elif any_call:
+                entered = entered or is_token(marker)
+            elif any_call or entered:
                 reader.pos += size
                 turn.settle()
                 if self._markers.echoes and not (yield from self._pass_echo()):
                     return False
             else:
                 break
-            marker, size = yield from lexer.at(reader)
-            if not marker and (yield from skip_space(reader, LAYOUT)) != " ":
-                marker, size = yield from lexer.at(reader)
+            marker, size = yield from self._next_marker()
+            inside = self._markers.inside if kind == "section" and not marker else None
+            if inside and (yield from peek(reader, 1)) in _JSON:
+                if not (yield from inside.read(turn, Opening(strict))):
+                    return False
+                any_call = True
+                marker, size = yield from self._next_marker()
             strict = self._strict_after(strict=strict, bare=marker in self._markers.bare)
+        if any_call and reader.final and self._lexers.ends.begun(reader):
+            reader.pos = len(reader.buf)  # the text was cut off in an end marker
+            turn.settle()
         return True
+
+    def _next_marker(self) -> Need[tuple[str, int]]:
+        """The marker that follows, behind some layout at most, which is taken."""
+        reader, lexer = self._reader, self._lexers.region
+        marker, size = yield from lexer.at(reader)
+        if not marker and (yield from skip_space(reader, LAYOUT)) != " ":
+            marker, size = yield from lexer.at(reader)
+        return marker, size
 
     def _pass_echo(self) -> Need[bool]:
         """Pass calls without an opener that an end marker follows; False if it was something else.
@@ -245,6 +274,7 @@ class MarkerFramer:
         clean = yield from self._engine.read(self._turn, Opening(strict=True))
         marker, _ = yield from self._lexers.region.at(reader)
         sink.drop()
+        self._turn.broken = False
         return clean and marker in self._markers.ends
 
     def _strict_after(self, *, strict: bool, bare: bool) -> bool:
@@ -257,9 +287,13 @@ class MarkerFramer:
         if marker not in self._markers.bare:
             reader.pos += size
             while reader.buf.startswith(marker + marker, reader.pos):
-                reader.pos += size  # an opener written many times
-            while marker == (yield from lexer.at(reader))[0]:
-                reader.pos += size  # an opener written twice
+                reader.pos += len(marker)  # an opener written many times
+            again, size = yield from lexer.at(reader)
+            while again == marker:  # an opener written twice
+                reader.pos += size
+                again, size = yield from lexer.at(reader)
+            if is_token(marker) and again in self._markers.ends:
+                return True  # nothing is in it
         return (yield from self._engine.read(self._turn, Opening(strict)))
 
     def _text(self, size: int, why: str = "") -> None:

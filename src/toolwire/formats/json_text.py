@@ -1,9 +1,10 @@
 """Copies one JSON value out of the text, byte for byte, while it arrives.
 
 The value ends where its brackets balance, so an end marker inside a string never ends a call.
-Nothing is decoded and written again; three slips of models are put right on the way because each
-has only one reading: raw control characters in strings, 'single quoted' strings, and the Python
-words True, False and None. Anything else that is not JSON stops the copy.
+Nothing is decoded and written again; some slips of models are put right on the way because each
+has only one reading: raw control characters in strings, 'single quoted' strings, the Python words
+True, False and None, a comma before a closing bracket, and half a surrogate pair, which no UTF-8
+can hold. Anything else that is not JSON stops the copy.
 """
 
 import json
@@ -18,12 +19,18 @@ from toolwire.protocol.nesting import MAX_DEPTH
 
 _BIG = 48  # from this many buffered characters on, ask the C scanner first
 
-_INSIDE = r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
+_INSIDE = rf'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|{scalars.UNICODE})[^"\\\x00-\x1f]*+)*+'
 _IN_STRING = re.compile(_INSIDE)
-_TOKEN = re.compile(rf'[ \t\n\r]*+([{{}}\[\],:]|"{_INSIDE}"|[-+.\w]++(?=[\s,\]}}]))')
+_TOKEN = re.compile(
+    rf'[ \t\n\r]*+([{{}}\[\]:]|,(?=[ \t\n\r]*+[^ \t\n\r\]}}])|"{_INSIDE}"|[-+.\w]++(?=[\s,\]}}]))'
+)
+_COMMA = re.compile(r",[ \t\n\r]{0,256}+")
+_SURROGATE = re.compile(r"u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_HALVES = re.compile(rf"\\(?:{scalars.PAIR}|(u[dD][89a-fA-F][0-9a-fA-F]{{2}})|.)", re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _BARE = re.compile(r"[-+.\w]{0,600}+")
 _ESCAPE_LENGTH = {"u": 6}
+_PAIR_LENGTH = 12
 _CLOSER = {"{": "}", "[": "]"}
 
 # What may come next.
@@ -61,12 +68,19 @@ def end_of_value(text: str, pos: int) -> int:
     return end
 
 
+def paired(text: str) -> str:
+    """JSON `text` without escapes of half a surrogate pair."""
+    if "\\u" not in text:
+        return text
+    return _HALVES.sub(lambda found: scalars.NO_CHARACTER if found[1] else found[0], text)
+
+
 def copy_value(reader: Reader, put: Put) -> Need[bool]:
     """Copy the value at the reader's position to `put`; False where it stops being JSON."""
     if reader.tidy and len(reader.buf) - reader.pos >= _BIG:
         end = end_of_value(reader.buf, reader.pos)
         if end >= 0:
-            put(reader.buf[reader.pos : end])
+            put(paired(reader.buf[reader.pos : end]))
             reader.pos = end
             return True
         reader.tidy = False
@@ -111,6 +125,8 @@ def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> N
         yield
         return expect
     char = reader.buf[reader.pos]
+    if char == "," and expect == _NEXT:
+        return (yield from _pass_comma(reader, put, stack))
     if char not in "\"'":
         token = yield from bare_token(reader)
         return expect if _TOKEN.match(reader.buf, reader.pos) and token else _WRONG
@@ -124,6 +140,23 @@ def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> N
         reader.pos += 1
         copied = yield from copy_string(reader, put)
     return then if copied else _WRONG
+
+
+def _pass_comma(reader: Reader, put: Put, stack: list[str]) -> Need[int]:
+    """A comma, which is dropped if nothing but a closing bracket follows it."""
+    while True:
+        match = _COMMA.match(reader.buf, reader.pos)
+        end = match.end() if match else reader.pos
+        if end < len(reader.buf):
+            break
+        if reader.final:
+            return _WRONG
+        yield
+    reader.pos += 1
+    if reader.buf[end] in "}]":
+        return _NEXT
+    put(",")
+    return _after(_NEXT, ",", stack)
 
 
 def _after(expect: int, token: str, stack: list[str]) -> int:
@@ -177,8 +210,19 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
         elif len(buf) - end < _ESCAPE_LENGTH.get(buf[end + 1 : end + 2], 2) and not reader.final:
             yield  # an escape that is cut in two
             buf, pos = reader.buf, 0
-        else:
+        elif not _SURROGATE.match(buf, end + 1):
             return False
+        elif len(buf) - end < _PAIR_LENGTH and not reader.final and _may_pair(buf, end):
+            yield  # a pair that is cut in two
+            buf, pos = reader.buf, 0
+        else:
+            put(scalars.NO_CHARACTER)
+            reader.pos = pos = end + 6
+
+
+def _may_pair(buf: str, start: int) -> bool:
+    """Whether what follows half a pair may become the other half."""
+    return buf[start + 3] in "89abAB" and r"\ud".startswith(buf[start + 6 : start + 9].lower())
 
 
 def bare_token(reader: Reader) -> Need[str]:

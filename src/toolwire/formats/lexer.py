@@ -113,6 +113,20 @@ class Lexer:
                 return "", 0
             yield
 
+    def begun(self, reader: Reader, ahead: int = 0) -> bool:
+        """Whether the text ends, that far ahead, in the beginning of a marker."""
+        start = reader.pos + ahead
+        match = self._partial.match(reader.buf, start) if start < len(reader.buf) else None
+        return match is not None and match.end() == len(reader.buf)
+
+    def cut(self, reader: Reader) -> int:
+        """Where the beginning of a marker stands in which the text ends, or the end.
+
+        Asked when all text is there and no marker is in it any more.
+        """
+        match = self._partial.search(reader.buf, reader.pos)
+        return match.start() if match and match.end() == len(reader.buf) else len(reader.buf)
+
     def _sure(self, marker: str, buf: str, start: int, end: int) -> bool:
         """Whether no more text can show that something else was found."""
         if (begins := self._begins.get(marker)) and (match := begins.match(buf, start)):

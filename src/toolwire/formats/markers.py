@@ -11,6 +11,7 @@ from toolwire.formats.turn import Engine
 
 REFERENCES = 64  # characters of a citation's tag
 _DOUBLED = 8  # so many times an opener is looked past to see whether a call begins
+_TOKEN = re.compile(r"<[|｜][^<>]*+>|<[^<>|｜]++[|｜]>|\[[A-Z_]++\]")
 LAYOUT = 4  # this much whitespace between calls, or after the last, is the format's own
 
 
@@ -48,7 +49,8 @@ class MarkerSet:
     `reasoning_calls`: a call in reasoning counts only as the last thing written, or always.
     `loose` tags may carry a tail before ">". `strict`: openers are so plain that only known tools
     are taken. `citations` begin tags of references that are not shown. `echoes`: the model may
-    write its calls once more behind their end marker.
+    write its calls once more behind their end marker. `inside` reads what stands in a section where
+    an opener should: the JSON of calls.
     """
 
     opens: tuple[str, ...] = ()
@@ -63,6 +65,7 @@ class MarkerSet:
     strict: bool = False
     citations: tuple[str, ...] = ()
     echoes: bool = False
+    inside: Engine | None = None
 
     def stop(self) -> Lexer:
         """The markers at which a malformed call is given up."""
@@ -95,6 +98,7 @@ class MarkerLexers:
     fence: Lexer
     reasoning: Lexer
     region: Lexer
+    ends: Lexer
     unlike: str
 
 
@@ -102,15 +106,18 @@ class MarkerLexers:
 def _lexers(markers: MarkerSet, engine: Engine) -> MarkerLexers:
     loose, calls = markers.loose, _call_kinds(markers)
     bare = _kinds(bare=markers.bare)
-    unthink = _kinds(unthink=markers.reasoning.closes if markers.reasoning else ())
+    around = markers.reasoning or Reasoning((), ())
+    unthink = _kinds(unthink=around.closes)
+    think = _kinds(think=tuple(one for one in around.opens if one not in around.words))
     swallowed = _kinds(end=markers.ends, drop=markers.drop)
     begins = _begins(markers, engine)
     marked = {opener: text for opener, text in begins.items() if opener not in bare}
     return MarkerLexers(
         content=Lexer(_content_kinds(markers), loose, begins),
         fence=Lexer({FENCE: "fence"}),
-        reasoning=Lexer({**unthink, **calls}, loose, marked),
+        reasoning=Lexer({**unthink, **calls, **think}, loose, marked),
         region=Lexer({**swallowed, **bare, **calls}, loose),
+        ends=Lexer(swallowed, loose),
         unlike=engine.begins(bare=False).why,
     )
 
@@ -137,13 +144,19 @@ def _kinds(**markers: tuple[str, ...]) -> dict[str, str]:
     return {marker: kind for kind, group in markers.items() for marker in group}
 
 
+def is_token(marker: str) -> bool:
+    """Whether a marker is written as special tokens are, so that nobody writes it by chance."""
+    return _TOKEN.fullmatch(marker) is not None
+
+
 def _begins(markers: MarkerSet, engine: Engine) -> dict[str, str]:
     """The pattern of each opener that may begin a call. One with a fence in it always may."""
     behind = engine.begins(bare=False).pattern
+    ends = _kinds(end=markers.ends)
     found = dict.fromkeys(markers.bare, engine.begins(bare=True).pattern)
     for opener in markers.opens:
         doubled = rf"(?:{re.escape(opener)}){{1,{_DOUBLED}}}+"
-        again = Lexer({opener: "open"}).ahead
+        again = Lexer({opener: "open", **(ends if is_token(opener) else {})}).ahead
         found[opener] = behind and f"{doubled}(?:{again}|{behind})"
     sure = {opener for opener in found if FENCE in opener or opener in markers.loose}
     return {opener: text for opener, text in found.items() if text and opener not in sure}

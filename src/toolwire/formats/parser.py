@@ -21,7 +21,7 @@ Delivery = Literal["live", "whole"]
 class Parser:
     """Reads one turn. Never raises on model text; not to be used for a second turn."""
 
-    __slots__ = ("_reader", "_run", "_sink", "trace")
+    __slots__ = ("_half", "_reader", "_run", "_sink", "trace")
 
     def __init__(
         self,
@@ -35,6 +35,7 @@ class Parser:
         toolset = ToolSet(tools)
         framing = format.framing.for_tools(toolset)
         self.trace = trace
+        self._half = ""  # the first half of a surrogate pair, whose other half is to come
         self._reader = Reader()
         self._sink = Sink(live=delivery == "live")
         turn = Turn(self._reader, self._sink, toolset, framing.stop(), trace)
@@ -49,13 +50,25 @@ class Parser:
 
     def feed(self, text: str) -> list[Event]:
         """The events that `text`, the next piece of the turn, makes certain."""
-        self._reader.add(text)
+        self._reader.add(text if text.isascii() and not self._half else self._paired(text))
         next(self._run, None)
         return self._sink.take()
 
+    def _paired(self, text: str) -> str:
+        """`text` as UTF-8 can hold it: surrogates in pairs are characters, others are replaced."""
+        text = self._half + text
+        try:
+            text.encode()  # the fastest way to see that there are none
+        except UnicodeEncodeError:
+            self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+            pairs = text.removesuffix(self._half).encode("utf-16", "surrogatepass")
+            return pairs.decode("utf-16", "replace")
+        self._half = ""
+        return text
+
     def finish(self) -> list[Event]:
         """The events that only the end of the turn makes certain."""
-        self._reader.add("")
+        self._reader.add("\ufffd" if self._half else "")
         self._reader.final = True
         for _ in self._run:
             raise AssertionError("an engine asked for more after the end")

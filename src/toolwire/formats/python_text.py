@@ -2,31 +2,137 @@
 
 Lists, tuples and sets become arrays, dicts objects. A hand-written reader, because model text is
 never evaluated and because the slips models make in Python (raw newlines, `07`, unescaped quotes)
-are errors to Python's own parser.
+are errors to Python's own parser. It keeps a stack of its own, so depth costs nothing.
 """
 
 from toolwire.formats import scalars
 from toolwire.formats.json_text import Put, bare_token
 from toolwire.formats.reader import Need, Reader, skip_space
+from toolwire.protocol.nesting import MAX_DEPTH
 
 _CLOSER = {"[": "]", "(": ")", "{": "}"}
-MAX_DEPTH = 64  # one generator per level, so lower than the JSON copier's
 _SPACES = 4096
 _STRING_START = frozenset("'\"")
 _PREFIXES = frozenset("fFuUbBrR")
+_DICT = "} of a dict"  # on the stack; that of a set is the brace alone
+_WRITTEN = {"]": "]", ")": "]", "}": "]", _DICT: "}"}
 
 
-def copy_literal(reader: Reader, put: Put, depth: int = 0) -> Need[bool]:
-    """Copy the literal at the reader's position; False where it stops being one."""
+# What comes next: a value, what may follow one, nothing more, or something that is no literal.
+_VALUE, _AFTER, _DONE, _WRONG = range(4)
+
+
+def copy_literal(reader: Reader, put: Put, ends: scalars.Ends | None = None) -> Need[bool]:
+    """Copy the literal at the reader's position; False where it stops being one.
+
+    `ends` says where a string ends that stands in no bracket.
+    """
     char = yield from skip_space(reader, _SPACES)
-    if char in _CLOSER:
-        return depth < MAX_DEPTH and (yield from _copy_bracket(reader, put, char, depth))
-    return (yield from _copy_scalar(reader, put, char))
+    if char not in _CLOSER:
+        return (yield from _copy_scalar(reader, put, char, ends))
+    brackets, state = _Brackets(reader, put), _VALUE
+    while state < _DONE:
+        if state == _AFTER:
+            state = yield from brackets.after_value()
+        else:
+            state = yield from brackets.value()
+    return state == _DONE
 
 
-def _copy_scalar(reader: Reader, put: Put, char: str) -> Need[bool]:
+class _Brackets:
+    """A literal in brackets on its way to JSON. The stack has what closes those that are open."""
+
+    __slots__ = ("_put", "_reader", "_stack")
+
+    def __init__(self, reader: Reader, put: Put) -> None:
+        self._reader = reader
+        self._put = put
+        self._stack: list[str] = []
+
+    def value(self) -> Need[int]:
+        """Copy a scalar, or open a bracket."""
+        char = yield from self._next()
+        if char in _CLOSER:
+            return (yield from self._open(char))
+        return _AFTER if (yield from _copy_scalar(self._reader, self._put, char)) else _WRONG
+
+    def after_value(self) -> Need[int]:
+        """Go on behind a value, and close what is closed there."""
+        stack = self._stack
+        while stack:
+            char = yield from self._next()
+            if char == ",":
+                char = yield from self._next(taken=1)
+                if char != stack[-1][0]:
+                    return (yield from self._following(char))
+            if char != stack[-1][0]:
+                return _WRONG
+            self._put(_WRITTEN[stack.pop()])
+            self._reader.pos += 1
+        return _DONE
+
+    def _following(self, char: str) -> Need[int]:
+        """Behind a comma: the next element, or the next key and its colon."""
+        self._put(", ")
+        if self._stack[-1] != _DICT:
+            return _VALUE
+        key = yield from self._scalar(char)
+        if key is None or (yield from self._next()) != ":":
+            return _WRONG
+        self._put(_as_key(key) + ": ")
+        self._reader.pos += 1
+        return _VALUE
+
+    def _open(self, opener: str) -> Need[int]:
+        closer = _CLOSER[opener]
+        char = yield from self._next(taken=1)
+        if char == closer:
+            self._put("{}" if opener == "{" else "[]")
+            self._reader.pos += 1
+            return _AFTER
+        if len(self._stack) == MAX_DEPTH:
+            return _WRONG
+        if opener == "[" or (opener == "(" and char in _CLOSER):
+            self._put("[")
+            self._stack.append(closer)
+            return _VALUE
+        return (yield from self._open_unsure(closer, char))
+
+    def _open_unsure(self, closer: str, char: str) -> Need[int]:
+        """Braces make a dict or a set, and only a comma makes a tuple: the first element is held
+        till it is known."""
+        held = yield from self._scalar(char)
+        if held is None:
+            return _WRONG
+        char = yield from self._next()
+        if closer == "}" and char == ":":
+            self._put("{" + _as_key(held) + ": ")
+            self._stack.append(_DICT)
+            self._reader.pos += 1
+            return _VALUE
+        if char == closer == ")":
+            self._put(held)
+            self._reader.pos += 1
+            return _AFTER
+        self._put("[" + held)
+        self._stack.append(closer)
+        return _AFTER
+
+    def _scalar(self, char: str) -> Need[str | None]:
+        pieces: list[str] = []
+        copied = yield from _copy_scalar(self._reader, pieces.append, char)
+        return "".join(pieces) if copied else None
+
+    def _next(self, taken: int = 0) -> Need[str]:
+        self._reader.pos += taken
+        return (yield from skip_space(self._reader, _SPACES))
+
+
+def _copy_scalar(
+    reader: Reader, put: Put, char: str, ends: scalars.Ends | None = None
+) -> Need[bool]:
     if (yield from _at_string(reader, char)):
-        return (yield from scalars.copy_python_string(reader, put))
+        return (yield from scalars.copy_python_string(reader, put, ends))
     token = yield from bare_token(reader)
     converted = scalars.from_python_bare(token)
     if converted is None:
@@ -44,89 +150,6 @@ def _at_string(reader: Reader, char: str) -> Need[bool]:
         yield
     head = reader.buf[reader.pos : reader.pos + 3].lstrip("fFuUbBrR")
     return head[:1] in _STRING_START
-
-
-def _copy_bracket(reader: Reader, put: Put, opener: str, depth: int) -> Need[bool]:
-    closer = _CLOSER[opener]
-    reader.pos += 1
-    char = yield from skip_space(reader, _SPACES)
-    if char == closer:
-        reader.pos += 1
-        put("{}" if opener == "{" else "[]")
-        return True
-    if opener == "{":
-        return (yield from _copy_braces(reader, put, depth))
-    put("[")
-    return (yield from _copy_items(reader, put, closer, depth))
-
-
-def _copy_braces(reader: Reader, put: Put, depth: int) -> Need[bool]:
-    """A dict or a set: known only after the first key or element, which is held till then."""
-    first: list[str] = []
-    char = yield from skip_space(reader, _SPACES)
-    if not (yield from _copy_scalar(reader, first.append, char)):
-        return False
-    held = "".join(first)
-    char = yield from skip_space(reader, _SPACES)
-    if char == ":":
-        put("{" + _as_key(held))
-        return (yield from _copy_members(reader, put, depth))
-    put("[" + held)
-    if char == "}":
-        reader.pos += 1
-        put("]")
-        return True
-    if char != ",":
-        return False
-    return (yield from _after_item(reader, put, "}", depth))
-
-
-def _copy_members(reader: Reader, put: Put, depth: int) -> Need[bool]:
-    """The rest of a dict, from the colon after its first key."""
-    while True:
-        if (yield from skip_space(reader, _SPACES)) != ":":
-            return False
-        reader.pos += 1
-        put(": ")
-        if not (yield from copy_literal(reader, put, depth + 1)):
-            return False
-        char = yield from skip_space(reader, _SPACES)
-        if char == ",":
-            reader.pos += 1
-            char = yield from skip_space(reader, _SPACES)
-        elif char != "}":
-            return False
-        if char == "}":
-            reader.pos += 1
-            put("}")
-            return True
-        key: list[str] = []
-        if not (yield from _copy_scalar(reader, key.append, char)):
-            return False
-        put(", " + _as_key("".join(key)))
-
-
-def _copy_items(reader: Reader, put: Put, closer: str, depth: int) -> Need[bool]:
-    if not (yield from copy_literal(reader, put, depth + 1)):
-        return False
-    return (yield from _after_item(reader, put, closer, depth))
-
-
-def _after_item(reader: Reader, put: Put, closer: str, depth: int) -> Need[bool]:
-    while True:
-        char = yield from skip_space(reader, _SPACES)
-        if char == ",":
-            reader.pos += 1
-            char = yield from skip_space(reader, _SPACES)
-        elif char != closer:
-            return False
-        if char == closer:
-            reader.pos += 1
-            put("]")
-            return True
-        put(", ")
-        if not (yield from copy_literal(reader, put, depth + 1)):
-            return False
 
 
 def _as_key(json: str) -> str:

@@ -23,6 +23,7 @@ from toolwire.formats.writing import Writing
 from toolwire.protocol.chat import Tool
 
 _Guard: TypeAlias = Callable[[str], str]
+_NOT_BARE = frozenset(":,{}[]()<'\"")  # a lax key with one of these is delimited
 _PYTHON_WORDS = {True: "True", False: "False", None: "None"}
 
 
@@ -190,13 +191,22 @@ def _literal(value: Any) -> str:
 def _lax(value: Any, delimiter: str, guard: _Guard) -> str:
     """A value with bare keys and delimited strings."""
     if isinstance(value, Mapping):
-        items = (f"{guard(key)}:{_lax(item, delimiter, guard)}" for key, item in value.items())
+        items = (
+            f"{_lax_key(key, delimiter, guard)}:{_lax(item, delimiter, guard)}"
+            for key, item in value.items()
+        )
         return "{" + ",".join(items) + "}"
     if isinstance(value, list):
         return "[" + ",".join(_lax(item, delimiter, guard) for item in value) + "]"
     if isinstance(value, str):
         return f"{delimiter}{guard(value)}{delimiter}"
     return values.to_json(value)
+
+
+def _lax_key(key: str, delimiter: str, guard: _Guard) -> str:
+    """A key, which is bare if it can be."""
+    bare = key.strip() == key and not _NOT_BARE.intersection(key) and key
+    return guard(key) if bare else f"{delimiter}{guard(key)}{delimiter}"
 
 
 def _tree(key: str, value: Any, prefix: str, guard: _Guard) -> str:

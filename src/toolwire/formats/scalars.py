@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from json.encoder import encode_basestring
 
-from toolwire.formats.reader import Need, Reader
+from toolwire.formats.reader import Need, Reader, skip_space
 
 MAX_BARE = 512
 
@@ -16,6 +16,9 @@ PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _WORDS = {"true": "true", "false": "false", "null": "null", **PYTHON_WORDS}
 _JSON_NUMBER = re.compile(r"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+")
 _PYTHON_INT = re.compile(r"([-+]?+)([0-9]++(?:_[0-9]++)*+)")
+_PYTHON_BASED = re.compile(
+    r"([-+]?+)0(?:[xX]([0-9a-fA-F_]{1,64}+)|[oO]([0-7_]{1,64}+)|[bB]([01_]{1,64}+))"
+)
 _PYTHON_FLOAT = re.compile(r"([-+]?+)([0-9]*+)(\.?+)([0-9]*+)((?:[eE][-+]?+[0-9]++)?+)")
 
 # Python's escapes that stand for one character, beside \x, \u, \U and octal ones.
@@ -25,14 +28,21 @@ _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _OCTAL = re.compile(r"[0-7]{1,3}+")
 _LOOK = 64  # how far past a quote to look for what must follow a string
+_AFTER_STRING = ",)]}:"
 _STRING_HEAD = re.compile(r"([fFuUbB]?+)([rR]?+)(\"\"\"|'''|\"|')")
 _PLAIN = re.compile(r"[^\"'\\\x00-\x1f]*+")
 # What Python and JSON write alike inside a double quoted string: copied as it is.
-_ALIKE = re.compile(r"[^\"\\\x00-\x1f]*+(?:\\(?:[\"\\bfnrt]|u[0-9a-fA-F]{4})[^\"\\\x00-\x1f]*+)*+")
-_JSON_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
+PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+UNICODE = rf"u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}|{PAIR}"
+NO_CHARACTER = r"\ufffd"  # in place of half a surrogate pair
+_ALIKE = re.compile(rf'[^"\\\x00-\x1f]*+(?:\\(?:["\\bfnrt]|{UNICODE})[^"\\\x00-\x1f]*+)*+')
+_JSON_ESCAPE = re.compile(rf"\\(?:{UNICODE})")
+_ESCAPE_LENGTH = 12  # of the longest escape, a surrogate pair
 _SPACES = re.compile(r"\s*+")
 
 Put = Callable[[str], None]
+# (the reader, how far ahead) -> whether a string may end in front of what stands there.
+Ends = Callable[[Reader, int], Need[bool]]
 
 
 def from_json_bare(token: str) -> str | None:
@@ -48,13 +58,15 @@ def is_number(token: str) -> bool:
 
 
 def from_python_bare(token: str) -> str | None:
-    """A bare word or number of Python as JSON: `07` is 7, `1_000` is 1000, `.5` is 0.5."""
+    """A bare word or number of Python as JSON: `07` is 7, `0x1F` is 31, `.5` is 0.5."""
     known = from_json_bare(token)
     if known is not None or len(token) > MAX_BARE:
         return known
     if match := _PYTHON_INT.fullmatch(token):
         digits = match[2].replace("_", "").lstrip("0") or "0"
         return ("-" if match[1] == "-" else "") + digits
+    if match := _PYTHON_BASED.fullmatch(token):
+        return _from_based(match)
     match = _PYTHON_FLOAT.fullmatch(token)
     if match is None or not (match[2] or match[4]):
         return None
@@ -63,24 +75,38 @@ def from_python_bare(token: str) -> str | None:
     return ("-" if match[1] == "-" else "") + whole + point + match[5]
 
 
-def copy_python_string(reader: Reader, put: Put) -> Need[bool]:
-    """Copy the Python string at the reader's position as a JSON string.
+def _from_based(match: re.Match[str]) -> str | None:
+    """A hexadecimal, octal or binary number, in decimal."""
+    digits = (match[2] or match[3] or match[4]).replace("_", "")
+    base = 16 if match[2] else 8 if match[3] else 2
+    return f"{'-' if match[1] == '-' else ''}{int(digits, base)}" if digits else None
+
+
+def copy_python_string(reader: Reader, put: Put, ends: Ends | None = None) -> Need[bool]:
+    """Copy the Python string at the reader's position, and strings adjacent to it, as one of JSON.
 
     Raw newlines are taken as they are. A quote ends the string only if something that can follow a
-    string does, so that `"He said "hi" to me"` is read as it was meant.
+    string does, so that `"He said "hi" to me"` is read as it was meant: what that is, `ends` says.
     """
-    while len(reader.buf) - reader.pos < 5 and not reader.final:
-        yield
-    head = _STRING_HEAD.match(reader.buf, reader.pos)
-    if head is None:
-        return False
-    raw, delimiter = bool(head[2]), head[3]
-    reader.pos = head.end()
     put('"')
-    return (yield from _string_body(reader, put, delimiter, raw=raw))
+    while True:
+        while len(reader.buf) - reader.pos < 5 and not reader.final:
+            yield
+        head = _STRING_HEAD.match(reader.buf, reader.pos)
+        if head is None:
+            return False
+        reader.pos = head.end()
+        if not (yield from _string_body(reader, put, head, ends or _before_mark)):
+            return False
+        if not (yield from _adjacent(reader, 0)):
+            break
+        yield from skip_space(reader, _LOOK)
+    put('"')
+    return True
 
 
-def _string_body(reader: Reader, put: Put, delimiter: str, *, raw: bool) -> Need[bool]:
+def _string_body(reader: Reader, put: Put, head: re.Match[str], ends: Ends) -> Need[bool]:
+    raw, delimiter = bool(head[2]), head[3]
     quote = delimiter[0]
     copied = _ALIKE if quote == '"' and not raw else _PLAIN
     while True:
@@ -95,8 +121,7 @@ def _string_body(reader: Reader, put: Put, delimiter: str, *, raw: bool) -> Need
             yield
         elif buf[end] == "\\":
             put((yield from _read_escape(reader, raw=raw)))
-        elif buf[end] == quote and (yield from _at_end(reader, delimiter)):
-            put('"')
+        elif buf[end] == quote and (yield from _at_end(reader, delimiter, ends)):
             reader.pos += len(delimiter)
             return True
         else:
@@ -104,7 +129,7 @@ def _string_body(reader: Reader, put: Put, delimiter: str, *, raw: bool) -> Need
             reader.pos += 1
 
 
-def _at_end(reader: Reader, delimiter: str) -> Need[bool]:
+def _at_end(reader: Reader, delimiter: str, ends: Ends) -> Need[bool]:
     """Whether the quote at the reader's position ends the string."""
     size = len(delimiter)
     while len(reader.buf) - reader.pos < size + 1 and not reader.final:
@@ -113,32 +138,49 @@ def _at_end(reader: Reader, delimiter: str) -> Need[bool]:
         return False
     if size == 3:
         return True
+    return (yield from _adjacent(reader, size)) or (yield from ends(reader, size))
+
+
+def _before_mark(reader: Reader, ahead: int) -> Need[bool]:
+    """Whether one of the marks that separate and enclose values stands there, or the end."""
+    start = reader.pos + ahead
+    ahead = yield from look_past_space(reader, ahead)
+    end = reader.pos + ahead
+    return ahead - (start - reader.pos) >= _LOOK or reader.buf[end : end + 1] in _AFTER_STRING
+
+
+def look_past_space(reader: Reader, ahead: int) -> Need[int]:
+    """How far ahead the next character stands that is no space; nothing is taken."""
     while True:
-        start = reader.pos + size
+        start = reader.pos + ahead
         match = _SPACES.match(reader.buf, start, start + _LOOK)
         end = match.end() if match else start
-        if end < len(reader.buf):
-            return end - start == _LOOK or reader.buf[end] in ",)]}:"
-        if reader.final:
-            return True
+        if end < len(reader.buf) or reader.final or end - start == _LOOK:
+            return end - reader.pos
         yield
+
+
+def _adjacent(reader: Reader, ahead: int) -> Need[bool]:
+    """Whether another string stands there, behind some space."""
+    then = yield from look_past_space(reader, ahead)
+    return then > ahead and reader.buf[reader.pos + then : reader.pos + then + 1] in ("'", '"')
 
 
 def _read_escape(reader: Reader, *, raw: bool) -> Need[str]:
     """Take one backslash escape and return what it stands for, as the inside of a JSON string."""
-    while len(reader.buf) - reader.pos < 10 and not reader.final:
+    while len(reader.buf) - reader.pos < _ESCAPE_LENGTH and not reader.final:
         if len(reader.buf) - reader.pos > 1 and reader.buf[reader.pos + 1] not in "xuU01234567":
             break
         yield
-    text = reader.buf[reader.pos : reader.pos + 10]
-    if not raw and _JSON_ESCAPE.match(text):
+    text = reader.buf[reader.pos : reader.pos + _ESCAPE_LENGTH]
+    if not raw and (own := _JSON_ESCAPE.match(text)):
         # It is JSON's own, and is copied like those that were not cut in two.
-        reader.pos += 6
-        return text[:6]
+        reader.pos += own.end()
+        return own.group()
     meaning, size = (text[:2], 2) if raw else _meaning(text)
     reader.pos += size
-    if "\ud800" <= meaning <= "\udfff":  # half of a pair: only JSON's own escape can carry it
-        return f"\\u{ord(meaning):04x}"
+    if "\ud800" <= meaning <= "\udfff":
+        return NO_CHARACTER
     return encode_basestring(meaning)[1:-1]
 
 

@@ -92,7 +92,7 @@ class Sink:
             self._commit()
 
     def hold(self) -> None:
-        """Stage calls from here on, whatever the delivery, until `release` or `take_back`."""
+        """Stage calls from here on, whatever the delivery, until `release` or `drop`."""
         self._groups += 1
         self.live = False
 
@@ -102,17 +102,18 @@ class Sink:
         self._commit()
 
     def take_back(self) -> None:
-        """Forget the calls that were staged."""
-        if self._kind == _ARGS:
-            self._parts = []
-            self._kind = _TEXT
-        self._count -= sum(type(event) is CallStart for event in self._staged)
-        self._staged = []
+        """Forget the call that was started and staged."""
+        self._parts = []
+        self._kind = _TEXT
+        self._count -= 1
+        while type(self._staged.pop()) is not CallStart:
+            pass
 
     def drop(self) -> None:
         """Forget what was staged since `hold`."""
         self._leave()
-        self.take_back()
+        self._count -= sum(type(event) is CallStart for event in self._staged)
+        self._staged = []
 
     def _leave(self) -> None:
         self._groups -= 1

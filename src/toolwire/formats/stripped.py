@@ -148,17 +148,19 @@ class Stripped:
         name = _tool_of(found[0], self._turn.tools) if found and found[1] == "{" else ""
         if not found or not name:
             return False
-        begin = reader.offset
+        turn = self._turn
+        turn.begun = reader.offset
         reader.mark()
         reader.pos += len(found[0])
         self._target = "text"
-        if (yield from self._engine.read(self._turn, Opening(strict=True, name=name))):
+        if (yield from self._engine.read(turn, Opening(strict=True, name=name))):
             reader.unmark()
-            self._trace(begin, "call")
+            self._trace(turn.begun, "call")
             return True
+        turn.broken = False
         refused = reader.raw()
         sink.text(refused)
-        self._trace(begin, "text", reader.offset, self._turn.why)
+        self._trace(turn.begun, "text", reader.offset, turn.why)
         return True
 
     def _rest(self) -> Need[None]:

@@ -16,6 +16,7 @@ from toolwire.formats.python_text import python_to_json
 from toolwire.formats.schema import Types
 
 STRING: Types = frozenset({"string"})
+_CONTAINERS: Types = frozenset({"object", "array"})
 _BOOLEANS = {"true": "true", "false": "false", "True": "true", "False": "false"}
 _INTEGER = re.compile(r"[-+]?+[0-9]++")
 
@@ -37,17 +38,35 @@ def coerce(text: str, types: Types) -> str:
         for allowed, convert in _ATTEMPTS:
             if types & allowed and (converted := convert(stripped)) is not None:
                 return converted
-        if "string" not in types and (value := any_json(stripped)):
+        if "string" not in types and (value := _unescaped(stripped, types) or any_json(stripped)):
             return value
     return quote(text)
+
+
+def _unescaped(text: str, types: Types) -> str | None:
+    """JSON that was escaped as if in a string, with or without the string's quotes."""
+    if not types & _CONTAINERS or '\\"' not in text or text[0] not in '{["':
+        return None
+    inside = text[1:-1] if text[0] == text[-1] == '"' else text
+    try:
+        inner = json.loads(f'"{inside}"', strict=False)
+    except ValueError:
+        return None
+    value = any_json(inner)
+    return value if value and value[0] in "{[" else None
 
 
 def any_json(text: str) -> str | None:
     """`text` if it is one JSON value, whatever its type."""
     stripped = text.strip()
     if stripped and json_text.end_of_value(stripped, 0) == len(stripped):
-        return stripped
+        return json_text.paired(stripped)
     return None
+
+
+def any_literal(text: str) -> str | None:
+    """`text` if it is one value, of JSON or Python."""
+    return any_json(text) or python_to_json(text.strip())
 
 
 def _null(text: str) -> str | None:
@@ -68,7 +87,9 @@ def _number(text: str) -> str | None:
 def _container(text: str) -> str | None:
     if text[:1] not in ("{", "[", "("):
         return None
-    return any_json(text) or python_to_json(text)
+    if (value := any_json(text)) or not (value := python_to_json(text)):
+        return value
+    return value if value[0] in "{[" else f"[{value}]"  # meant as a tuple, without its comma
 
 
 _ATTEMPTS: tuple[tuple[Types, Callable[[str], str | None]], ...] = (
@@ -76,7 +97,7 @@ _ATTEMPTS: tuple[tuple[Types, Callable[[str], str | None]], ...] = (
     (frozenset({"integer"}), _integer),
     (frozenset({"number"}), _number),
     (frozenset({"boolean"}), _BOOLEANS.get),
-    (frozenset({"object", "array"}), _container),
+    (_CONTAINERS, _container),
 )
 
 

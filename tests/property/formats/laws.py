@@ -5,13 +5,15 @@ A law takes the maker of a parser, so that the same function judges ours and a d
 
 import ast
 import json
+import random
+import re
 import time
 from collections.abc import Callable, Iterable
 
 from cases import chunks, outcome, parse
 from floods import repeat
 
-from toolwire.formats import Parser, Trace
+from toolwire.formats import Delivery, Parser, Trace
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, ReasoningDelta, TextDelta
 
 Make = Callable[[], Parser]
@@ -31,6 +33,37 @@ def every_single_cut(text: str, step: int = 1) -> Iterable[list[str]]:
 
 def every_chunk_size(text: str) -> Iterable[list[str]]:
     return (chunks(text, size) for size in CHUNK_SIZES)
+
+
+def random_cuttings(text: str, dice: random.Random, count: int) -> Iterable[list[str]]:
+    """The text in pieces of random sizes: a few long ones, or many short ones."""
+    for _ in range(count):
+        most = dice.choice((3, 8, 40, 200))
+        yield _pieces(text, lambda most=most: dice.randint(1, most))  # type: ignore[misc]
+
+
+def token_cuttings(
+    text: str, tokens: Iterable[str], dice: random.Random, count: int
+) -> Iterable[list[str]]:
+    """The text as engines send it: special tokens are never cut, the rest in pieces of a word."""
+    whole = "|".join(map(re.escape, sorted(filter(None, tokens), key=len, reverse=True)))
+    for _ in range(count):
+        parts = re.split(f"({whole})", text) if whole else [text]
+        yield [
+            piece
+            for number, part in enumerate(parts)
+            for piece in ([part] if number % 2 else _pieces(part, lambda: dice.randint(1, 6)))
+            if piece
+        ]
+
+
+def _pieces(text: str, size: Callable[[], int]) -> list[str]:
+    pieces = []
+    while text:
+        end = size()
+        pieces.append(text[:end])
+        text = text[end:]
+    return pieces
 
 
 def nothing_is_lost(make: Callable[[Trace], Parser], text: str, pieces: list[str]) -> None:
@@ -69,6 +102,42 @@ def calls_are_well_formed(events: list[Event]) -> None:
                 assert isinstance(json.loads("".join(arguments)), dict), "one JSON object"
             open_call = None
     assert open_call is None, "every call ends"
+
+
+def what_is_cut_off_is_certain(make: Callable[[Delivery], Parser], text: str) -> None:
+    """Law 3, of a text that is cut off: arguments that were sent are the beginning of a JSON
+    object, and whole delivers the calls that live delivers complete."""
+    *_, calls, complete = outcome(parse(make("live"), [text]))
+    for call in calls:
+        assert begins_an_object(call.arguments), f"{call.arguments!r} of {text!r}"
+    sure = [call for call, is_complete in zip(calls, complete, strict=True) if is_complete]
+    *_, whole, _ = outcome(parse(make("whole"), [text]))
+    assert list(whole) == sure, f"whole and live differ in {text!r}"
+
+
+_ENDS = ("", "0", '"', '": 0', "n", "e", "rue", "ue", "alse", "lse", "se", "ull", "ll", "l")
+_ESCAPE_BEGUN = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)$")
+
+
+def begins_an_object(text: str) -> bool:
+    """Whether the text can be completed to a JSON object."""
+    if begun := _ESCAPE_BEGUN.search(text):
+        text = text[: begun.start(1)]
+    brackets = re.sub(r'"(?:[^"\\]|\\.)*(?:"|$)', "", text, flags=re.DOTALL)
+    closers = ""
+    for char in brackets:
+        if char in "{[":
+            closers = ("}" if char == "{" else "]") + closers
+        elif char in "}]":
+            closers = closers[1:]
+    return not text or any(_is_object(text + end + closers) for end in (*_ENDS, '"": 0', ": 0"))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 def text_is_alive(make: Make, text: str, limit: int) -> None:

@@ -1,6 +1,8 @@
 """The seven laws over every format and every case, and a mutant that each law must catch."""
 
 import json
+import os
+import random
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
@@ -25,10 +27,12 @@ from toolwire.formats import (
     render_calls,
 )
 from toolwire.formats.lexer import Lexer
-from toolwire.protocol.events import CallStart, Event
+from toolwire.protocol.events import ArgsDelta, CallStart, Event
 
 quick = partial(settings, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 EVERY_CUT = 600  # characters: a longer text is cut in 64 places
+SEED = int(os.environ.get("TOOLWIRE_LAWS_SEED") or random.SystemRandom().randrange(1 << 32))
+AGAIN = f"to see it again: TOOLWIRE_LAWS_SEED={SEED}"
 
 
 # Law 1: cutting does not matter.
@@ -46,6 +50,32 @@ def test_every_single_cut_gives_the_same(name: str) -> None:
 def test_every_chunk_size_gives_the_same(name: str) -> None:
     for case in cases_of(name):
         laws.cutting_does_not_matter(case.parser, case.text, laws.every_chunk_size(case.text))
+
+
+@pytest.fixture
+def dice(request: pytest.FixtureRequest) -> random.Random:
+    """Of every test its own, so that each can be run again alone; the seed is in its output."""
+    print(AGAIN)  # noqa: T201  # pytest shows it with a failure
+    return random.Random(f"{SEED} {request.node.name}")
+
+
+@pytest.mark.parametrize("delivery", ["live", "whole"])
+@pytest.mark.parametrize("name", names())
+def test_random_cuts_give_the_same(name: str, delivery: Any, dice: random.Random) -> None:
+    for case in cases_of(name):
+        cuttings = laws.random_cuttings(case.text, dice, 3)
+        laws.cutting_does_not_matter(partial(case.parser, delivery), case.text, cuttings)
+
+
+@pytest.mark.parametrize("delivery", ["live", "whole"])
+@pytest.mark.parametrize("name", names())
+def test_special_tokens_in_one_piece_give_the_same(
+    name: str, delivery: Any, dice: random.Random
+) -> None:
+    tokens = {*get(name).framing.markers(), *get(name).special_tokens}
+    for case in cases_of(name):
+        cuttings = laws.token_cuttings(case.text, tokens, dice, 2)
+        laws.cutting_does_not_matter(partial(case.parser, delivery), case.text, cuttings)
 
 
 @pytest.mark.parametrize("delivery", ["live", "whole"])
@@ -154,6 +184,42 @@ def test_calls_are_well_formed_whatever_the_text(name: str) -> None:
             laws.calls_are_well_formed(parse(parser, chunks(text, size)))
 
     check()
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_is_cut_off_anywhere_is_certain(name: str, dice: random.Random) -> None:
+    for case in (c for c in cases_of(name) if c.calls and not c.malformed):
+        for _ in range(6):
+            end = dice.randrange(len(case.text))
+            laws.what_is_cut_off_is_certain(case.parser, case.text[:end])
+
+
+class Hasty(Parser):
+    """Sends whatever is left when the text is over, as an engine once did."""
+
+    def finish(self) -> list[Event]:
+        rest = self._reader.buf
+        return [*super().finish(), ArgsDelta(0, rest)] if rest else super().finish()
+
+
+def test_a_parser_that_sends_half_a_tag_breaks_law_3() -> None:
+    text = "<tool_call>\n<function=get_time>\n<parameter=tz>\nCET\n</parameter>\n<parameter=a"
+    with pytest.raises(AssertionError):
+        laws.what_is_cut_off_is_certain(
+            lambda delivery: Hasty(get("qwen3_coder"), delivery=delivery), text
+        )
+
+
+@pytest.mark.parametrize("text", ['{"a": 1 x', '{"a": "x"b', '{"a" 1', '["a"', '{"a": "b"}}'])
+def test_what_no_object_begins_with_is_seen(text: str) -> None:
+    assert not laws.begins_an_object(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", '{"a', '{"a":', '{"a": "\\u12', '{"a": [tr', '{"a": -1.', '{"a": [1, ']
+)
+def test_what_an_object_begins_with_is_seen(text: str) -> None:
+    assert laws.begins_an_object(text)
 
 
 class Stuck(Parser):

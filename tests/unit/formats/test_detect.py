@@ -150,7 +150,7 @@ def test_plain_text_has_no_format() -> None:
 
 def test_a_wrong_configuration_is_noticed() -> None:
     text = render_calls("hermes", [Call("get_time", {"tz": "CET"})])
-    found = notice_mismatch("qwen3_coder", text, TOOLS)
+    found = notice_mismatch("mistral", text, TOOLS)
     assert found is not None
     assert found.format == "hermes"
     assert notice_mismatch("hermes", text, TOOLS) is None

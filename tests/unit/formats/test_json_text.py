@@ -60,7 +60,18 @@ def test_slips_with_one_reading_are_put_right(written: str, meant: object) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ['{"a": }', "{a: 1}", '{"a" 1}', "[1,]", "[1 2]", '{"a": 01}', '{"a": NaN}', '"\\x41"', "[}"],
+    [
+        '{"a": }',
+        "{a: 1}",
+        '{"a" 1}',
+        "[1,,]",
+        "[,]",
+        "[1 2]",
+        '{"a": 01}',
+        '{"a": NaN}',
+        '"\\x41"',
+        "[}",
+    ],
 )
 def test_what_is_not_json_stops_the_copy(text: str) -> None:
     for pieces in ([text + " " * 60], list(text)):
@@ -83,3 +94,30 @@ def test_the_fast_way_refuses_what_json_refuses() -> None:
     assert end_of_value('{"a": [1]}x', 0) == 10
     assert end_of_value('{"a": NaN}', 0) == -1
     assert end_of_value("[" * 100_000, 0) == -1
+
+
+@pytest.mark.parametrize(
+    ("text", "json"),
+    [
+        ("[1,]", "[1]"),
+        ('{"a": [1, 2 , ], "b": {"c": 1,},\n}', '{"a": [1, 2  ], "b": {"c": 1}\n}'),
+        ('{"a": ",}"}', '{"a": ",}"}'),
+    ],
+)
+def test_a_comma_before_a_closing_bracket_is_dropped(text: str, json: str) -> None:
+    for pieces in ([text + " " * 60], list(text)):
+        assert copy(pieces)[:2] == (True, json)
+
+
+@pytest.mark.parametrize(
+    ("text", "json"),
+    [
+        (r'"\ud83d"', r'"\ufffd"'),
+        (r'"\ud83d\ude00"', r'"\ud83d\ude00"'),
+        (r'"\uDE00 \uD83D\uD83D\uDE00"', r'"\ufffd \ufffd\uD83D\uDE00"'),
+        (r'"\ud83d\u0041\\ud83d"', r'"\ufffd\u0041\\ud83d"'),
+    ],
+)
+def test_half_a_surrogate_pair_is_replaced_however_it_comes(text: str, json: str) -> None:
+    for pieces in ([text + " " * 60], list(text), [text]):
+        assert copy(pieces)[:2] == (True, json)

@@ -4,7 +4,16 @@ import sys
 
 import pytest
 
-from toolwire.formats import RenderedCall, Trace, extract, get, names, parser_for, render_calls
+from toolwire.formats import (
+    RenderedCall,
+    Trace,
+    extract,
+    get,
+    join,
+    names,
+    parser_for,
+    render_calls,
+)
 from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import (
     ArgsDelta,
@@ -78,7 +87,7 @@ def test_the_trace_says_what_was_taken_for_what_and_why_not() -> None:
     trace = Trace()
     extract("hermes", f"<tool_call>no</tool_call> {CALL}", [WRITE], trace=trace)
     assert [span.kind for span in trace.spans] == ["text", "text", "call"]
-    assert trace.spans[0].why == "not the JSON of a call"
+    assert trace.spans[0].why.endswith("not the JSON of a call")
 
 
 def test_an_unknown_format_is_named_with_what_there_is() -> None:
@@ -143,3 +152,19 @@ def test_an_empty_array_behind_a_call_stays_text(name: str) -> None:
     call = '[{"name": "write", "arguments": {"text": "ab"}}]'
     found = extract(name, f"{call}\n[] and []", [WRITE])
     assert (len(found.calls), found.content) == (1, "\n[] and []")
+
+
+@pytest.mark.parametrize(
+    "pieces", [["a\ud83d\ude00b"], ["a\ud83d", "\ude00b"], ["a", "\ud83d", "\ude00", "b"]]
+)
+def test_the_halves_of_a_character_are_joined(pieces: list[str]) -> None:
+    parser = parser_for("hermes", [WRITE])
+    events = [event for piece in pieces for event in parser.feed(piece)]
+    assert join([*events, *parser.finish()]).content == "a😀b"
+
+
+@pytest.mark.parametrize("pieces", [["a\ud83d"], ["a", "\ud83d"], ["a" + chr(0xDE00)]])
+def test_half_a_character_is_replaced(pieces: list[str]) -> None:
+    parser = parser_for("hermes", [WRITE])
+    events = [event for piece in pieces for event in parser.feed(piece)]
+    assert join([*events, *parser.finish()]).content == "a\ufffd"

@@ -8,6 +8,7 @@ from toolwire.formats.channels import Channels
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.head_json import HeadJson, kimi_head, typed_head
 from toolwire.formats.engines.json_calls import JsonCalls
+from toolwire.formats.engines.tags import spelled
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
@@ -89,17 +90,17 @@ MISTRAL_SMALL_32 = _mistral(
     models=(r"mistral-small-?3\.2", r"mistral-small-2506"),
 )
 
+_bars = partial(spelled, spellings=(("｜", "|"),))
+_BEGIN, _CALL = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"
+_ENDS = ("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>")
 _DEEPSEEK = Markers(
-    sections=("<｜tool▁calls▁begin｜>",),
-    opens=("<｜tool▁call▁begin｜>",),
-    ends=("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"),
-    reasoning=THINK,
+    sections=_bars((_BEGIN,)), opens=_bars((_CALL,)), ends=_bars(_ENDS), reasoning=THINK
 )
 _SEP = "<｜tool▁sep｜>"
 _deepseek = partial(
     _head,
     framing=_DEEPSEEK,
-    special_tokens=(*_DEEPSEEK.sections, *_DEEPSEEK.opens, _SEP, *_DEEPSEEK.ends),
+    special_tokens=(_BEGIN, _CALL, _SEP, *_ENDS),
 )
 DEEPSEEK_V3 = _deepseek(
     name="deepseek_v3",

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from toolwire.formats.catalog.functions import JSON_OR_FUNCTIONS
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning, thinking
@@ -48,6 +49,7 @@ def _spoken(opens: tuple[str, ...], closes: tuple[str, ...]) -> Reasoning:
 HERMES = _json(
     name="hermes",
     framing=tags("tool_call"),
+    engine=JSON_OR_FUNCTIONS,
     writing=lines("tool_call"),
     aliases=("qwen3_json", "qwen", "qwen25", "qwen2d5", "qwen3"),
     models=(
@@ -66,6 +68,7 @@ HERMES = _json(
 GRANITE4 = _json(
     name="granite4",
     framing=tags("tool_call"),
+    engine=JSON_OR_FUNCTIONS,
     writing=lines("tool_call"),
     models=(r"granite-?4(\.[01])?",),
 )
@@ -77,6 +80,7 @@ TRINITY = _json(
         reasoning=THINK,
         reasoning_calls="count",
     ),
+    engine=JSON_OR_FUNCTIONS,
     writing=lines("tool_call"),
     models=(r"trinity",),
 )
@@ -89,6 +93,7 @@ LONGCAT = _json(
 ERNIE45 = _json(
     name="ernie45",
     framing=tags("tool_call", drop=_RESPONSE),
+    engine=JSON_OR_FUNCTIONS,
     writing=lines("tool_call"),
     models=(r"ernie-?4\.5",),
 )
@@ -293,7 +298,10 @@ COHERE_COMMAND4 = _cohere(
 COMMAND_R_PLUS = _array(
     name="command_r_plus",
     framing=Markers(
-        opens=("Action:\n```json", "Action: ```json"), ends=("```",), citations=_CITATIONS
+        opens=("Action:\n```json", "Action: ```json"),
+        ends=("```",),
+        drop=("<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"),
+        citations=_CITATIONS,
     ),
     writing=Writing(
         '    {"tool_name": {qname}, "parameters": {args}}',

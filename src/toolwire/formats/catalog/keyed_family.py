@@ -42,7 +42,7 @@ def _named(tag: str) -> Markers:
     return Markers(opens=(f"<{tag}>",), ends=(f"</{tag}>",), reasoning=THINK)
 
 
-_glm = partial(_tagged, framing=_named("tool_call"), engine=_keyed())
+_glm = partial(_tagged, framing=_named("tool_call"), engine=json_or(_keyed(), JsonCalls()))
 GLM45 = _glm(
     name="glm45",
     writing=_keyed_writing("tool_call", "\n"),
@@ -67,7 +67,7 @@ SPARK25 = _glm(name="spark25", writing=_keyed_writing("tool_call", ""), models=(
 IQUEST_Q1 = _tagged(
     name="iquest_q1",
     framing=_named("iquest_tool_call"),
-    engine=_keyed(),
+    engine=json_or(_keyed(), JsonCalls()),
     writing=_keyed_writing("iquest_tool_call", ""),
     models=(r"iquest",),
 )
@@ -92,7 +92,7 @@ _hy = partial(
 )
 HY_V3 = _hy(
     name="hy_v3",
-    engine=_keyed(sep="<tool_sep>", loose=True),
+    engine=json_or(_keyed(sep="<tool_sep>", loose=True), JsonCalls()),
     writing=Writing(
         "<tool_call>{name}<tool_sep>\n{params}</tool_call>\n",
         before="<tool_calls>\n",
@@ -104,7 +104,7 @@ HY_V3 = _hy(
 )
 HY_V4 = _hy(
     name="hy_v4",
-    engine=_keyed(sep="<tool_sep>", loose=True),
+    engine=json_or(_keyed(sep="<tool_sep>", loose=True), JsonCalls()),
     writing=Writing(
         "<tool_call>{name}{params}</tool_call>",
         before="<tool_calls>",

@@ -15,6 +15,7 @@ from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.lax_object import LaxObject
 from toolwire.formats.engines.raw_body import NamedOr, RawBody
 from toolwire.formats.engines.tagged import Tagged
+from toolwire.formats.engines.tags import spelled
 from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
@@ -154,19 +155,19 @@ def _close(name: str) -> str:
     return f"<|close|>{name}<|sep|>"
 
 
+# A space may stand beside the name of a tag.
+_SPACES = (("<|open|>", "<|open|> "), ("<|close|>", "<|close|> "), ("<|sep|>", " <|sep|>"))
+_spaced = partial(spelled, spellings=_SPACES)
 KIMI_K3 = _messages(
     name="kimi_k3",
     framing=Markers(
-        sections=(_open("tools"),),
-        opens=("<|open|>call",),
-        ends=(_close("call"), _close("tools"), _close("message"), "<|end_of_msg|>"),
-        drop=(
-            _open("response"),
-            _close("response"),
-            _close("message"),
-            "<|end_of_msg|>",
+        sections=_spaced((_open("tools"),)),
+        opens=_spaced(("<|open|>call",)),
+        ends=_spaced((_close("call"), _close("tools"), _close("message"), "<|end_of_msg|>")),
+        drop=_spaced((_open("response"), _close("response"), _close("message"), "<|end_of_msg|>")),
+        reasoning=Reasoning(
+            _spaced((_open("think"),)), _spaced((_close("think"), _open("response")))
         ),
-        reasoning=Reasoning((_open("think"),), (_close("think"), _open("response"))),
     ),
     engine=Tagged(
         head="tool",
@@ -177,6 +178,7 @@ KIMI_K3 = _messages(
         close=_close("argument"),
         call_close=(_close("call"),),
         typing="type-attribute",
+        spellings=_SPACES,
     ),
     writing=Writing(
         '<|open|>call tool="{name}" index="{number}"<|sep|>{params}<|close|>call<|sep|>',
@@ -201,7 +203,8 @@ GEMMA4 = _lax(
         ends=("<tool_call|>",),
         drop=("<|tool_response>", "<turn|>", "<eos>"),
         reasoning=Reasoning(
-            ("<|channel>thought\n", "<|channel>thought"), ("\n<channel|>", "<channel|>")
+            ("<|channel>thought\n", "<|channel>thought", "<|channel>"),
+            ("\n<channel|>", "<channel|>"),
         ),
     ),
     engine=LaxObject('<|"|>'),

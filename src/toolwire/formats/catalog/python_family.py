@@ -15,7 +15,12 @@ _IPYTHON = Results('{"output": {json}}', role="ipython", merged=False)
 
 PYTHONIC = _python(
     name="pythonic",
-    framing=Markers(bare=("[",), bare_start="any", ends=("<|eom_id|>", "<|eot_id|>")),
+    framing=Markers(
+        opens=("<|python_start|>", "<|python_tag|>"),
+        ends=("<|python_end|>", "<|eom_id|>", "<|eot_id|>"),
+        bare=("[",),
+        bare_start="any",
+    ),
     writing=Writing("{python}", before="[", between=", ", after="]"),
     results=_IPYTHON,
     models=(r"toolace", r"ultravox", r"gemma-?3(?!n)", r"llama-3\.2-[13]b.*pythonic"),

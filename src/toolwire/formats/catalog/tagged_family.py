@@ -3,10 +3,12 @@
 from dataclasses import replace
 from functools import partial
 
+from toolwire.formats.catalog.functions import FUNCTION, FUNCTION_LINES, JSON_OR_FUNCTIONS, OPENS
 from toolwire.formats.catalog.json_family import THINK
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.tagged import Tagged
+from toolwire.formats.engines.tags import spelled
 from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers, ToolMarkers
 from toolwire.formats.markers import Reasoning, thinking
@@ -15,15 +17,17 @@ from toolwire.formats.writing import Results, Writing
 
 _tagged = partial(Format, family="tagged")
 _PLAIN_RESULT = "<tool_response>{result}</tool_response>"
+_BARS = (("｜", "|"),)  # a tokenizer's bars, written as anyone would
 
 
 def _functions(wrapper: str, *, think: Reasoning = THINK) -> Markers:
     """`<wrapper> <function=NAME> ... </function> </wrapper>`; the wrapper may be missing."""
     return Markers(
         sections=(f"<{wrapper}>",),
-        opens=("<function=",),
+        opens=OPENS,
         ends=("</function>", f"</{wrapper}>"),
         reasoning=think,
+        inside=JsonCalls(),
     )
 
 
@@ -35,15 +39,10 @@ def _function_writing(wrapper: str, newline: str) -> Writing:
     )
 
 
-_FUNCTION = Tagged(param="<parameter=", close="</parameter>", call_close=("</function>",))
-_FUNCTION_LINES = Tagged(
-    param="<parameter=", close="</parameter>", call_close=("</function>",), trim=True
-)
-
 QWEN3_CODER = _tagged(
     name="qwen3_coder",
     framing=_functions("tool_call"),
-    engine=_FUNCTION_LINES,
+    engine=FUNCTION_LINES,
     writing=_function_writing("tool_call", "\n"),
     aliases=(
         "qwen3_xml",
@@ -68,7 +67,7 @@ QWEN3_CODER = _tagged(
 STEP3P5 = _tagged(
     name="step3p5",
     framing=_functions("tool_call"),
-    engine=_FUNCTION_LINES,
+    engine=FUNCTION_LINES,
     writing=_function_writing("tool_call", "\n"),
     results=Results(_PLAIN_RESULT, role="tool_response", between=""),
     models=(r"step-?3\.[57]",),
@@ -76,7 +75,7 @@ STEP3P5 = _tagged(
 SEED_OSS = _tagged(
     name="seed_oss",
     framing=_functions("seed:tool_call", think=thinking("seed:think")),
-    engine=_FUNCTION,
+    engine=FUNCTION,
     writing=_function_writing("seed:tool_call", ""),
     results=Results("{result}", role="tool", merged=False),
     models=(r"seed-?oss",),
@@ -85,7 +84,7 @@ SEED_OSS = _tagged(
 MIMO = _tagged(
     name="mimo",
     framing=_functions("tool_call"),
-    engine=_FUNCTION,
+    engine=FUNCTION,
     writing=_function_writing("tool_call", ""),
     models=(r"mimo-(?!vl)",),
 )
@@ -94,11 +93,12 @@ MIMO = _tagged(
 def _invokes(mark: str, *wrappers: str) -> Markers:
     """`<｜DSML｜WRAPPER> <｜DSML｜invoke ...> </｜DSML｜invoke> </｜DSML｜WRAPPER>`."""
     return Markers(
-        sections=tuple(f"<{mark}{name}>" for name in wrappers),
-        opens=(f"<{mark}invoke",),
-        ends=(f"</{mark}invoke>", *(f"</{mark}{name}>" for name in wrappers)),
+        sections=spelled((f"<{mark}{name}>" for name in wrappers), _BARS),
+        opens=spelled((f"<{mark}invoke",), _BARS),
+        ends=spelled((f"</{mark}{name}>" for name in ("invoke", *wrappers)), _BARS),
         drop=("<｜end▁of▁sentence｜>",),
         reasoning=THINK,
+        inside=JsonCalls(),
     )
 
 
@@ -115,6 +115,7 @@ def _markup(mark: str, *wrappers: str) -> partial[Format]:
             call_close=(f"</{mark}invoke>",),
             typing="string-attribute",
             wrappers=("arguments", "input"),
+            spellings=_BARS,
         ),
         writing=Writing(
             f'<{mark}invoke name="{{name}}">\n{{params}}</{mark}invoke>\n',
@@ -180,6 +181,7 @@ def _invoked(wrapper: str) -> Markers:
         opens=("<invoke",),
         ends=("</invoke>", f"</{wrapper}>"),
         reasoning=THINK,
+        inside=JsonCalls(),
     )
 
 
@@ -235,10 +237,14 @@ DOTS = _tagged(
     writing=_invoke_writing("dots_function_call"),
     models=(r"dots",),
 )
+_STEP_KINDS = ("function<｜tool_sep｜>", "<｜tool_sep｜>", "function", "")
 STEP3 = _tagged(
     name="step3",
     framing=Markers(
-        sections=("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>function<｜tool_sep｜>"),
+        sections=(
+            "<｜tool_calls_begin｜>",
+            *(f"<｜tool_call_begin｜>{kind}" for kind in _STEP_KINDS),
+        ),
         opens=("<steptml:invoke",),
         ends=("</steptml:invoke>", "<｜tool_call_end｜>", "<｜tool_calls_end｜>"),
         reasoning=THINK,
@@ -301,10 +307,7 @@ CLINE_XML = _tagged(
 HF = _tagged(
     name="hf",
     framing=Markers(opens=("<tool_call>",), ends=("</function>", "</tool_call>"), reasoning=THINK),
-    engine=json_or(
-        Wrapped(("<function=",), (), replace(_FUNCTION_LINES, ends_around=("<function=",))),
-        JsonCalls(),
-    ),
+    engine=JSON_OR_FUNCTIONS,
     writing=Writing("<tool_call>\n{json}\n</tool_call>", between="\n"),
     aliases=("response_template", "minicpmv"),
     note="a checkpoint without a format of its own: JSON or tagged parameters in <tool_call>",

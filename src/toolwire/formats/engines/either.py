@@ -44,7 +44,7 @@ class Either:
 
 
 def json_or(second: Engine, first: Engine) -> Either:
-    """JSON objects, alone or in an array, beside another syntax."""
-    looks = re.compile(r"\s{0,20}+\[?+\s{0,20}+\{")
+    """JSON objects, alone or in an array, which may be empty, beside another syntax."""
+    looks = re.compile(r"\s{0,20}+(?:\{|\[\s{0,20}+[{\]])")
     prefix = re.compile(r"\s{0,20}+\[?+\s{0,20}+")
     return Either(looks, prefix, first, second)

@@ -46,7 +46,7 @@ def _write(node: Node, schema: Schema) -> str:
     text = "".join(node.get("$text", ()))
     if not children:
         return _write_leaf(text, schema)
-    if set(children) == {"item"} and "object" not in schema.types():
+    if set(children) == {"item"} and _is_list(schema):
         return _write_list(children["item"], schema.items())
     members = [
         f"{values.quote(name)}: {_write_member(found, schema.property(name))}"
@@ -55,6 +55,12 @@ def _write(node: Node, schema: Schema) -> str:
     if text.strip():
         members.append(f'"$text": {values.quote(text)}')
     return "{" + ", ".join(members) + "}"
+
+
+def _is_list(schema: Schema) -> bool:
+    """Whether items make an array: not if the schema says that they are members of an object."""
+    types = schema.types()
+    return "object" not in types or ("array" in types and "item" not in schema.properties())
 
 
 def _write_member(found: list[Any], schema: Schema) -> str:

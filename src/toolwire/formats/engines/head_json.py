@@ -20,7 +20,7 @@ _FENCE_LINE = re.compile(r"`{3}+\w{0,16}+")
 # What a header says: the name, "" if it does not say, None if it is no header; and the id.
 Head: TypeAlias = tuple[str | None, str | None]
 _NAME = re.compile(r"[^\s<>{}\[\]()\"'`,;|]{1,128}+")
-_TYPE_END = "<｜tool▁sep｜>"
+_TYPE_ENDS = ("<｜tool▁sep｜>", "<|tool▁sep|>")
 _IN_HEAD = r"[^<>{}\[\]()\"'`,;|]"
 
 
@@ -44,7 +44,8 @@ def kimi_head(text: str) -> Head:
 
 def typed_head(text: str) -> Head:
     """`function<SEP>NAME` or `NAME<SEP>`: the first field may be the type of the call."""
-    first, _, second = text.partition(_TYPE_END)
+    end = next((one for one in _TYPE_ENDS if one in text), _TYPE_ENDS[0])
+    first, _, second = text.partition(end)
     return plain_head(second if second.strip() else first)
 
 
@@ -71,7 +72,7 @@ class HeadJson:
         if self.name_marker:
             return ANYTHING  # an id comes first, whatever it is made of
         least = int(self.parse is not typed_head)
-        end = rf"\Z|{_IN_HEAD}|{_head_end(self).ahead}"
+        end = rf"\Z|{_IN_HEAD}|[<\[]|{_head_end(self).ahead}"
         head = rf"(?:\Z|{_IN_HEAD}{{{least},160}}+(?:{end}))"
         return Begin(head, "no header of a call")
 
@@ -79,8 +80,11 @@ class HeadJson:
         """Read one header and its arguments."""
         written, provider_id = opening.name or None, None
         if not written:
-            head = yield from self._read_head(turn)
+            head, alone = yield from self._read_head(turn)
             written, provider_id = self._split(head) if head is not None else (None, None)
+            if written and alone:
+                size = len(head or "")
+                return (yield from self._read_nothing(turn, written, provider_id, size))
         if written is None:
             return turn.refuse("no header of a call")
         name = turn.tools.resolve(written)
@@ -97,15 +101,27 @@ class HeadJson:
             yield from self._close_fence(turn, fenced=fenced)
         return clean
 
+    @staticmethod
+    def _read_nothing(turn: Turn, written: str, provider_id: str | None, size: int) -> Need[bool]:
+        """A header with nothing behind it: a call of a known tool without arguments."""
+        name = turn.tools.resolve(written)
+        stopped = size < len(turn.reader.buf) - turn.reader.pos
+        if not _needs_nothing(turn, name, stopped=stopped):
+            return turn.refuse("no arguments behind the header")
+        turn.reader.pos += size
+        return (yield from _empty_call(turn, name, provider_id))
+
     def _read_raw(self, turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
         """A body that is not JSON: all of it one argument, or none, or malformed."""
-        if self.broken_body and (yield from turn.stop.at(turn.reader))[0]:
-            start_call(turn, name, provider_id)
-            turn.sink.args("{}")
-            return (yield from finish_call(turn, ok=True))
+        stopped = bool((yield from turn.stop.at(turn.reader))[0])
+        ended = stopped or turn.reader.pos == len(turn.reader.buf)
+        if (self.broken_body and stopped) or (
+            ended and _needs_nothing(turn, name, stopped=stopped)
+        ):
+            return (yield from _empty_call(turn, name, provider_id))
         if self.broken_body and turn.sink.live:
             start_call(turn, name, provider_id)
-            return (yield from finish_call(turn, ok=False))
+            return (yield from finish_call(turn, ok=False, json=True))
         if not self.raw_key:
             return turn.refuse("no arguments behind the header")
         keys = list(turn.tools.properties(name)) or [self.raw_key]
@@ -123,15 +139,21 @@ class HeadJson:
         name, own_id = self.parse(text)
         return name, wire_id.strip() or own_id
 
-    def _read_head(self, turn: Turn) -> Need[str | None]:
-        """The header up to its separator, which is taken; None if it does not come."""
-        reader, lexer = turn.reader, _separator_lexer(self)
+    def _read_head(self, turn: Turn) -> Need[tuple[str | None, bool]]:
+        """The header up to its separator, which is taken; None if it does not come.
+
+        A header that stands alone, up to a marker or the end of the text, is not taken; the second
+        is True then.
+        """
+        reader, lexer = turn.reader, _head_lexer(self, turn.stop)
         found = yield from lexer.read_to(reader, _MAX_HEAD)
         if found is None:
-            return None
+            return (reader.buf[reader.pos :], True) if reader.final else (None, False)
         head, marker, size = found
+        if lexer.kinds[marker] == "stop":
+            return head, True
         reader.pos += len(head) + (0 if marker[0] in "{`" else size)
-        return head
+        return head, False
 
     def _open_fence(self, turn: Turn) -> Need[bool]:
         reader = turn.reader
@@ -160,17 +182,33 @@ def _separator_lexer(engine: HeadJson) -> Lexer:
 
 
 @lru_cache(maxsize=64)
+def _head_lexer(engine: HeadJson, stop: Lexer) -> Lexer:
+    return Lexer({**dict.fromkeys(stop.kinds, "stop"), **_separator_lexer(engine).kinds})
+
+
+@lru_cache(maxsize=64)
 def _head_end(engine: HeadJson) -> Lexer:
     """What the first word of a header may be followed by."""
-    typed = _TYPE_END if engine.parse is typed_head else ""
-    fields = filter(None, (engine.id_marker, typed))
+    typed = _TYPE_ENDS if engine.parse is typed_head else ()
+    fields = filter(None, (engine.id_marker, *typed))
     return Lexer({**_separator_lexer(engine).kinds, **dict.fromkeys(fields, "field")})
+
+
+def _needs_nothing(turn: Turn, name: str, *, stopped: bool) -> bool:
+    """Whether a call without arguments may be meant: cut off, only if the tool demands none."""
+    return turn.tools.known(name) and (stopped or not turn.tools.required(name))
+
+
+def _empty_call(turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
+    start_call(turn, name, provider_id)
+    turn.sink.args("{}")
+    return (yield from finish_call(turn, ok=True))
 
 
 def _copy_arguments(turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
     start_call(turn, name, provider_id)
     copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
-    return (yield from finish_call(turn, ok=copied))
+    return (yield from finish_call(turn, ok=copied, json=True))
 
 
 def _infer_name(turn: Turn, provider_id: str | None) -> Need[bool]:

@@ -30,8 +30,9 @@ class JsonCalls:
     """`{"name": ..., "arguments": {...}}`, alone, in a row, or in an array.
 
     `shape` "array" demands brackets. With `name_is_key` the call is `{NAME: {arguments}}`.
-    `atomic`: if one element of the array is not a call, none is. A tool named `no_call` is the
-    model's way to call nothing. `answer_key` holds plain text instead of a call.
+    `atomic`: if one element of the array is something else than a call, none is a call.
+    A tool named `no_call` is the model's way to call nothing. `answer_key` holds plain text instead
+    of a call.
     """
 
     shape: Literal["any", "array"] = "any"
@@ -80,12 +81,14 @@ class JsonCalls:
         if hold:
             turn.sink.hold()
         reader.pos += 1
+        turn.why = ""
         clean = yield from self.read_items(turn, strict=strict)
         if clean and strict and turn.sink.calls == before:
             clean = turn.refuse("an empty array")
-        if hold and clean:
+        stranger = turn.why and not (turn.broken or reader.final)
+        if hold and (clean or (turn.sink.calls > before and not stranger)):
             turn.sink.release()
-            turn.settle()
+            turn.settle_late()
         elif hold:
             turn.sink.drop()
         return clean
@@ -168,7 +171,7 @@ class _CallObject:
         if engine.name_is_key:
             self.name = key
             return (yield from self._arguments(char))
-        if key in engine.name_keys and char in ("'", '"') and not self.name:
+        if key in (*engine.name_keys, "function") and char in ("'", '"') and not self.name:
             return (yield from self._read_name())
         if key in engine.args_keys and self.held is None:
             return (yield from self._arguments(char))
@@ -243,7 +246,7 @@ class _CallObject:
         if char == "{" and self.name:
             start_call(turn, self.name, self.provider_id)
             copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
-            if not (yield from finish_call(turn, ok=copied)):
+            if not (yield from finish_call(turn, ok=copied, json=True)):
                 return False
             yield from self._rest()
             return True
@@ -276,7 +279,10 @@ class _CallObject:
             if char != ",":
                 return
             reader.pos += 1
-            if (yield from skip_space(reader, _SPACE)) not in ("'", '"'):
+            char = yield from skip_space(reader, _SPACE)
+            if char == "}":
+                continue  # a comma too many
+            if char not in ("'", '"'):
                 return
             key = yield from read_string(self.turn)
             if key is None or (yield from skip_space(reader, _SPACE)) != ":":
@@ -312,7 +318,8 @@ def _as_object(value: str) -> str:
         return value
     if value.startswith('"'):
         inner = str(json.loads(value)).strip() or "{}"
-        return inner if inner[0] == "{" and json_text.end_of_value(inner, 0) == len(inner) else ""
+        whole = inner[0] == "{" and json_text.end_of_value(inner, 0) == len(inner)
+        return json_text.paired(inner) if whole else ""
     return "{}" if value == "null" else ""
 
 

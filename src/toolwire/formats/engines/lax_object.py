@@ -1,27 +1,37 @@
 """Family F: `call:NAME{key:value}`, an object whose keys are bare and whose strings have their own
-delimiter instead of quotes and escapes."""
+delimiter instead of quotes and escapes.
 
+Models also write strings in quotes, which are read as Python reads them, and forget the second
+delimiter: then the brackets and the marker that end the call end the string, unless a delimiter
+that can end it stands not far behind.
+"""
+
+import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from toolwire.formats import scalars, values
 from toolwire.formats.begin import Begin
 from toolwire.formats.json_text import escape
 from toolwire.formats.lexer import Lexer
-from toolwire.formats.python_text import MAX_DEPTH
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.schema import Types
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
+_MAX_DEPTH = 64
 _MAX_BARE = 512
 _HEAD = re.compile(r"\s{0,9}+(?:call)?+:?+\s{0,9}+([^\s{}()<>:]{1,128}+)\s{0,9}+([{(])")
 _HEAD_PREFIX = re.compile(r"\s{0,9}+(?:call|cal|ca|c)?+:?+\s{0,9}+[^\s{}()<>:]{0,128}+\s{0,9}+")
 _MAX_KEY = 128
 _BARE = re.compile(rf"[^,{{}}()\[\]<]{{0,{_MAX_BARE + 1}}}+")
-_KEY = re.compile(rf"[^:,{{}}()\[\]]{{0,{_MAX_KEY}}}+")
+_KEY = re.compile(rf"[^:,{{}}()\[\]<]{{0,{_MAX_KEY}}}+")
+_QUOTES = ("'", '"')
+_AHEAD = 512  # so far behind the end of a call a forgotten delimiter is looked for
+_BRACKETS = frozenset(")]}")
+_AFTER_STRING = ",:)]}"
 _CLOSER = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -49,35 +59,46 @@ class LaxObject:
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         reader.pos = head.end()
         start_call(turn, name)
-        complete = yield from _ObjectCopy(self, turn, name).members(_CLOSER[head[2]], 0)
+        complete = yield from _ObjectCopy(self, turn, name).bracket(_CLOSER[head[2]], 0)
         return (yield from finish_call(turn, ok=complete, why="the arguments break off"))
 
 
 @lru_cache(maxsize=8)
-def _delimiter_lexer(delimiter: str) -> Lexer:
-    return Lexer({delimiter: "end"})
+def _string_lexer(delimiter: str, stop: Lexer) -> Lexer:
+    """What may end a string: its delimiter, or, where that was forgotten, the end of the call."""
+    return Lexer({**dict.fromkeys(stop.kinds, "stop"), delimiter: "end"})
 
 
 class _ObjectCopy:
     """The arguments of one call on their way to JSON."""
 
-    __slots__ = ("engine", "name", "put", "turn")
+    __slots__ = ("closers", "engine", "name", "put", "turn")
 
     def __init__(self, engine: LaxObject, turn: Turn, name: str) -> None:
         self.engine = engine
         self.turn = turn
         self.name = name
         self.put = turn.sink.args
+        self.closers = ""  # what closes the brackets that are open, innermost first
 
-    def members(self, closer: str, depth: int) -> Need[bool]:
-        """Members up to the closing bracket, from behind the opening one."""
+    def bracket(self, closer: str, depth: int) -> Need[bool]:
+        """What is in a bracket, from behind the opening to behind the closing one."""
+        self.closers = closer + self.closers
+        return self._items(depth) if closer == "]" else self._members(closer, depth)
+
+    def _close(self, written: str) -> bool:
+        """At a closing bracket. Always True, to be returned."""
+        self.turn.reader.pos += 1
+        self.closers = self.closers[1:]
+        self.put(written)
+        return True
+
+    def _members(self, closer: str, depth: int) -> Need[bool]:
         reader, separator = self.turn.reader, "{"
         while True:
             char = yield from skip_space(reader, _SPACE)
             if char == closer:
-                reader.pos += 1
-                self.put("}" if separator == ", " else "{}")
-                return True
+                return self._close("}" if separator == ", " else "{}")
             if char == ",":
                 reader.pos += 1
                 continue
@@ -97,11 +118,15 @@ class _ObjectCopy:
         reader = self.turn.reader
         delimiter = self.engine.delimiter
         key = ""
+        pieces: list[str] = []
         if (yield from peek(reader, len(delimiter))) == delimiter:
-            pieces: list[str] = []
             if not (yield from self._delimited(pieces.append)):
                 return None
             key = "".join(pieces)
+        elif (yield from peek(reader, 1)) in _QUOTES:
+            if not (yield from scalars.copy_python_string(reader, pieces.append)):
+                return None
+            key = str(json.loads("".join(pieces)))
         while not key:
             match = _KEY.match(reader.buf, reader.pos)
             end = match.end() if match else reader.pos
@@ -124,13 +149,13 @@ class _ObjectCopy:
         char = yield from skip_space(reader, _SPACE)
         if char in _CLOSER:
             reader.pos += 1
-            if depth == MAX_DEPTH:
+            if depth == _MAX_DEPTH:
                 return False
-            if char == "[":
-                return (yield from self._items(depth + 1))
-            return (yield from self.members(_CLOSER[char], depth + 1))
+            return (yield from self.bracket(_CLOSER[char], depth + 1))
         if char == delimiter[0] and (yield from peek(reader, len(delimiter))) == delimiter:
             return (yield from self._string(types))
+        if char in _QUOTES:
+            return (yield from self._quoted(types))
         return (yield from self._bare(types))
 
     def _items(self, depth: int) -> Need[bool]:
@@ -138,9 +163,7 @@ class _ObjectCopy:
         while True:
             char = yield from skip_space(reader, _SPACE)
             if char == "]":
-                reader.pos += 1
-                self.put("]" if separator == ", " else "[]")
-                return True
+                return self._close("]" if separator == ", " else "[]")
             if char == ",":
                 reader.pos += 1
                 continue
@@ -164,22 +187,65 @@ class _ObjectCopy:
         self.put('"')
         return True
 
-    def _delimited(self, put: Any) -> Need[bool]:
+    def _quoted(self, types: Types) -> Need[bool]:
+        """A string in quotes, with escapes."""
+        if values.is_text(types):
+            return (yield from scalars.copy_python_string(self.turn.reader, self.put))
+        pieces: list[str] = []
+        if not (yield from scalars.copy_python_string(self.turn.reader, pieces.append)):
+            return False
+        self.put(values.coerce(str(json.loads("".join(pieces))), types))
+        return True
+
+    def _delimited(self, put: Callable[[str], None]) -> Need[bool]:
         """Copy the text between two delimiters."""
         reader, delimiter = self.turn.reader, self.engine.delimiter
-        lexer = _delimiter_lexer(delimiter)
+        lexer = _string_lexer(delimiter, self.turn.stop)
         reader.pos += len(delimiter)
         while True:
             start, end, marker = lexer.search(reader)
-            if start > reader.pos:
-                put(reader.buf[reader.pos : start])
-                reader.pos = start
-            if marker:
-                reader.pos = end
-                return True
-            if reader.final:
+            if not marker and reader.final:
+                start = lexer.cut(reader)
+            buf, pos, lead = reader.buf, reader.pos, 0
+            if start > pos:
+                if buf[start - 1] in _BRACKETS:
+                    lead = self._closers_before(start)
+                if start - lead > pos:
+                    put(buf[pos : start - lead])
+                    reader.pos = start - lead
+            size = lead + end - start
+            if not marker and reader.final:
                 return False
-            yield
+            if not marker:
+                yield
+            elif lexer.kinds[marker] == "end":
+                put(reader.buf[reader.pos : reader.pos + lead])
+                reader.pos += size
+                return True
+            elif (yield from self._delimiter_behind(size)):
+                put(reader.buf[reader.pos : reader.pos + size])
+                reader.pos += size
+            else:
+                return lead == len(self.closers)
+
+    def _closers_before(self, start: int) -> int:
+        """How many characters before `start` may close all brackets that are open."""
+        reader, closers = self.turn.reader, self.closers
+        size = min(len(closers), start - reader.pos)
+        while size and not closers.startswith(reader.buf[start - size : start]):
+            size -= 1
+        return size
+
+    def _delimiter_behind(self, ahead: int) -> Need[bool]:
+        """Whether, not far behind what may end the call, stands a delimiter that ends a string."""
+        reader, delimiter = self.turn.reader, self.engine.delimiter
+        yield from peek(reader, ahead + _AHEAD)
+        start, end = reader.pos + ahead, reader.pos + ahead + _AHEAD
+        found = reader.buf.find(delimiter, start, end)
+        if found < 0:
+            return False
+        then = reader.buf[found + len(delimiter) : end].lstrip()[:1]
+        return then in _AFTER_STRING
 
     def _bare(self, types: Types) -> Need[bool]:
         """A bare value: a JSON word or number if it is one, else what the schema makes of it."""

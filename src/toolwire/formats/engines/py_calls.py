@@ -1,7 +1,9 @@
 """Family C: calls written as Python expressions, `[f(a=1), g()]`.
 
 A call is taken for one only from `NAME(` followed by `)`, `KEY=` or `**{KEY:` on, so that lists and
-links in prose stay prose. Values are literals; nothing is evaluated.
+links in prose stay prose, and only if something that can follow a call follows its `)`. Values are
+literals; nothing is evaluated. A quote ends a string argument only where the next argument or the
+end of the call follows it, so that quotes in it that were not escaped do not.
 """
 
 import re
@@ -10,12 +12,16 @@ from dataclasses import dataclass
 from toolwire.formats import scalars, values
 from toolwire.formats.begin import Begin, spaced
 from toolwire.formats.python_text import copy_literal
-from toolwire.formats.reader import Need, skip_space
+from toolwire.formats.reader import Need, Reader, skip_space
+from toolwire.formats.scalars import look_past_space
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
 _NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}+")
 _KEY = re.compile(r"[^\W\d][\w\-]{0,127}+")
+_KEY_PREFIX = re.compile(rf"\*{{0,2}}+|{_KEY.pattern}\s{{0,64}}+")
+_NEXT_KEY = re.compile(rf"\)|\*\*|{_KEY.pattern}\s{{0,64}}+=(?!=)|\Z")
+_AFTER_CALL = ",;]"
 _NO_MORE = "}"  # in place of a key: the braces end here
 _BEGIN_KEY = rf"[)*]|{_KEY.pattern}{spaced('=')}"
 _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
@@ -29,19 +35,24 @@ class PyCalls:
 
     def begins(self, *, bare: bool) -> Begin:
         """`NAME(` and what may follow it, with or without a bracket before it."""
-        listed = rf"\[{spaced(_BEGIN)}"
-        return Begin(listed if bare else spaced(f"{listed}|{_BEGIN}"), "not NAME(KEY=")
+        listed, empty = rf"\[{spaced(_BEGIN)}", rf"\[{spaced(']')}"
+        return Begin(listed if bare else spaced(f"{listed}|{empty}|{_BEGIN}"), "not NAME(KEY=")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read the calls of a list or of some lines."""
         reader = turn.reader
         char = yield from skip_space(reader, _SPACE)
+        ends = _Ends(turn, lines=not self.brackets and char != "[")
         if char == "[":
             reader.pos += 1
             char = yield from skip_space(reader, _SPACE)
+        if char == "]" and not opening.strict:
+            reader.pos += 1  # an empty list
+            turn.settle()
+            return True
         first = True
         while not first or char:
-            if not (yield from self._read_call(turn, strict=opening.strict)):
+            if not (yield from self._read_call(turn, ends, strict=opening.strict)):
                 return False
             first = False
             if not (yield from self._more(turn)):
@@ -64,7 +75,8 @@ class PyCalls:
         marker, _ = yield from turn.stop.at(reader)
         return bool(char) and not marker
 
-    def _read_call(self, turn: Turn, *, strict: bool) -> Need[bool]:
+    @staticmethod
+    def _read_call(turn: Turn, ends: "_Ends", *, strict: bool) -> Need[bool]:
         reader = turn.reader
         written = yield from _word(turn, _NAME)
         if not written or (yield from skip_space(reader, _SPACE)) != "(":
@@ -79,26 +91,60 @@ class PyCalls:
             return turn.refuse("not NAME(KEY=")
         start_call(turn, name)
         turn.sink.args("{")
-        complete = yield from _copy_arguments(turn, keys, key)
+        complete = yield from _copy_arguments(turn, keys, key, ends)
         return (yield from finish_call(turn, ok=complete, why="the arguments are not literals"))
 
 
-def _copy_arguments(turn: Turn, keys: "_Keys", key: str) -> Need[bool]:
+def _copy_arguments(turn: Turn, keys: "_Keys", key: str, ends: "_Ends") -> Need[bool]:
     """The arguments, from behind the first key; "" means that there are none."""
     put = turn.sink.args
     separator = ""
     while key:
         put(f"{separator}{key}: ")
-        if not (yield from copy_literal(turn.reader, put)):
+        if not (yield from copy_literal(turn.reader, put, None if keys.braced else ends.string)):
             return False
         separator = ", "
         following = yield from keys.following()
         if following is None:
             return False
         key = following
+    if not (yield from ends.call(turn.reader, 1)):
+        return False
     turn.reader.pos += 1
     put("}")
     return True
+
+
+class _Ends:
+    """Where a string argument ends, and a call. With `lines` a call ends where the next begins."""
+
+    __slots__ = ("_lines", "_turn")
+
+    def __init__(self, turn: Turn, *, lines: bool) -> None:
+        self._turn = turn
+        self._lines = lines
+
+    def string(self, reader: Reader, ahead: int) -> Need[bool]:
+        """Whether the next argument stands there, or the end of the call."""
+        ahead = yield from look_past_space(reader, ahead)
+        char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
+        if char == ")":
+            return (yield from self.call(reader, ahead + 1))
+        if char != ",":
+            return not char
+        ahead = yield from look_past_space(reader, ahead + 1)
+        while _KEY_PREFIX.fullmatch(reader.buf, reader.pos + ahead) and not reader.final:
+            yield
+        return _NEXT_KEY.match(reader.buf, reader.pos + ahead) is not None
+
+    def call(self, reader: Reader, ahead: int) -> Need[bool]:
+        """Whether behind the `)` of a call stands what may follow one."""
+        ahead = yield from look_past_space(reader, ahead)
+        char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
+        if char in _AFTER_CALL or (self._lines and (char.isalpha() or char == "_")):
+            return True
+        marker, _ = yield from self._turn.stop.at(reader, ahead)
+        return bool(marker)
 
 
 class _Keys:
@@ -110,7 +156,7 @@ class _Keys:
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._reader = turn.reader
-        self._braced = False
+        self.braced = False
 
     def first(self) -> Need[str | None]:
         """The key that must be there, if anything is."""
@@ -122,11 +168,11 @@ class _Keys:
         key: str | None = _NO_MORE
         while key == _NO_MORE:
             char = yield from self._next()
-            if self._braced and char == "}":
-                self._braced = False
+            if self.braced and char == "}":
+                self.braced = False
                 char = yield from self._next(taken=1)
             if char != ",":
-                return "" if char == ")" and not self._braced else None
+                return "" if char == ")" and not self.braced else None
             key = yield from self._key((yield from self._next(taken=1)))
         return key
 
@@ -135,9 +181,9 @@ class _Keys:
         return (yield from skip_space(self._reader, _SPACE))
 
     def _key(self, char: str) -> Need[str | None]:
-        if self._braced and char == "}":  # a comma behind the last one, or none at all
+        if self.braced and char == "}":  # a comma behind the last one, or none at all
             return _NO_MORE
-        if self._braced:
+        if self.braced:
             return (yield from self._quoted())
         if char == ")":
             return ""
@@ -154,7 +200,7 @@ class _Keys:
             if (yield from self._next()) != char:
                 return None
             self._reader.pos += 1
-        self._braced = True
+        self.braced = True
         return (yield from self._key((yield from self._next())))
 
     def _quoted(self) -> Need[str | None]:

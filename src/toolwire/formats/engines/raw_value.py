@@ -6,7 +6,7 @@ ends where a new, declared parameter begins or where the call certainly ends.
 
 from collections.abc import Callable, Container
 
-from toolwire.formats.engines.tags import Tags, attributes, unglyph, value_lexer
+from toolwire.formats.engines.tags import Tags, key_of, unglyph, value_lexer
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek
 from toolwire.formats.turn import Turn
@@ -14,7 +14,7 @@ from toolwire.formats.turn import Turn
 _LOOK = 64
 _MAX_KEY = 160
 _CDATA = "<![CDATA["
-_CDATA_END = Lexer({"]]>": "end"})
+_CDATA_END = "]]>"
 
 Put = Callable[[str], None]
 
@@ -36,65 +36,90 @@ class RawValue:
     def copy(self, put: Put) -> Need[bool]:
         """Copy raw text up to where the value certainly ends."""
         reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
+        keeps = not self.tags.trim
         yield from self._value_start(put)
         while True:
             start, end, marker = lexer.search(reader)
-            if start > reader.pos:
-                put(reader.buf[reader.pos : start])
-                reader.pos = start
+            if not marker and reader.final:
+                start = lexer.cut(reader)
+            buf, pos, lead = reader.buf, reader.pos, 0
+            if start > pos:
+                # A newline in front of a tag is the value's only if it is the value's own tag.
+                if keeps and buf[start - 1] == "\n":
+                    lead = 1
+                if start - lead > pos:
+                    put(buf[pos : start - lead])
+                    reader.pos = start - lead
             if not marker:
                 if reader.final:
                     return False
                 yield
                 continue
-            kind, size = lexer.kinds[marker], end - start
-            if kind == "end" and (yield from self._can_follow(size)):
-                reader.pos += size
-                return True
+            kind, size = lexer.kinds[marker], lead + end - start
             if kind in ("param", "close") and (yield from self._ends_value(kind, marker, size)):
                 return True
-            put(reader.buf[reader.pos : reader.pos + size])
+            ends = kind == "end" and (yield from self._can_follow(size))
+            put(reader.buf[reader.pos : reader.pos + (lead if ends else size)])
             reader.pos += size
+            if ends:
+                return True
 
     def _value_start(self, put: Put) -> Need[None]:
         """Pass the newline in front of the value, and take a CDATA section for what it holds."""
         reader = self.turn.reader
         if self.tags.trim and (yield from peek(reader, 1)) == "\n":
             reader.pos += 1
-        if self.tags.wrappers and (yield from peek(reader, 1)) == "<":
+        while (yield from peek(reader, 1)) == "<":
             if (yield from peek(reader, len(_CDATA))) != _CDATA:
                 return
-            reader.pos += len(_CDATA)
-            while True:
-                start, end, marker = _CDATA_END.search(reader)
-                put(reader.buf[reader.pos : start])
-                reader.pos = end
-                if marker or reader.final:
-                    return
-                yield
+            end = yield from self._find(_CDATA_END, len(_CDATA))
+            if end < 0 or not (yield from self._ends_section(end + len(_CDATA_END))):
+                return
+            put(reader.buf[reader.pos + len(_CDATA) : reader.pos + end])
+            reader.pos += end + len(_CDATA_END)
+
+    def _find(self, text: str, ahead: int) -> Need[int]:
+        """How far ahead `text` stands, or -1. All up to there is kept."""
+        reader = self.turn.reader
+        while (found := reader.buf.find(text, reader.pos + ahead)) < 0:
+            if reader.final:
+                return -1
+            ahead = max(ahead, len(reader.buf) - reader.pos - len(text) + 1)
+            yield
+        return found - reader.pos
+
+    def _ends_section(self, ahead: int) -> Need[bool]:
+        """Whether the value ends behind a section, or another one follows."""
+        reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
+        then = (yield from peek(reader, ahead + len(_CDATA)))[ahead:]
+        if then == _CDATA or (not then and reader.final):
+            return True
+        marker, size = yield from lexer.at(reader, ahead)
+        return lexer.kinds.get(marker) == "end" and (yield from self._can_follow(ahead + size))
 
     def _can_follow(self, ahead: int) -> Need[bool]:
         """Whether a closing tag of this size is followed by what can follow one."""
         ahead = yield from self._look_past_space(ahead)
+        return (yield from self._structure_at(ahead, self.body, self.turn.stop))
+
+    def _structure_at(self, ahead: int, *lexers: Lexer) -> Need[bool]:
+        """Whether a marker stands there, or the end of the text, or a marker that it cuts off."""
         reader = self.turn.reader
         if reader.pos + ahead >= len(reader.buf):
             return True
-        marker, _ = yield from self.body.at(reader, ahead)
-        if not marker:
-            marker, _ = yield from self.turn.stop.at(reader, ahead)
-        return bool(marker)
+        for lexer in lexers:
+            marker, _ = yield from lexer.at(reader, ahead)
+            if marker or (reader.final and lexer.begun(reader, ahead)):
+                return True
+        return False
 
     def _ends_value(self, kind: str, marker: str, size: int) -> Need[bool]:
         """Whether a tag inside a value shows that the value's own close was forgotten."""
-        reader = self.turn.reader
         if kind == "param":
             key = yield from self._key_ahead(marker.lstrip("\n"), size)
             return key in self.open_keys
         ahead = yield from self._look_past_space(size)
-        if reader.pos + ahead >= len(reader.buf):
-            return True
-        found, _ = yield from self.turn.stop.at(reader, ahead)
-        return bool(found)
+        return (yield from self._structure_at(ahead, self.turn.stop))
 
     def _key_ahead(self, marker: str, ahead: int) -> Need[str]:
         """The key of the parameter whose opener ends `ahead` characters from here."""
@@ -110,9 +135,7 @@ class RawValue:
                 return ""
             yield
         head = reader.buf[start:found]
-        if tags.glyphs:
-            head = unglyph(head)
-        return attributes(head).get(tags.key, "") if tags.key else head.strip().strip("\"'")
+        return key_of(tags, unglyph(head) if tags.glyphs else head)
 
     def _look_past_space(self, ahead: int) -> Need[int]:
         reader, limit = self.turn.reader, ahead + _LOOK

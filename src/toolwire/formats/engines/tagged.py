@@ -4,6 +4,7 @@ Values are raw text: nothing is escaped and nothing may be unescaped. A value th
 string is passed on as it arrives; any other is converted, by schema or attribute, when complete.
 """
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,14 +19,18 @@ from toolwire.formats.engines.tags import (
     attributes,
     body_lexer,
     head_lexer,
+    key_of,
     tag_lexer,
     unglyph,
+    unquoted,
 )
+from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.schema import Types
 from toolwire.formats.turn import Opening, Turn, finish_call, start_call
 
 _SPACE = 256
+_NO_END = "a value has no end"
 _MAX_HEAD = 512
 _NAME = re.compile(r"[^\s<>{}\"'()\[\]]{1,128}+")
 _ATTRIBUTE = r"(?:\Z|[^<>=]{1,64}+(?:\Z|[^<>]))"
@@ -103,11 +108,15 @@ class _CallBody:
         if not kind:
             copied = yield from json_text.copy_value(turn.reader, self.put)
             yield from self._pass_close()
-            return (yield from finish_call(turn, ok=copied))
+            return (yield from finish_call(turn, ok=copied, json=True))
         while kind == "param":
             turn.reader.pos += size
-            if not (yield from self._parameter(marker)):
-                return (yield from finish_call(turn, ok=False, why="a value has no end"))
+            read = yield from self._parameter(marker)
+            if read is None:
+                kind = "end"
+                break
+            if not read:
+                return (yield from finish_call(turn, ok=False, why=turn.why or _NO_END))
             kind, marker, size = yield from self._structure()
         if kind == "close":
             yield from self._pass_call_close(size)
@@ -131,7 +140,17 @@ class _CallBody:
                 reader.pos += size
                 continue
             marker, size = yield from turn.stop.at(reader)
+            if not marker and reader.final and self._cut_off(self.body, turn.stop):
+                return "end", "", 0
             return ("stop" if marker else ""), marker, size
+
+    def _cut_off(self, *lexers: Lexer) -> bool:
+        """Whether the text breaks off in a tag, which is dropped then."""
+        reader = self.turn.reader
+        if not any(lexer.begun(reader) for lexer in lexers):
+            return False
+        reader.pos = len(reader.buf)
+        return True
 
     def _json_body(self) -> Need[bool]:
         return (yield from peek(self.turn.reader, 1)) == "{"
@@ -159,21 +178,36 @@ class _CallBody:
         else:
             self.put("}" if self.seen else "{}")
 
-    def _parameter(self, marker: str) -> Need[bool]:
-        """One parameter, from behind its opener to behind its close."""
-        tags = self.tags
+    def _parameter(self, marker: str) -> Need[bool | None]:
+        """One parameter, from behind its opener to behind its close; None if its value never
+        begins, because the text breaks off before."""
+        tags, reader = self.tags, self.turn.reader
         head = marker[1:-1] if tags.declared else (yield from self._read_until(tags.key_end))
         if head is None:
-            return False
+            return self._begun_at_end()
         written, head = head, unglyph(head) if tags.glyphs else head
         given = attributes(head) if tags.key else {}
-        key = given.get(tags.key, "") if tags.key else head.strip().strip("\"'")
+        key = head if tags.declared else key_of(tags, head)
+        if not key:
+            return self.turn.refuse("a parameter has no name")
         if tags.type_tags[0]:
             given["type"] = yield from self._read_type()
         if tags.value_open and not (yield from self._pass(tags.value_open)):
-            return False
+            if reader.final and self._cut_off(tag_lexer(tags, tags.value_open)):
+                return None
+            kind, *_ = yield from self._structure()
+            if kind:
+                return None if kind == "end" else True  # it has no value
         yield from self._skip_doubled(written)
         return (yield from self._value(key, self._converter(key, given)))
+
+    def _begun_at_end(self) -> bool | None:
+        """None if the text is over, and what is left of it dropped; else False."""
+        reader = self.turn.reader
+        if not reader.final:
+            return False
+        reader.pos = len(reader.buf)
+        return None
 
     def _read_until(self, tag: str) -> Need[str | None]:
         """The text up to a tag, which is taken; None if the tag does not come."""
@@ -227,7 +261,7 @@ class _CallBody:
         if typing == "json" or (typing == "string-attribute" and flag is None):
             return (lambda text: _json_or(text, types)) if not types else self._by_schema(types)
         if key in self.tags.wrappers and not types:
-            return _json_or_text
+            return lambda text: values.any_literal(text) or values.quote(text)
         return self._by_schema(types)
 
     @staticmethod
@@ -276,15 +310,25 @@ class _CallBody:
     def _unwrap(self) -> str:
         value = self.wrapped or ""
         if value.startswith("{"):
-            return value
+            return self._typed(value)
         return f"{{{values.quote(next(iter(self.seen)))}: {value}}}"
+
+    def _typed(self, members: str) -> str:
+        """The members of an object as values of this call: text, as the schema wants it."""
+        tools = self.turn.tools
+        typed = {
+            key: values.coerce(value, tools.types(self.name, key))
+            if isinstance(value, str)
+            else values.to_json(value)
+            for key, value in json.loads(members).items()
+        }
+        return "{" + ", ".join(f"{values.quote(k)}: {v}" for k, v in typed.items()) + "}"
 
     def _copy_raw(self, key: str, put: Callable[[str], None]) -> Need[bool]:
         declared = self.turn.tools.properties(self.name)
         still = {other for other in declared if other != key and other not in self.seen}
         value = RawValue(self.tags, self.turn, self.body, key, still)
-        take = (lambda text: put(unglyph(text))) if self.glyphs else put
-        return (yield from value.copy(take))
+        return value.copy((lambda text: put(unglyph(text))) if self.glyphs else put)
 
 
 def _skip_doubled_head(turn: Turn, head: str) -> Need[None]:
@@ -297,7 +341,7 @@ def _skip_doubled_head(turn: Turn, head: str) -> Need[None]:
 
 
 def _text_name(head: str) -> str:
-    return head.replace("\\n", "\n").strip().strip("\"'")
+    return unquoted(head.replace("\\n", "\n"))
 
 
 def _json_or(text: str, types: Types) -> str:

@@ -1,7 +1,7 @@
 """The tags of a format of family D, and the lexers made of them. Data, no reading."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -15,6 +15,7 @@ _ATTRIBUTE = re.compile(
 GLYPHS = {"Ġ": " ", "Ċ": "\n"}  # how byte-level tokenizers write whitespace
 _UNGLYPH = str.maketrans(GLYPHS)
 
+Spellings: TypeAlias = tuple[tuple[str, str], ...]
 Typing: TypeAlias = Literal["schema", "string-attribute", "type-attribute", "json"]
 
 
@@ -27,7 +28,8 @@ class Tags:
     `value_open` stands between name and value. `close` may contain `{key}`. With `declared`, a
     parameter's tag is its name. `trim`: one newline on each side of a value is layout.
     `wrappers` are parameters that may hold all arguments. `tree` is the prefix of nested tags.
-    `ends_around` are tags outside the call that end it too. `glyphs`: the tokenizer's signs for a
+    `ends_around` are tags outside the call that end it too. `spellings` are pairs: what is in a tag
+    as the first of a pair may be written as the second. `glyphs`: the tokenizer's signs for a
     space and a newline may stand for these, in a call whose head shows it.
     """
 
@@ -48,21 +50,36 @@ class Tags:
     wrappers: tuple[str, ...] = ()
     loose: bool = False
     ends_around: tuple[str, ...] = ()
+    spellings: Spellings = ()
     glyphs: bool = False
+
+
+def spelled(markers: Iterable[str], spellings: Spellings) -> tuple[str, ...]:
+    """The markers in every spelling."""
+    found = dict.fromkeys(markers)
+    for usual, other in spellings:
+        found |= dict.fromkeys(marker.replace(usual, other) for marker in list(found))
+    return tuple(found)
+
+
+def _lexer(tags: Tags, kinds: Mapping[str, str]) -> Lexer:
+    every = {one: kind for tag, kind in kinds.items() for one in spelled((tag,), tags.spellings)}
+    return Lexer(every, _loose(tags, every))
 
 
 @lru_cache(maxsize=64)
 def head_lexer(tags: Tags) -> Lexer:
+    """What ends the head."""
     ends = dict.fromkeys(tags.head_ends, "end")
     if not tags.head and not tags.head_start:
         ends = {tags.param: "body", **dict.fromkeys(tags.call_close, "body"), **ends}
-    return Lexer(ends, _loose(tags, ends))
+    return _lexer(tags, ends)
 
 
 @lru_cache(maxsize=128)
 def tag_lexer(tags: Tags, tag: str) -> Lexer:
     """One tag alone."""
-    return Lexer({tag: "tag"}, _loose(tags, (tag,)))
+    return _lexer(tags, {tag: "tag"})
 
 
 @lru_cache(maxsize=256)
@@ -73,7 +90,8 @@ def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
     kinds = dict.fromkeys(params, "param") | dict.fromkeys(closes, "close") | {"\\n": "layout"}
     kinds |= dict.fromkeys(tags.ends_around, "stop")
     kinds |= dict.fromkeys(GLYPHS if tags.glyphs else (), "layout")
-    return Lexer(kinds, _loose(tags, kinds))
+    kinds |= {f"<{slash}{tag}>": "layout" for tag in tags.wrappers for slash in ("", "/")}
+    return _lexer(tags, kinds)
 
 
 def value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
@@ -88,7 +106,7 @@ def _value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
     kinds = {marker: kind for marker, kind in body.kinds.items() if kind != "layout"}
     if tags.tree:
         kinds = {f"{tags.param}{key}>": "nest"}
-    kinds[close] = "end"
+    kinds |= dict.fromkeys(spelled((close,), tags.spellings), "end")
     if tags.trim:
         kinds |= {"\n" + marker: kind for marker, kind in kinds.items()}
     return Lexer(kinds, _loose(tags, kinds))
@@ -101,6 +119,20 @@ def _loose(tags: Tags, markers: Iterable[str]) -> list[str]:
 def unglyph(text: str) -> str:
     """`text` with the whitespace that the tokenizer's signs stand for."""
     return text.translate(_UNGLYPH)
+
+
+def key_of(tags: Tags, head: str) -> str:
+    """The name of a parameter, as its head says it."""
+    return attributes(head).get(tags.key, "") if tags.key else unquoted(head)
+
+
+def unquoted(text: str) -> str:
+    """The name that `text` is, or that stands in quotes where it begins."""
+    name = text.strip()
+    quote = name[:1]
+    if quote in ("'", '"') and quote in name[1:]:
+        return name[1 : name.index(quote, 1)]
+    return name.strip("\"'")
 
 
 def attributes(head: str) -> dict[str, str]:

@@ -144,7 +144,7 @@ ARRAYS = (
     array("jamba", "<tool_calls>", "</tool_calls>"),
     array("hunyuan_a13b", "<tool_calls>", "</tool_calls>"),
     array("nemotron_deci", "<TOOLCALL>", "</TOOLCALL>"),
-    replace(array("xlam", ""), group=True),
+    array("xlam", ""),
     array("json", "", key="parameters"),
     array("phi4_mini_json", "functools"),
     array("firefunction_v2", " functools"),

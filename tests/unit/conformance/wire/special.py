@@ -102,13 +102,12 @@ def malformed(name: str, text: str, wire: Wire, note: str) -> Case:
 
 
 def malformed_second(text: str, wire: Wire) -> Case:
-    """A good call, then one that is cut off: the good one stands, unless they stand together."""
+    """A good call, then one that is cut off: the good one stands."""
     cut = text[: text.index("brown") + 3]
-    good = () if wire.group else (TIME,)
-    rest = cut if wire.group else wire.broken_behind(TIME, cut)
-    note = "one broken call breaks them all" if wire.group else "the first call is whole and stands"
+    rest = wire.broken_behind(TIME, cut)
+    note = "the first call is whole and stands"
     return entry(
-        "second_call_cut", 8, cut, content=rest, calls=good, note=note, malformed=True, cut=True
+        "second_call_cut", 8, cut, content=rest, calls=(TIME,), note=note, malformed=True, cut=True
     )
 
 

@@ -14,9 +14,9 @@ class Wire:
     `opener` is what a call begins with, `closer` what ends one, `value_closer` what ends a value,
     if anything does. `think` and `text` stand around reasoning and text. `behind`: text may stand
     behind calls. `by_schema`: the type of a value is in the schema alone. `live`: arguments can be
-    passed on as they arrive. `group`: one broken call makes text of all of them. `untyped`: values
-    without a schema are strings, nested ones too. `json`: the arguments are JSON, and `key` is
-    what they are called if the name stands beside them.
+    passed on as they arrive. `untyped`: values without a schema are strings, nested ones too.
+    `json`: the arguments are JSON, and `key` is what they are called if the name stands beside
+    them.
     """
 
     format: str
@@ -32,7 +32,6 @@ class Wire:
     behind: bool = True
     by_schema: bool = False
     live: bool = True
-    group: bool = False
     untyped: bool = False
     json: bool = False
     key: str = ""
