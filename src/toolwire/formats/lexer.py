@@ -135,7 +135,9 @@ def _endings(markers: Iterable[str], begins: Mapping[str, str]) -> dict[str, str
     if not refused:
         return {}
     firsts = re.escape("".join({marker[0] for marker in markers}))
-    again = "|".join(re.escape(m) + text for m, text in refused.items())
+    # One that a longer marker begins with is judged by itself, or it would hide the longer.
+    alone = {m for m in refused if not any(o != m and o.startswith(m) for o in markers)}
+    again = "|".join(re.escape(m) + refused[m] for m in sorted(alone)) or "(?!)"
     return {m: f"{text}(?:[^{firsts}]{{0,{_NEAR}}}+(?:{again}))*+()" for m, text in refused.items()}
 
 

@@ -92,7 +92,6 @@ class MarkerLexers:
     """What is looked for in each state; `unlike` says why an opener of no call is none."""
 
     content: Lexer
-    fence: Lexer
     reasoning: Lexer
     region: Lexer
     unlike: str
@@ -108,7 +107,6 @@ def _lexers(markers: MarkerSet, engine: Engine) -> MarkerLexers:
     marked = {opener: text for opener, text in begins.items() if opener not in bare}
     return MarkerLexers(
         content=Lexer(_content_kinds(markers), loose, begins),
-        fence=Lexer({FENCE: "fence"}),
         reasoning=Lexer({**unthink, **calls}, loose, marked),
         region=Lexer({**swallowed, **bare, **calls}, loose),
         unlike=engine.begins(bare=False).why,
@@ -123,7 +121,7 @@ def _stop_lexer(markers: MarkerSet) -> Lexer:
 
 
 def _content_kinds(markers: MarkerSet) -> dict[str, str]:
-    kinds = {FENCE: "fence", **_kinds(drop=markers.drop, citation=markers.citations)}
+    kinds = _kinds(drop=markers.drop, citation=markers.citations)
     if around := markers.reasoning:
         kinds |= _kinds(unthink=around.closes, think=around.opens)
     return {**kinds, **_kinds(bare=markers.bare), **_call_kinds(markers)}
