@@ -1,9 +1,10 @@
 """Which format does this model, this chat template, this answer use? Each with the reason.
 
-By model name: the patterns of the records; the longest match wins. By chat template: the tags a
-format cannot do without; the format with the most of them wins, and of several the one that the
-model's name says. By answer: the formats
-whose opener occurs in it are tried, and the one that finds calls and leaves least text wins.
+By model name: the patterns of the records; the longest match wins. By chat template: what tells a
+format from all others (`signs`), or else the tags that its calls cannot do without, or else what
+may hint at it. The format with the most of it wins, and of several the one that the model's name
+says. By answer: the formats whose opener occurs in it are tried, and the one that finds calls and
+leaves least text wins.
 """
 
 import re
@@ -20,7 +21,7 @@ from toolwire.protocol.chat import Tool
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
 _SHARED = 6  # shorter pieces of a template prove nothing
-_TAG = re.compile(r"<[^<>{}\s]++>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json")
+_TAG = re.compile(r"</?+[^<>{}\s/]++>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json")
 _PROOF = ("<", "[")
 """What a tag begins with that templates hold for no other reason than to write calls."""
 
@@ -53,18 +54,26 @@ def detect_template(template: str, model: str = "") -> Detection | None:
     named = detect_model(model)
     found = [
         (
-            (own, sum(map(len, tags)), named is not None and record.name == named.format),
-            tags,
+            (rank, sum(map(len, texts)), named is not None and record.name == named.format),
+            texts,
             record,
         )
         for record in FORMATS.values()
-        for own, tags in ((True, _tags(record)), (False, frozenset(record.template)))
-        if tags and all(tag in template for tag in tags)
+        for rank, texts in _evidence(record)
+        if all(text in template for text in texts)
     ]
     if not found:
         return None
-    _, tags, record = max(found, key=lambda item: item[0])
-    return Detection(record.name, f"the template contains {', '.join(sorted(tags))}")
+    _, texts, record = max(found, key=lambda item: item[0])
+    return Detection(record.name, f"the template contains {', '.join(sorted(texts))}")
+
+
+@lru_cache(maxsize=128)
+def _evidence(record: Format) -> tuple[tuple[int, frozenset[str]], ...]:
+    """What a template of this format holds, the most certain with the highest rank."""
+    ranked = [(2, sign) for sign in record.signs]
+    ranked += [(1, tuple(_tags(record))), (0, record.template)]
+    return tuple((rank, frozenset(texts)) for rank, texts in ranked if texts)
 
 
 def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:

@@ -54,6 +54,12 @@ MODELS = {
     "google/functiongemma-270m": "functiongemma",
     "MiniMaxAI/MiniMax-M2": "minimax_m2",
     "CohereForAI/c4ai-command-r7b-12-2024": "cohere_command3",
+    "Team-ACE/ToolACE-2-Llama-3.1-8B": "pythonic",
+    "watt-ai/watt-tool-8B": "pythonic",
+    "deepseek/deepseek-chat-v3.1": "deepseek_v31",
+    "deepseek/deepseek-chat-v3-0324": "deepseek_v3",
+    "Kwaipilot/KAT-Dev": "qwen3_coder",
+    "PrimeIntellect/INTELLECT-3": "qwen3_coder",
 }
 
 
@@ -82,6 +88,35 @@ def test_a_model_of_no_known_family_is_not_guessed() -> None:
         ("[TOOL_CALLS]{{ name }}[ARGS]{{ args }}", "mistral"),
         ("{{ '[TOOL_CALLS][' + (message.tool_calls | tojson) + ']' }}", "mistral_v3"),
         ("{{ content }}", None),
+        ("<b>{{ content }}</b>{% if x %}</think>{% endif %}", None),
+        (
+            "{% set t = '｜DSML｜' %}{{ '<' + t + 'function_calls>' }}{{ m.tool_calls }}",
+            "deepseek_v32",
+        ),
+        ("{% set t = '｜DSML｜' %}{{ '<' + t + 'tool_calls>' }}{{ m.tool_calls }}", "deepseek_v4"),
+        ("{% set b = '<tool_call{}>'.format(x) %}<arg_key{}><tool_sep{}>", "hy_v3"),
+        ("<|message_sep|>{{ 'function call' }}<|role_sep|>", "gigachat3"),
+        ("<|START_ACTION|>[{{ c }}]<|END_ACTION|><|START_TEXT|>", "cohere_command4"),
+        ("<|START_ACTION|>[{{ c }}]<|END_ACTION|><|START_RESPONSE|>", "cohere_command3"),
+        (
+            "<tool_call>\n<function={{ n }}>\n<parameter={{ k }}></parameter></function></tool_call>"
+            "<|im_start|>tool_response",
+            "step3p5",
+        ),
+        ("<tool_calls>{{ c }}</tool_calls><|extra_0|>", "hunyuan_a13b"),
+        ("<tool_calls>{{ c }}</tool_calls>[BEGIN FINAL RESPONSE]", "apriel"),
+        ("<|start|>assistant to={{ 'functions.' + n }}<|channel|>x<|message|>", "openai"),
+        ("{{ '>>>all\\n' + content }}", "functionary_v32"),
+        ("<|header_start|>as in [func_name1(a=1)]", "llama4_pythonic"),
+        ("<|header_start|>{{ '{\"name\": \"' + n + '\", ' + '\"parameters\": ' }}", "llama3_json"),
+        ("as in [func_name1(a=1)]", "pythonic"),
+        ("write functools[{{ c }}]<|end|>", "phi4_mini_json"),
+        ("<|start_header_id|>write functools[{{ c }}]", "firefunction_v2"),
+        ('so: [{"name": "tool_call_name", "arguments": {}}]', "xlam"),
+        ("List of tools: [{{ t }}]", "lfm2"),
+        ("{{ '\\nAction:\\n```json\\n[' }}<|START_OF_TURN_TOKEN|>", "command_r_plus"),
+        ("<tool_call>{{ c }}</tool_call><|start_of_role|>", "granite4"),
+        ("[TOOL_CALLS][{{ c }}][TOOL_CONTENT]", "mistral_v7"),
         ("{% if message.tool_calls %}{{ message['arguments'] }}{% endif %}", None),
     ],
 )

@@ -31,6 +31,7 @@ _mistral = partial(
 # Each generation of Mistral's tokenizers writes calls and results in a way of its own.
 MISTRAL = _mistral(
     name="mistral",
+    signs=(("[TOOL_CALLS]", "[ARGS]", "[TOOL_CONTENT]"),),
     writing=Writing("[TOOL_CALLS]{name}[ARGS]{args}"),
     results=Results("[TOOL_RESULTS]{result}[/TOOL_RESULTS]", role="tool", merged=False),
     aliases=("mistral_v13",),
@@ -73,6 +74,7 @@ _MISTRAL_ID_RESULTS = Results(
 )
 MISTRAL_V7 = _mistral_array(
     name="mistral_v7",
+    signs=(("[TOOL_CALLS]", "[TOOL_CONTENT]"),),
     results=_MISTRAL_ID_RESULTS,
     models=(
         r"mistral-small-?3\.[01]",
@@ -83,6 +85,10 @@ MISTRAL_V7 = _mistral_array(
 )
 MISTRAL_SMALL_32 = _mistral(
     name="mistral_call_id",
+    signs=(
+        ("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"),
+        ("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "[TOOL_CONTENT]"),
+    ),
     writing=Writing("[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]{args}"),
     results=_MISTRAL_ID_RESULTS,
     aliases=("mistral_v11",),
@@ -131,7 +137,7 @@ DEEPSEEK_V31 = _deepseek(
         "<｜tool▁output▁begin｜>{result}<｜tool▁output▁end｜>", role="tool", between=""
     ),
     aliases=("deepseek_v3_1", "deepseekv31", "deepseek31"),
-    models=(r"deepseek-v3\.1", r"deepseek-v3\.2-exp"),
+    models=(r"deepseek-(chat-)?v3\.1", r"deepseek-v3\.2-exp"),
 )
 KIMI_K2 = _head(
     name="kimi_k2",
@@ -244,6 +250,7 @@ FUNCTIONARY_V31 = _head(
 )
 FUNCTIONARY_V32 = _head(
     name="functionary_v32",
+    signs=((">>>all\\n",), (">>>all\n",)),
     framing=Channels(
         starts=(">>>",),
         header_ends=("\n",),

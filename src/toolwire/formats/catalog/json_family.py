@@ -65,6 +65,7 @@ HERMES = _json(
 )
 GRANITE4 = _json(
     name="granite4",
+    signs=(("</tool_call>", "<|start_of_role|>"),),
     framing=tags("tool_call"),
     writing=lines("tool_call"),
     models=(r"granite-?4(\.[01])?",),
@@ -94,6 +95,7 @@ ERNIE45 = _json(
 )
 LLAMA3_JSON = _json(
     name="llama3_json",
+    signs=(("<|header_start|>", '{"name": "', '"parameters": '),),
     framing=Markers(
         opens=("<|python_tag|>",), ends=("<|eom_id|>", "<|eot_id|>", "<|eot|>"), bare=("{",)
     ),
@@ -143,6 +145,7 @@ JAMBA = _json(
 )
 HUNYUAN_A13B = _json(
     name="hunyuan_a13b",
+    signs=(("<tool_calls>", "<|extra_0|>"),),
     framing=tags(
         "tool_calls", drop=("助手：", "<answer>\n", "<answer>", "\n</answer>", "</answer>")
     ),
@@ -153,6 +156,7 @@ HUNYUAN_A13B = _json(
 _APRIEL_STEPS = ("Here are my reasoning steps:\n", "Here are my reasoning steps:")
 APRIEL = _json(
     name="apriel",
+    signs=(("<tool_calls>", "[BEGIN FINAL RESPONSE]"),),
     framing=Markers(
         opens=("<tool_calls>",),
         ends=("</tool_calls>",),
@@ -171,6 +175,7 @@ APRIEL = _json(
 )
 MINIMAX_M1 = _json(
     name="minimax_m1",
+    signs=(("<tool_calls>", "<beginning_of_sentence>"),),
     framing=tags("tool_calls"),
     writing=Writing("{json}", before="<tool_calls>\n", between="\n", after="\n</tool_calls>"),
     results=Results("tool name={name}\ntool result: {result}", role="tool", between="\n\n"),
@@ -187,6 +192,7 @@ NEMOTRON_DECI = _json(
 )
 LAM = _json(
     name="xlam",
+    signs=(('[{"name": "tool_call_name", "arguments": ',),),
     framing=Markers(
         opens=("[TOOL_CALLS]", "<tool_call>"),
         ends=("</tool_call>",),
@@ -199,6 +205,7 @@ LAM = _json(
 )
 PHI4_MINI_JSON = _array(
     name="phi4_mini_json",
+    signs=(("functools[",),),
     framing=Markers(opens=("functools",)),
     writing=array("functools"),
     results=Results("{result}", role="tool", merged=False),
@@ -207,6 +214,7 @@ PHI4_MINI_JSON = _array(
 )
 FIREFUNCTION_V2 = _array(
     name="firefunction_v2",
+    signs=((" functools[", "<|start_header_id|>"),),
     framing=Markers(opens=(" functools", "functools")),
     writing=array(" functools"),
     results=Results("{result}", role="tool", merged=False),
@@ -284,14 +292,22 @@ _cohere = partial(
 )
 COHERE_COMMAND3 = _cohere(
     name="cohere_command3",
+    signs=(("<|START_ACTION|>", "<|START_RESPONSE|>"),),
     aliases=("cohere",),
     models=(r"command-?r7b", r"command-a(?!-?plus)", r"c4ai-command-a"),
 )
 COHERE_COMMAND4 = _cohere(
-    name="cohere_command4", aliases=("cohere2moe",), models=(r"command-a-?plus", r"command-?4")
+    name="cohere_command4",
+    signs=(("<|START_ACTION|>", "<|START_TEXT|>"),),
+    aliases=("cohere2moe",),
+    models=(r"command-a-?plus", r"command-?4"),
 )
 COMMAND_R_PLUS = _array(
     name="command_r_plus",
+    signs=(
+        ("Action:\\n```json", "<|START_OF_TURN_TOKEN|>"),
+        ("Action:\n```json", "<|START_OF_TURN_TOKEN|>"),
+    ),
     framing=Markers(
         opens=("Action:\n```json", "Action: ```json"), ends=("```",), citations=_CITATIONS
     ),
@@ -306,6 +322,7 @@ COMMAND_R_PLUS = _array(
 )
 GIGACHAT3 = _json(
     name="gigachat3",
+    signs=(("<|message_sep|>", "<|role_sep|>", "function call"),),
     framing=Markers(
         opens=(
             "<|message_sep|>\n\nfunction call<|role_sep|>\n",

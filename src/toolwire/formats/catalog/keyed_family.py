@@ -52,6 +52,7 @@ GLM45 = _glm(
 )
 GLM47 = _glm(
     name="glm47",
+    signs=(("</arg_key><arg_value>", "<|observation|>"),),
     writing=_keyed_writing("tool_call", ""),
     results=Results(_PLAIN_RESULT, role="observation", between=""),
     aliases=("glm47_moe",),
@@ -60,6 +61,7 @@ GLM47 = _glm(
 LING3 = _glm(name="ling3", writing=_keyed_writing("tool_call", ""), models=(r"ling-?3", r"ring-?3"))
 POOLSIDE_V1 = _glm(
     name="poolside_v1",
+    signs=(("<arg_key>", "<arg_value>", "<assistant>"),),
     writing=_keyed_writing("tool_call", ""),
     models=(r"laguna", r"poolside"),
 )
@@ -92,6 +94,7 @@ _hy = partial(
 )
 HY_V3 = _hy(
     name="hy_v3",
+    signs=(("<tool_call{}>", "<arg_key{}>", "<tool_sep{}>"),),
     engine=_keyed(sep="<tool_sep>", loose=True),
     writing=Writing(
         "<tool_call>{name}<tool_sep>\n{params}</tool_call>\n",
@@ -104,6 +107,7 @@ HY_V3 = _hy(
 )
 HY_V4 = _hy(
     name="hy_v4",
+    signs=(("<tool_call{}>", "<arg_key{}>"),),
     engine=_keyed(sep="<tool_sep>", loose=True),
     writing=Writing(
         "<tool_call>{name}{params}</tool_call>",

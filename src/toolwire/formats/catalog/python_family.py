@@ -15,13 +15,21 @@ _IPYTHON = Results('{"output": {json}}', role="ipython", merged=False)
 
 PYTHONIC = _python(
     name="pythonic",
+    signs=(("[func_name1(",),),
     framing=Markers(bare=("[",), bare_start="any", ends=("<|eom_id|>", "<|eot_id|>")),
     writing=Writing("{python}", before="[", between=", ", after="]"),
     results=_IPYTHON,
-    models=(r"toolace", r"ultravox", r"gemma-?3(?!n)", r"llama-3\.2-[13]b.*pythonic"),
+    models=(
+        r"toolace.*",
+        r"watt-tool.*",
+        r"ultravox",
+        r"gemma-?3(?!n)",
+        r"llama-3\.2-[13]b.*pythonic",
+    ),
 )
 LLAMA4_PYTHONIC = _python(
     name="llama4_pythonic",
+    signs=(("[func_name1(", "<|header_start|>"),),
     framing=Markers(
         opens=("<|python_start|>",),
         ends=("<|python_end|>", "<|eot|>", "<|eom|>"),
@@ -43,6 +51,7 @@ OLMO3 = _python(
 )
 LFM2 = _python(
     name="lfm2",
+    signs=(("<|tool_list_start|>",), ("List of tools: [",)),
     framing=Markers(
         opens=("<|tool_call_start|>",),
         ends=("<|tool_call_end|>",),
