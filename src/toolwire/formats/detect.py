@@ -21,7 +21,8 @@ from toolwire.protocol.chat import Tool
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
 _SHARED = 6  # shorter pieces of a template prove nothing
-_TAG = re.compile(r"</?+[^<>{}\s/]++>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json")
+_TAG = re.compile(r"</?+[^<>{}\s/][^<>{}\s]*+>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json")
+_TURNS = frozenset({"<|im_start|>", "<|im_end|>", "<|assistant|>"})  # of any message
 _PROOF = ("<", "[")
 """What a tag begins with that templates hold for no other reason than to write calls."""
 
@@ -130,7 +131,7 @@ def _literals(record: Format) -> frozenset[str]:
 def _tags(record: Format) -> frozenset[str]:
     """The tags among them, one by one: a template may put together the text between two. Words
     such as `tool_calls` are left out, which every template has as the names of its variables."""
-    tags = frozenset(_TAG.findall(_written(record)))
+    tags = frozenset(_TAG.findall(_written(record))) - _TURNS
     return tags if any(tag.startswith(_PROOF) for tag in tags) else frozenset()
 
 

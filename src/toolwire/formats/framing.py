@@ -105,7 +105,7 @@ class MarkerFramer:
             self._text(size, "words of the answer")
         elif marker[0] == "`" and self._quotes.running:
             self._text(size)
-        elif kind in ("drop", "unthink") and (is_special(marker) or not self._quotes.open()):
+        elif kind in ("drop", "unthink") and (is_special(marker) or not self._quotes.marked()):
             self._drop(size)
         else:
             return False

@@ -135,10 +135,16 @@ def _endings(markers: Iterable[str], begins: Mapping[str, str]) -> dict[str, str
     if not refused:
         return {}
     firsts = re.escape("".join({marker[0] for marker in markers}))
-    # One that a longer marker begins with is judged by itself, or it would hide the longer.
-    alone = {m for m in refused if not any(o != m and o.startswith(m) for o in markers)}
-    again = "|".join(re.escape(m) + refused[m] for m in sorted(alone)) or "(?!)"
+    again = "|".join(
+        re.escape(m) + _unless_longer(m, markers) + text for m, text in refused.items()
+    )
     return {m: f"{text}(?:[^{firsts}]{{0,{_NEAR}}}+(?:{again}))*+()" for m, text in refused.items()}
+
+
+def _unless_longer(marker: str, markers: Iterable[str]) -> str:
+    """For a marker that others begin with: that none of these may be here instead."""
+    rests = [o[len(marker) :] for o in markers if o != marker and o.startswith(marker)]
+    return rf"(?!\Z|{_trie(rests, frozenset(), {}, partial=True)})" if rests else ""
 
 
 def _trie(

@@ -84,7 +84,7 @@ class MarkerSet:
     def hold_limit(self) -> int:
         """How many characters of plain text may be held back at most."""
         tail = REFERENCES if self.citations else 0
-        return max(map(len, _content_kinds(self))) - 1 + LAYOUT + tail
+        return max(map(len, _content_kinds(self)), default=1) - 1 + LAYOUT + tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +136,12 @@ def _kinds(**markers: tuple[str, ...]) -> dict[str, str]:
 
 
 def _begins(markers: MarkerSet, engine: Engine) -> dict[str, str]:
-    """The pattern of each opener that may begin a call. One with a fence in it always may."""
+    """The pattern of each opener that may begin a call. A fence in front of one always may."""
     behind = engine.begins(bare=False).pattern
     found = dict.fromkeys(markers.bare, engine.begins(bare=True).pattern)
     for opener in markers.opens:
         doubled = rf"(?:{re.escape(opener)}){{1,{_DOUBLED}}}+"
         again = Lexer({opener: "open"}).ahead
         found[opener] = behind and f"{doubled}(?:{again}|{behind})"
-    sure = {opener for opener in found if FENCE in opener or opener in markers.loose}
+    sure = {*markers.loose, *(opener for opener in markers.bare if FENCE in opener)}
     return {opener: text for opener, text in found.items() if text and opener not in sure}

@@ -15,7 +15,7 @@ import re
 from typing import Protocol
 
 from toolwire.formats.quotes import Quotes
-from toolwire.formats.reader import Need, Reader
+from toolwire.formats.reader import Need, Reader, peek
 from toolwire.formats.sink import Sink
 
 _LOOK = 1024  # so far behind a call, or a marker alone, the end of a line is looked for
@@ -75,6 +75,9 @@ class Mentions:
         `start` reads the calls behind the marker, if it opens any.
         """
         reader = self._reader
+        if start is None and not self._quotes.marked():
+            near = yield from peek(reader, size + 1)
+            return size + 1 if near[size:] == self._quotes.quote() else 0
         reader.mark()
         if self._quotes.fenced:
             found = yield from self._in_fence(size, start)

@@ -45,12 +45,16 @@ class Quotes:
         """Whether the text ends in backticks, so that more of them belong to these."""
         return self._run > 0
 
-    def open(self) -> bool:
-        """Whether anything is open where a marker begins."""
+    def marked(self) -> bool:
+        """Whether Markdown is open where a marker begins."""
         self._end_run()
         if self._closing:
             self._fence, self._closing = 0, False
-        return self.fenced or bool(self._spans) or bool(self.quote())
+        return self.fenced or bool(self._spans)
+
+    def open(self) -> bool:
+        """Whether Markdown or a quotation mark is open where a marker begins."""
+        return self.marked() or bool(self.quote())
 
     def quote(self) -> str:
         """The quotation mark that would close the one that is open on this line, or ""."""

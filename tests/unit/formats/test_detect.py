@@ -99,8 +99,8 @@ def test_a_model_of_no_known_family_is_not_guessed() -> None:
         ("<|START_ACTION|>[{{ c }}]<|END_ACTION|><|START_TEXT|>", "cohere_command4"),
         ("<|START_ACTION|>[{{ c }}]<|END_ACTION|><|START_RESPONSE|>", "cohere_command3"),
         (
-            "<tool_call>\n<function={{ n }}>\n<parameter={{ k }}></parameter></function></tool_call>"
-            "<|im_start|>tool_response",
+            "<tool_call>\n<function={{ n }}>\n<parameter={{ k }}></parameter></function>"
+            "</tool_call><|im_start|>tool_response",
             "step3p5",
         ),
         ("<tool_calls>{{ c }}</tool_calls><|extra_0|>", "hunyuan_a13b"),
@@ -190,3 +190,41 @@ def test_a_wrong_configuration_is_noticed() -> None:
     assert found.format == "hermes"
     assert notice_mismatch("hermes", text, TOOLS) is None
     assert notice_mismatch("hermes", "just text", TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("microsoft/Phi-4-mini-instruct", "phi4_mini"),
+        ("naver-hyperclovax/HyperCLOVAX-SEED-Think-14B", "hyperclovax"),
+        ("ByteDance-Seed/UI-TARS-1.5-7B", "ui_tars"),
+        ("zai-org/GLM-4-32B-0414", "glm4_0414"),
+        ("google/gemma-3-27b-it", "gemma3"),
+        ("meituan-longcat/LongCat-Flash-Chat", "longcat"),
+        ("meituan-longcat/LongCat-Flash-Thinking", "longcat_tagged"),
+    ],
+)
+def test_models_with_rare_formats_are_known_by_their_names(model: str, expected: str) -> None:
+    found = detect_model(model)
+    assert found is not None
+    assert found.format == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("<|im_start|>{{ content }}<|im_end|>", None),
+        ("<|im_start|>assistant -> tool/function_call\n{{ c }}<|im_end|>", "hyperclovax"),
+        ("<|tool|>{{ tools }}<|/tool|>{{ content }}<|end|>", "phi4_mini"),
+        ("[gMASK]<sop>{{ content }}<|observation|>", "glm4_0414"),
+        ("write ```tool_code\nf()\n```", "gemma3"),
+        (
+            "<longcat_tool_call>{{ n }}<longcat_arg_key>{{ k }}</longcat_arg_key>"
+            "<longcat_arg_value>{{ v }}</longcat_arg_value></longcat_tool_call>",
+            "longcat_tagged",
+        ),
+    ],
+)
+def test_templates_of_rare_formats_are_known(template: str, expected: str | None) -> None:
+    found = detect_template(template)
+    assert (found.format if found else None) == expected

@@ -3,7 +3,7 @@
 from functools import partial
 
 from toolwire.formats.catalog.json_family import THINK
-from toolwire.formats.catalog.routes import by_name
+from toolwire.formats.catalog.routes import by_name, by_tool
 from toolwire.formats.channels import Channels
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.head_json import HeadJson, kimi_head, typed_head
@@ -247,6 +247,33 @@ FUNCTIONARY_V31 = _head(
     results=Results("{result}", role="ipython", merged=False),
     models=(r"functionary.*v3\.1",),
     special_tokens=("<|eom_id|>",),
+)
+_GLM_ENDS = ("<|observation|>", "<|user|>", "<|endoftext|>")
+GLM4_0414 = _head(
+    name="glm4_0414",
+    framing=Channels(
+        starts=("<|assistant|>",),
+        header_ends=("\n",),
+        message_ends=_GLM_ENDS,
+        first=("\n",),
+        named="\n",
+        route=by_tool,
+    ),
+    engine=HeadJson(),
+    writing=Writing("{name}\n{args}", between="<|assistant|>"),
+    results=Results("{result}", role="observation", merged=False),
+    aliases=("glm4", "chatglm"),
+    models=(r"glm-?4-(9b|32b)", r"glm-?z1", r"glm-?4-0414", r"chatglm"),
+    template=("[gMASK]<sop>", "<|observation|>"),
+    special_tokens=("<|assistant|>", *_GLM_ENDS),
+)
+REACT = _head(
+    name="react",
+    framing=Markers(opens=("Action: ", "Action:"), strict=True, reasoning=THINK),
+    engine=HeadJson(separators=("Action Input: ", "Action Input:")),
+    writing=Writing("Action: {name}\nAction Input: {args}", between="\n"),
+    results=Results("Observation: {result}", between="\n"),
+    note="what ReAct prompts teach, whatever the model",
 )
 FUNCTIONARY_V32 = _head(
     name="functionary_v32",

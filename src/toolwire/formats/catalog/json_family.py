@@ -2,7 +2,9 @@
 
 from functools import partial
 
+from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
+from toolwire.formats.engines.py_calls import PyCalls
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning, thinking
 from toolwire.formats.record import Format
@@ -81,12 +83,6 @@ TRINITY = _json(
     writing=lines("tool_call"),
     models=(r"trinity",),
 )
-LONGCAT = _json(
-    name="longcat",
-    framing=tags("longcat_tool_call"),
-    writing=lines("longcat_tool_call"),
-    models=(r"longcat",),
-)
 ERNIE45 = _json(
     name="ernie45",
     framing=tags("tool_call", drop=_RESPONSE),
@@ -99,6 +95,7 @@ LLAMA3_JSON = _json(
     framing=Markers(
         opens=("<|python_tag|>",), ends=("<|eom_id|>", "<|eot_id|>", "<|eot|>"), bare=("{",)
     ),
+    engine=json_or(PyCalls(brackets=False, known=True, suffix=".call"), JsonCalls()),
     writing=Writing("{json}", between="; ", keys=_PARAMETERS),
     results=Results('{"output": {json}}', role="ipython", merged=False),
     aliases=("llama4_json", "llama3", "llama"),
@@ -210,7 +207,36 @@ PHI4_MINI_JSON = _array(
     writing=array("functools"),
     results=Results("{result}", role="tool", merged=False),
     aliases=("phi4",),
+)
+_PHI4_TOKENS = ("<|tool_call|>", "<|/tool_call|>")
+PHI4_MINI = _json(
+    name="phi4_mini",
+    framing=Markers(opens=("<|tool_call|>",), ends=("<|/tool_call|>",), drop=("<|end|>",)),
+    writing=array(*_PHI4_TOKENS),
+    results=Results("<|tool_response|>{result}", role="tool", merged=False),
     models=(r"phi-?4-mini",),
+    signs=(_PHI4_TOKENS, ("<|tool|>", "<|/tool|>")),
+    special_tokens=_PHI4_TOKENS,
+)
+_HYPERCLOVA_NEXT = "<|im_end|>\n<|im_start|>assistant"
+HYPERCLOVA = _json(
+    name="hyperclovax",
+    framing=Markers(
+        opens=(" -> tool/function_call\n", "-> tool/function_call\n"),
+        ends=("<|im_end|>",),
+        drop=(f"{_HYPERCLOVA_NEXT}\n", _HYPERCLOVA_NEXT, "<|im_end|>"),
+        reasoning=Reasoning(
+            ("/think\n",),
+            (f"{_HYPERCLOVA_NEXT}\n", _HYPERCLOVA_NEXT),
+            frozenset(("/think\n",)),
+        ),
+    ),
+    writing=array(" -> tool/function_call\n", "<|im_end|>"),
+    results=Results("{result}", role="tool", merged=False),
+    aliases=("hyperclovax_seed_think_14b",),
+    models=(r"hyperclova-?x",),
+    signs=(("-> tool/function_call",),),
+    special_tokens=("<|im_end|>", "<|im_start|>"),
 )
 FIREFUNCTION_V2 = _array(
     name="firefunction_v2",

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from toolwire.formats.catalog.json_family import THINK
+from toolwire.formats.catalog.json_family import THINK, lines
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.tagged import Tagged
@@ -72,6 +72,26 @@ IQUEST_Q1 = _tagged(
     engine=_keyed(),
     writing=_keyed_writing("iquest_tool_call", ""),
     models=(r"iquest",),
+)
+_LONGCAT = json_or(_keyed("longcat_"), JsonCalls())
+_longcat = partial(
+    _tagged, framing=_named("longcat_tool_call"), engine=_LONGCAT, results=Results(role="tool")
+)
+LONGCAT = _longcat(
+    name="longcat",
+    family="json",
+    writing=lines("longcat_tool_call"),
+    models=(r"longcat-flash-chat", r"longcat"),
+)
+LONGCAT_TAGGED = _longcat(
+    name="longcat_tagged",
+    writing=Writing(
+        "<longcat_tool_call>{name}\n{params}</longcat_tool_call>",
+        between="\n",
+        param="<longcat_arg_key>{key}</longcat_arg_key>\n"
+        "<longcat_arg_value>{value}</longcat_arg_value>\n",
+    ),
+    models=(r"longcat-2", r"longcat-next", r"longcat-flash-(thinking|lite|omni)"),
 )
 _HY_TAGS = (
     "<tool_calls>",

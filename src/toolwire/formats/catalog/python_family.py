@@ -23,7 +23,6 @@ PYTHONIC = _python(
         r"toolace.*",
         r"watt-tool.*",
         r"ultravox",
-        r"gemma-?3(?!n)",
         r"llama-3\.2-[13]b.*pythonic",
     ),
 )
@@ -40,6 +39,30 @@ LLAMA4_PYTHONIC = _python(
     results=_IPYTHON,
     models=(r"llama-?4",),
     special_tokens=("<|python_start|>", "<|python_end|>"),
+)
+GEMMA3 = _python(
+    name="gemma3",
+    framing=Markers(
+        opens=("```tool_code\n", "```tool_code"),
+        ends=("```",),
+        bare=("[",),
+        bare_start="any",
+        drop=("<end_of_turn>",),
+    ),
+    engine=PyCalls(brackets=False, known=True, wrappers=("print",)),
+    writing=Writing("{python}", before="```tool_code\n", between="\n", after="\n```"),
+    results=Results("```tool_output\n{result}\n```", between="\n"),
+    models=(r"gemma-?3(?!n)",),
+    signs=(("```tool_code",),),
+)
+UI_TARS = _python(
+    name="ui_tars",
+    framing=Markers(opens=("Action: ", "Action:"), strict=True),
+    engine=PyCalls(brackets=False, known=True),
+    writing=Writing("Action: {python}", between="\n\n"),
+    results=Results("{result}", merged=False),
+    aliases=("ui-tars",),
+    models=(r"ui-?tars",),
 )
 OLMO3 = _python(
     name="olmo3",

@@ -190,6 +190,19 @@ def _invoked(wrapper: str) -> Markers:
     )
 
 
+ANTHROPIC_XML = _tagged(
+    name="anthropic_xml",
+    framing=_invoked("function_calls"),
+    engine=_INVOKE,
+    writing=_invoke_writing("function_calls"),
+    results=Results(
+        "<result>\n<tool_name>{name}</tool_name>\n<stdout>\n{result}\n</stdout>\n</result>",
+        before="<function_results>\n",
+        after="\n</function_results>",
+    ),
+    aliases=("claude_xml",),
+    note="what Anthropic's prompts taught before there were tools in the API",
+)
 _MINIMAX_RESULTS = Results("<response>{result}</response>", role="tool")
 MINIMAX_M2 = _tagged(
     name="minimax_m2",

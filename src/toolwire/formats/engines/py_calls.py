@@ -23,14 +23,24 @@ _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
 
 @dataclass(frozen=True, slots=True)
 class PyCalls:
-    """A list of calls, or, without brackets, one per line."""
+    """A list of calls, or, without brackets, one per line.
+
+    `known`: only a known tool is called, however the call was opened. A call may stand in one of
+    `wrappers`, as in `print(f())`, and a `suffix` of the name be no part of it.
+    """
 
     brackets: bool = True
+    known: bool = False
+    wrappers: tuple[str, ...] = ()
+    suffix: str = ""
 
     def begins(self, *, bare: bool) -> Begin:
         """`NAME(` and what may follow it, with or without a bracket before it."""
-        listed = rf"\[{spaced(_BEGIN)}"
-        return Begin(listed if bare else spaced(f"{listed}|{_BEGIN}"), "not NAME(KEY=")
+        call = spaced(_BEGIN)
+        for wrapper in self.wrappers:
+            call = rf"(?:{call}|{spaced(re.escape(wrapper))})"
+        listed = rf"\[{call}"
+        return Begin(listed if bare else f"(?:{spaced(listed)}|{call})", "not NAME(KEY=")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read the calls of a list or of some lines."""
@@ -41,7 +51,7 @@ class PyCalls:
             char = yield from skip_space(reader, _SPACE)
         first = True
         while not first or char:
-            if not (yield from self._read_call(turn, strict=opening.strict)):
+            if not (yield from self._read_call(turn, strict=opening.strict or self.known)):
                 return False
             first = False
             if not (yield from self._more(turn)):
@@ -69,7 +79,12 @@ class PyCalls:
         written = yield from _word(turn, _NAME)
         if not written or (yield from skip_space(reader, _SPACE)) != "(":
             return turn.refuse("not NAME(")
-        name = turn.tools.resolve(written)
+        if written in self.wrappers:
+            reader.pos += 1
+            yield from skip_space(reader, _SPACE)
+            inner = yield from self._read_call(turn, strict=strict)
+            return inner and (yield from self._pass_bracket(turn))
+        name = turn.tools.resolve(written.removesuffix(self.suffix) if self.suffix else written)
         if strict and not turn.tools.allows(name):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         reader.pos += 1
@@ -81,6 +96,13 @@ class PyCalls:
         turn.sink.args("{")
         complete = yield from _copy_arguments(turn, keys, key)
         return (yield from finish_call(turn, ok=complete, why="the arguments are not literals"))
+
+    def _pass_bracket(self, turn: Turn) -> Need[bool]:
+        """Pass the bracket of a wrapper, which may be missing."""
+        if (yield from skip_space(turn.reader, _SPACE)) == ")":
+            turn.reader.pos += 1
+            turn.settle()
+        return True
 
 
 def _copy_arguments(turn: Turn, keys: "_Keys", key: str) -> Need[bool]:

@@ -27,7 +27,7 @@ AROUND = {
 
 def markdown(wire: Wire) -> Iterator[Case]:
     """Patterns 6 and 1: a call behind Markdown, and one inside of it."""
-    fenced = wire.opener == "Action:\n```json"  # its calls are fences themselves
+    fenced = "```" in wire.opener  # its calls are fences themselves
     note = "Markdown in front of a call does not hide it"
     for name, text in IN_FRONT.items():
         if not (fenced and name == "open_fence"):
