@@ -21,7 +21,9 @@ from toolwire.protocol.chat import Tool
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
 _SHARED = 6  # shorter pieces of a template prove nothing
-_TAG = re.compile(r"</?+[^<>{}\s/][^<>{}\s]*+>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json")
+_TAG = re.compile(
+    r"</?+[^<>{}\s/][^<>{}\s]*+>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json"
+)
 _TURNS = frozenset({"<|im_start|>", "<|im_end|>", "<|assistant|>"})  # of any message
 _PROOF = ("<", "[")
 """What a tag begins with that templates hold for no other reason than to write calls."""
@@ -87,7 +89,7 @@ def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:
         joined = join([*parser.feed(text), *parser.finish()])
         if not joined.calls:
             continue
-        rank = (len(joined.calls), -len(joined.content or ""), _likeness(record, text))
+        rank = (len(joined.calls), -len(joined.content or ""), likeness(record, text))
         if best is None or rank > best:
             best = rank
             called = ", ".join(dict.fromkeys(call.name for call in joined.calls))
@@ -115,9 +117,14 @@ def _candidates(text: str) -> Iterator[Format]:
             yield record
 
 
-def _likeness(record: Format, text: str) -> int:
+def likeness(record: Format, text: str) -> int:
     """How much of what the format writes is in the text, less what is not."""
     return sum(len(piece) if piece in text else -len(piece) for piece in _literals(record))
+
+
+def written_in(record: Format, text: str) -> int:
+    """How much of what the format writes is in a text that may go on."""
+    return sum(len(piece) for piece in _literals(record) if piece in text)
 
 
 @lru_cache(maxsize=128)

@@ -45,6 +45,10 @@ class Quotes:
         """Whether the text ends in backticks, so that more of them belong to these."""
         return self._run > 0
 
+    def at_line_start(self) -> bool:
+        """Whether at most whitespace stands before this on its line."""
+        return not self._run and not self._line.strip()
+
     def marked(self) -> bool:
         """Whether Markdown is open where a marker begins."""
         self._end_run()

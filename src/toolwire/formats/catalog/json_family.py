@@ -111,7 +111,7 @@ GRANITE = _array(
     name="granite",
     framing=Markers(
         opens=("<|tool_call|>", "<tool_call>"),
-        drop=("<|end_of_text|>", *_RESPONSE),
+        drop=("<|end_of_text|>", "<|/tool_call|>", *_RESPONSE),
         reasoning=Reasoning(
             (*_GRANITE_SPOKEN.opens, *THINK.opens),
             (*_GRANITE_SPOKEN.closes, *THINK.closes),
