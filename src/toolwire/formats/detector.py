@@ -43,6 +43,9 @@ from toolwire.protocol.events import (
 )
 
 _LIMIT = 8192  # so much text is held at most before one of the formats must have won
+_OVERLAP = 64  # where all formats gave up, a sign may have begun so far back
+_BUDGET = 20_000  # characters read for nothing, after which signs are no longer looked for
+_EACH = 16  # what it costs to begin, in characters
 _OWN_FENCE = "```tool_code"  # the fence of a format, and no Markdown
 _SPACE = 64  # so much whitespace may stand in front of an answer
 
@@ -51,6 +54,7 @@ class OutputDetector:
     """Reads one turn whose format is unknown. Never raises on model text."""
 
     __slots__ = (
+        "_budget",
         "_delivery",
         "_events",
         "_fences",
@@ -77,6 +81,7 @@ class OutputDetector:
         self._signs = signatures_of(self._toolset.names())
         self._fences = fences
         self._delivery = delivery
+        self._budget = _BUDGET
         self._idle = False  # nothing is held, and signs are looked for
         self._reader = Reader()
         self._quotes = Quotes()
@@ -125,7 +130,10 @@ class OutputDetector:
             start, end, sign = lexer.search(reader)
             if start > reader.pos:
                 self._say(start - reader.pos)
-            if sign:
+            if sign and self._budget <= 0:
+                self.why = self.why or "too much that looked like calls was none"
+                self._say(end - start)
+            elif sign:
                 if (yield from self._meet(sign, end - start)):
                     return
             elif reader.final:
@@ -164,9 +172,11 @@ class OutputDetector:
         if words and not quotes.at_line_start():
             self._say(size)
             return False
+        before = self._budget
         best = yield from self._try(sign)
         if best is None:
-            self._say(size)
+            read = before - self._budget - _EACH
+            self._say(max(size, read - _OVERLAP))
             return False
         if quotes.open() and (quoted := (yield from self._mentions.quoted(size, None))):
             self.why = self.why or "a call that is quoted is mentioned, not made"
@@ -197,6 +207,8 @@ class OutputDetector:
                 break
         text = reader.raw()
         reader.give_back(text)
+        if not won:
+            self._budget -= read + _EACH
         return max(won, key=lambda one: written_in(one.record, text), default=None)
 
     def _hand_over(self, trial: "_Trial", lead: int = 0) -> None:

@@ -196,3 +196,18 @@ def test_what_stays_text_has_a_reason(text: str, fences: bool, why: str, size: i
     detector, events = _read(text, size, fences=fences)
     assert _outcome(events)[:3] == (text, None, ())
     assert why in detector.why
+
+
+@pytest.mark.parametrize("flood", ["<tool_call>", "\n[a(", '<tool_call>{"name": "x', "Action: x\n"])
+def test_a_flood_of_signs_is_given_up(flood: str) -> None:
+    detector = OutputDetector(TOOLS)
+    events = [*detector.feed(flood * 6_000), *detector.finish()]
+    assert join(events).content == flood * 6_000
+    assert "looked like calls" in detector.why
+
+
+def test_a_call_behind_text_like_calls_is_found() -> None:
+    text = '<tool_call>no</tool_call> [1] {"a": 1}\n[x](y)\n{"b": 2}\n<function=f> '
+    detector, events = _read(f"{text}<tool_call>{JSON_CALL}</tool_call>", 4)
+    assert detector.found is not None
+    assert join(events).content == text
