@@ -113,14 +113,16 @@ class MarkerFramer:
 
     def _meet(self, marker: str, size: int, kind: str) -> Need[None]:
         calls = kind in ("open", "bare", "section")
+        why = ""
         if self._quotes.open() and (calls or not is_special(marker)):
+            why = self._quotes.kind()
             start = partial(self._ahead, marker, size, kind) if calls else None
             if quoted := (yield from self._mentions.quoted(size, start)):
-                self._text(quoted, "quoted")
+                self._text(quoted, why)
                 self._quotes.close_spans()
                 return
         if calls:
-            yield from self._region(marker, size, kind, self._sink.text)
+            yield from self._region(marker, size, kind, self._sink.text, why)
         elif kind == "citation":
             yield from self._citation(size)
         else:
@@ -199,8 +201,13 @@ class MarkerFramer:
         self._trace(start, "reasoning", "a call in reasoning is a draft")
         return False
 
-    def _region(self, marker: str, size: int, kind: str, put: Callable[[str], None]) -> Need[None]:
-        """Calls and what stands between them, up to the first plain text, which goes to `put`."""
+    def _region(
+        self, marker: str, size: int, kind: str, put: Callable[[str], None], why: str = ""
+    ) -> Need[None]:
+        """Calls and what stands between them, up to the first plain text, which goes to `put`.
+
+        `why` is said of it if there was no call.
+        """
         reader = self._reader
         start = reader.offset
         reader.mark()
@@ -219,7 +226,7 @@ class MarkerFramer:
             put(pending)
             self._quotes.see(pending)
             kind_of_rest: SpanKind = "text" if put == self._sink.text else "reasoning"
-            self._trace(taken, kind_of_rest, self._turn.why)
+            self._trace(taken, kind_of_rest, self._turn.why if any_call else why or self._turn.why)
         self._turn.why = ""
 
     def _strict(self, kind: str) -> bool:

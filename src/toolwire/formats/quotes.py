@@ -45,6 +45,12 @@ class Quotes:
         """Whether the text ends in backticks, so that more of them belong to these."""
         return self._run > 0
 
+    def kind(self) -> str:
+        """What is open, to be said of what stands in it."""
+        if self.fenced:
+            return "quoted in a code fence"
+        return "quoted in backticks" if self._spans else "quoted in quotation marks"
+
     def at_line_start(self) -> bool:
         """Whether at most whitespace stands before this on its line."""
         return not self._run and not self._line.strip()

@@ -92,7 +92,7 @@ def test_code_in_a_fence_that_is_no_call_is_not_held() -> None:
 def test_the_trace_says_that_a_call_is_quoted() -> None:
     trace = Trace()
     extract("hermes", f"So: `{CALL.replace('`', '')}`.", TOOLS, trace=trace)
-    assert [span.why for span in trace.spans if span.why] == ["quoted"]
+    assert [span.why for span in trace.spans if span.why] == ["quoted in backticks"]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])

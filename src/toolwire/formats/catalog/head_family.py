@@ -260,7 +260,7 @@ GLM4_0414 = _head(
         route=by_tool,
     ),
     engine=HeadJson(),
-    writing=Writing("{name}\n{args}", between="<|assistant|>"),
+    writing=Writing("<|assistant|>{name}\n{args}"),
     results=Results("{result}", role="observation", merged=False),
     aliases=("glm4", "chatglm"),
     models=(r"glm-?4-(9b|32b)", r"glm-?z1", r"glm-?4-0414", r"chatglm"),
