@@ -20,27 +20,19 @@ natively), an answer of nothing but code fences that hold nothing but calls is t
 """
 
 from collections.abc import Iterable
+from functools import partial
 
-import msgspec
-
-from toolwire.formats.channels import Channels
 from toolwire.formats.detect import Detection, written_in
+from toolwire.formats.fenced_answer import FencedAnswer
 from toolwire.formats.mentions import Mentions
 from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
-from toolwire.formats.record import Format
 from toolwire.formats.signatures import is_structure, signatures_of
 from toolwire.formats.toolset import ToolSet
+from toolwire.formats.trial import Trial
 from toolwire.protocol.chat import Tool
-from toolwire.protocol.events import (
-    ArgsDelta,
-    CallEnd,
-    CallStart,
-    Event,
-    ReasoningDelta,
-    TextDelta,
-)
+from toolwire.protocol.events import Event, TextDelta
 
 _LIMIT = 8192  # so much text is held at most before one of the formats must have won
 _OVERLAP = 64  # where all formats gave up, a sign may have begun so far back
@@ -186,13 +178,13 @@ class OutputDetector:
         self._hand_over(best)
         return True
 
-    def _try(self, sign: str, lead: int = 0) -> Need["_Trial | None"]:
+    def _try(self, sign: str, lead: int = 0) -> Need[Trial | None]:
         """Let the formats read ahead that have this sign; the one that wins, if any."""
         reader, names = self._reader, self._toolset
-        trials = [_Trial(one, self._tools, sign) for one in self._signs.candidates(sign)]
+        trials = [Trial(one, self._tools, sign) for one in self._signs.candidates(sign)]
         reader.mark()
         reader.pos += lead
-        won: list[_Trial] = []
+        won: list[Trial] = []
         read = 0
         while trials and not won and read < _LIMIT:
             if reader.pos == len(reader.buf) and not reader.final:
@@ -211,7 +203,7 @@ class OutputDetector:
             self._budget -= read + _EACH
         return max(won, key=lambda one: written_in(one.record, text), default=None)
 
-    def _hand_over(self, trial: "_Trial", lead: int = 0) -> None:
+    def _hand_over(self, trial: Trial, lead: int = 0) -> None:
         reader, record = self._reader, trial.record
         self.found = Detection(record.name, f"it reads the text as calls of {trial.name}")
         self._say(lead)
@@ -222,7 +214,7 @@ class OutputDetector:
         """An answer that begins with a code fence. True if it is nothing but calls in fences."""
         reader = self._reader
         reader.mark()
-        answer = _FencedAnswer(self._tools, self._delivery)
+        answer = FencedAnswer(partial(OutputDetector, self._tools, delivery=self._delivery))
         while not answer.why:
             start = reader.pos
             reader.pos = reader.buf.find("\n", start) + 1 or len(reader.buf)
@@ -248,128 +240,3 @@ class OutputDetector:
         if text:
             self._quotes.see(text)
             self._events.append(TextDelta(text))
-
-
-class _Trial:
-    """One format on trial: `won` once it has a declared tool and the beginning of arguments."""
-
-    __slots__ = ("_args", "_inner", "_parser", "_seen", "_sign", "name", "record", "won")
-
-    def __init__(self, record: Format, tools: tuple[Tool, ...], sign: str) -> None:
-        self.record = record
-        self.name = ""
-        self.won = False
-        self._parser = Parser(record, tools)
-        framing = record.framing
-        self._inner = framing.inner if isinstance(framing, Channels) else ()
-        self._sign = sign
-        self._seen = ""
-        self._args = ""
-
-    def refuses(self, char: str, tools: ToolSet) -> bool:
-        """Read the next character, or the end; True if this is not the format."""
-        self._seen += char if self._inner else ""
-        events = self._parser.feed(char) if char else self._parser.finish()
-        return any(self._refuses(event, tools) for event in events)
-
-    def _refuses(self, event: Event, tools: ToolSet) -> bool:
-        if self.won:
-            return False
-        if isinstance(event, TextDelta | ReasoningDelta):
-            # Messages hold other text, too: their headers show that they were understood.
-            understood = any(marker in self._seen for marker in self._inner)
-            self.won = understood and not self._sign.startswith(event.text[:1])
-            return not self.won
-        if isinstance(event, CallStart):
-            self.name = event.name
-            return not tools.allows(event.name)
-        if isinstance(event, ArgsDelta):
-            self._args += event.json
-            self.won = len(self._args) > 1
-            return not self._args.startswith("{")
-        if isinstance(event, CallEnd):
-            self.won = event.complete
-            return not event.complete
-        return False
-
-
-class _FencedAnswer:
-    """An answer read line by line, as long as it is nothing but calls in code fences."""
-
-    __slots__ = (
-        "_delivery",
-        "_inner",
-        "_line",
-        "_ticks",
-        "_tools",
-        "calls",
-        "events",
-        "found",
-        "why",
-    )
-
-    def __init__(self, tools: tuple[Tool, ...], delivery: Delivery) -> None:
-        self.events: list[Event] = []
-        self.found: Detection | None = None
-        self.calls = 0
-        self.why = ""
-        self._tools = tools
-        self._delivery = delivery
-        self._inner: OutputDetector | None = None
-        self._ticks = 0
-        self._line = ""
-
-    def made(self) -> bool:
-        """Whether it was calls and nothing else."""
-        return self.calls > 0 and not self.why
-
-    def reason(self, *, fences: bool) -> str:
-        """Why it is text; "" if nothing in it was like a call."""
-        if not self.calls:
-            return ""
-        return self.why or ("" if fences else "a call in a code fence where none was demanded")
-
-    def feed(self, text: str, *, final: bool) -> None:
-        """Take the next piece; a line counts when it is complete."""
-        self._line += text
-        if self._line.endswith("\n") or final:
-            line, self._line = self._line, ""
-            self._take(line)
-        if final and self._inner:
-            self._close(self._inner)
-
-    def _take(self, line: str) -> None:
-        bare = line.strip()
-        ticks = len(bare) - len(bare.lstrip("`"))
-        if self._inner is None:
-            if ticks >= len(FENCE) and "`" not in bare[ticks:]:
-                self._ticks = ticks
-                self._inner = OutputDetector(self._tools, delivery=self._delivery)
-            elif bare:
-                self.why = "text stands beside the code fence that holds the call"
-        elif ticks >= self._ticks and len(bare) == ticks:
-            self._close(self._inner)
-        else:
-            self._put(self._inner.feed(line))
-
-    def _close(self, inner: OutputDetector) -> None:
-        self._put(inner.finish())
-        self.found = self.found or inner.found
-        self.calls = sum(isinstance(event, CallStart) for event in self.events)
-        self._inner = None
-
-    def _put(self, events: list[Event]) -> None:
-        for event in events:
-            if isinstance(event, CallStart | ArgsDelta | CallEnd):
-                self.events.append(msgspec.structs.replace(event, index=event.index + self.calls))
-                if isinstance(event, CallEnd) and not event.complete:
-                    self.why = "the call in the code fence is not complete"
-            elif not event_is_blank(event):
-                self.why = "the code fence holds other things than calls"
-        if self.why:
-            self.calls = sum(isinstance(event, CallStart) for event in self.events)
-
-
-def event_is_blank(event: Event) -> bool:
-    """Whether an event has nothing but whitespace to say."""
-    return isinstance(event, TextDelta) and event.text.isspace()
