@@ -10,6 +10,7 @@ from toolwire.formats.detect import (
     detect_template,
     notice_mismatch,
 )
+from toolwire.formats.detector import OutputDetector
 from toolwire.formats.parser import Delivery, Extracted, ExtractedCall, Parser, join
 from toolwire.formats.record import Format
 from toolwire.formats.render import (
@@ -30,6 +31,7 @@ __all__ = [
     "Extracted",
     "ExtractedCall",
     "Format",
+    "OutputDetector",
     "Parser",
     "PromptTurn",
     "RenderedCall",

@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from toolwire.formats.lexer import Lexer
-from toolwire.formats.quotes import FENCE, Quotes
+from toolwire.formats.mentions import Mentions, is_special
+from toolwire.formats.quotes import Quotes
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.record import Framer
 from toolwire.formats.toolset import ToolSet
@@ -88,8 +89,6 @@ class _Lexers:
     first: Lexer
     header: Lexer
     body: Lexer
-    text: Lexer
-    fence: Lexer
 
 
 @lru_cache(maxsize=64)
@@ -101,8 +100,6 @@ def _lexers(channels: Channels) -> _Lexers:
         first=Lexer({**dict.fromkeys(channels.first, "inner"), **inner, **starts}),
         header=Lexer({**starts, **dict.fromkeys(channels.header_ends, "header_end"), **ends}),
         body=Lexer({**inner, **ends, **starts}),
-        text=Lexer({FENCE: "fence", **inner, **ends, **starts}),
-        fence=Lexer({FENCE: "fence"}),
     )
 
 
@@ -119,6 +116,8 @@ class ChannelFramer:
         self._engine = engine
         self._lexers = _lexers(channels)
         self._quotes = Quotes()
+        self._mentions = Mentions(turn.reader, self._quotes)
+        self._plain = frozenset(m for m in self._lexers.body.kinds if not is_special(m))
         self._target: Target = "reasoning" if starts_inside else "text"
 
     def run(self) -> Need[None]:
@@ -145,25 +144,31 @@ class ChannelFramer:
 
     def _body(self) -> Need[tuple[str, int]]:
         """Text or reasoning up to the next marker, which is not taken; "" at the end."""
-        reader = self._reader
+        reader, lexer = self._reader, self._lexers.body
         while True:
-            start, end, marker = self._lexer().search(reader)
+            start, end, marker = lexer.search(reader)
             if start > reader.pos:
                 self._say(start - reader.pos)
-            if marker == FENCE:
-                yield from self._quotes.pass_fence(reader, self._say)
-            elif marker and self._target == "text" and self._quotes.inline:
-                self._say(end - start)
+            if marker in self._plain and self._target == "text" and self._quotes.open():
+                quoted = yield from self._mention(end - start)
+                if not quoted:
+                    return marker, end - start
+                self._say(quoted)
             elif marker or reader.final:
                 return marker, end - start
             else:
                 yield
 
-    def _lexer(self) -> Lexer:
-        """What is looked for. Quotations are minded in text alone, and in one nothing else is."""
-        if self._target != "text":
-            return self._lexers.body
-        return self._lexers.fence if self._quotes.fenced else self._lexers.text
+    def _mention(self, size: int) -> Need[int]:
+        """How much is a mention, from a marker on that is no special token and may be quoted."""
+        reader = self._reader
+        reader.mark()
+        reader.pos += size
+        found = yield from self._read_header()
+        reader.give_back(reader.raw())
+        if not found or not self._channels.route(*found, self._turn.tools):
+            return 0
+        return (yield from self._mentions.quoted(size, None))
 
     def _say(self, size: int) -> None:
         reader = self._reader
@@ -173,7 +178,8 @@ class ChannelFramer:
     def _put(self, text: str) -> None:
         if self._target == "text":
             self._sink.text(text)
-            self._quotes.see(text)
+            if self._plain:
+                self._quotes.see(text)
         else:
             self._sink.reasoning(text)
 

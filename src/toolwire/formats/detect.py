@@ -1,9 +1,10 @@
 """Which format does this model, this chat template, this answer use? Each with the reason.
 
-By model name: the patterns of the records; the longest match wins. By chat template: the tags a
-format cannot do without; the format with the most of them wins, and of several the one that the
-model's name says. By answer: the formats
-whose opener occurs in it are tried, and the one that finds calls and leaves least text wins.
+By model name: the patterns of the records; the longest match wins. By chat template: what tells a
+format from all others (`signs`), or else the tags that its calls cannot do without, or else what
+may hint at it. The format with the most of it wins, and of several the one that the model's name
+says. By answer: the formats whose opener occurs in it are tried, and the one that finds calls and
+leaves least text wins.
 """
 
 import re
@@ -20,7 +21,10 @@ from toolwire.protocol.chat import Tool
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
 _SHARED = 6  # shorter pieces of a template prove nothing
-_TAG = re.compile(r"<[^<>{}\s]++>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json")
+_TAG = re.compile(
+    r"</?+[^<>{}\s/][^<>{}\s]*+>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json"
+)
+_TURNS = frozenset({"<|im_start|>", "<|im_end|>", "<|assistant|>"})  # of any message
 _PROOF = ("<", "[")
 """What a tag begins with that templates hold for no other reason than to write calls."""
 
@@ -53,18 +57,26 @@ def detect_template(template: str, model: str = "") -> Detection | None:
     named = detect_model(model)
     found = [
         (
-            (own, sum(map(len, tags)), named is not None and record.name == named.format),
-            tags,
+            (rank, sum(map(len, texts)), named is not None and record.name == named.format),
+            texts,
             record,
         )
         for record in FORMATS.values()
-        for own, tags in ((True, _tags(record)), (False, frozenset(record.template)))
-        if tags and all(tag in template for tag in tags)
+        for rank, texts in _evidence(record)
+        if all(text in template for text in texts)
     ]
     if not found:
         return None
-    _, tags, record = max(found, key=lambda item: item[0])
-    return Detection(record.name, f"the template contains {', '.join(sorted(tags))}")
+    _, texts, record = max(found, key=lambda item: item[0])
+    return Detection(record.name, f"the template contains {', '.join(sorted(texts))}")
+
+
+@lru_cache(maxsize=128)
+def _evidence(record: Format) -> tuple[tuple[int, frozenset[str]], ...]:
+    """What a template of this format holds, the most certain with the highest rank."""
+    ranked = [(2, sign) for sign in record.signs]
+    ranked += [(1, tuple(_tags(record))), (0, record.template)]
+    return tuple((rank, frozenset(texts)) for rank, texts in ranked if texts)
 
 
 def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:
@@ -77,7 +89,7 @@ def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:
         joined = join([*parser.feed(text), *parser.finish()])
         if not joined.calls:
             continue
-        rank = (len(joined.calls), -len(joined.content or ""), _likeness(record, text))
+        rank = (len(joined.calls), -len(joined.content or ""), likeness(record, text))
         if best is None or rank > best:
             best = rank
             called = ", ".join(dict.fromkeys(call.name for call in joined.calls))
@@ -105,9 +117,14 @@ def _candidates(text: str) -> Iterator[Format]:
             yield record
 
 
-def _likeness(record: Format, text: str) -> int:
+def likeness(record: Format, text: str) -> int:
     """How much of what the format writes is in the text, less what is not."""
     return sum(len(piece) if piece in text else -len(piece) for piece in _literals(record))
+
+
+def written_in(record: Format, text: str) -> int:
+    """How much of what the format writes is in a text that may go on."""
+    return sum(len(piece) for piece in _literals(record) if piece in text)
 
 
 @lru_cache(maxsize=128)
@@ -121,7 +138,7 @@ def _literals(record: Format) -> frozenset[str]:
 def _tags(record: Format) -> frozenset[str]:
     """The tags among them, one by one: a template may put together the text between two. Words
     such as `tool_calls` are left out, which every template has as the names of its variables."""
-    tags = frozenset(_TAG.findall(_written(record)))
+    tags = frozenset(_TAG.findall(_written(record))) - _TURNS
     return tags if any(tag.startswith(_PROOF) for tag in tags) else frozenset()
 
 

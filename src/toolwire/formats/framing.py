@@ -2,9 +2,10 @@
 
 Theory of operation. The framer is always in one of four states:
 
-- content: looks for openers, sections, reasoning and code fences; everything else is text, also an
-  opener that nothing like a call stands behind (`begin.py`): only the opener is passed over then;
-- a code fence: only its end is looked for, because a call that is quoted is not a call;
+- content: looks for openers, sections and reasoning; everything else is text, also an opener that
+  nothing like a call stands behind (`begin.py`): only the opener is passed over then;
+- a mention: a marker stands behind a code fence, a code span or a quotation mark that is open. It
+  is looked ahead whether that is closed (`mentions.py`), and then all of it is text;
 - a region of calls: an opener was found. The engine reads the call; then end markers and layout
   are swallowed and the next opener continues the region. The first plain text ends it. What the
   engine refuses becomes text again, and reading goes on where the engine stopped, never before it;
@@ -17,14 +18,16 @@ so much as shows whether a call begins.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Literal
 
 from toolwire.formats.lexer import NO_CALL
 from toolwire.formats.markers import LAYOUT, MarkerSet, is_token
-from toolwire.formats.quotes import FENCE, Quotes
-from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.mentions import Mentions, is_special
+from toolwire.formats.quotes import Quotes
+from toolwire.formats.reader import Need, Reader, peek, skip_space
+from toolwire.formats.sink import Sink
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn import Engine, Opening, Turn, pass_rest
@@ -75,14 +78,14 @@ class MarkerFramer:
         self._words = markers.reasoning.words if markers.reasoning else frozenset()
         self._inside = starts_inside
         self._quotes = Quotes()
+        self._mentions = Mentions(turn.reader, self._quotes)
 
     def run(self) -> Need[None]:
         """Read the whole turn."""
         if self._inside:
             yield from self._reasoning()
-        reader = self._reader
+        reader, lexer = self._reader, self._lexers.content
         while True:
-            lexer = self._lexers.fence if self._quotes.fenced else self._lexers.content
             start, end, marker = lexer.search(reader)
             if start > reader.pos:
                 self._text(start - reader.pos)
@@ -97,30 +100,46 @@ class MarkerFramer:
 
     def _pass(self, marker: str, size: int, kind: str) -> bool:
         """Take a marker that nothing need be read behind; False if it is another."""
-        if self._quotes.inline and kind != "fence":
-            self._text(size, "quoted in backticks")
-        elif kind == NO_CALL:
+        if kind == NO_CALL:
             self._text(size, self._lexers.unlike)
         elif marker in self._words and not (kind == "think" and self._sink.blank):
             self._text(size, "words of the answer")
-        elif kind in ("drop", "unthink"):
-            self._take(size, "markup")
-            self._quotes.forget()
+        elif marker[0] == "`" and self._quotes.running:
+            self._text(size)
+        elif kind in ("drop", "unthink") and (is_special(marker) or not self._quotes.marked()):
+            self._drop(size)
         else:
             return False
         return True
 
     def _meet(self, marker: str, size: int, kind: str) -> Need[None]:
-        if kind == "fence":
-            yield from self._quotes.pass_fence(self._reader, self._text)
+        calls = kind in ("open", "bare", "section")
+        why = ""
+        if self._quotes.open() and (calls or not is_special(marker)):
+            why = self._quotes.kind()
+            start = partial(self._ahead, marker, size, kind) if calls else None
+            if quoted := (yield from self._mentions.quoted(size, start)):
+                self._text(quoted, why)
+                self._quotes.close_spans()
+                return
+        if calls:
+            yield from self._region(marker, size, kind, self._sink.text, why)
         elif kind == "citation":
             yield from self._citation(size)
-        elif kind == "think":
-            self._take(size, "markup")
-            self._quotes.forget()
-            yield from self._reasoning(spoken=marker in self._words)
         else:
-            yield from self._region(marker, size, kind, self._sink.text)
+            self._drop(size)
+            if kind == "think":
+                yield from self._reasoning(spoken=marker in self._words)
+
+    def _ahead(self, marker: str, size: int, kind: str, reader: Reader, sink: Sink) -> Need[bool]:
+        """What `_region` would make of the same text, read from another reader."""
+        turn = replace(self._turn, reader=reader, sink=sink, trace=None)
+        other = MarkerFramer(self._markers, turn, self._engine, starts_inside=False)
+        return other._calls(marker, size, strict=self._strict(kind))
+
+    def _drop(self, size: int) -> None:
+        self._take(size, "markup")
+        self._quotes.forget()
 
     def _citation(self, size: int) -> Need[None]:
         """A tag around cited text, such as `</co: 0:[1,2]>`, is not shown; any other is text."""
@@ -193,16 +212,18 @@ class MarkerFramer:
         self._trace(start, "reasoning", "a call in reasoning is a draft")
         return False
 
-    def _region(self, marker: str, size: int, kind: str, put: Callable[[str], None]) -> Need[None]:
-        """Calls and what stands between them, up to the first plain text, which goes to `put`."""
+    def _region(
+        self, marker: str, size: int, kind: str, put: Callable[[str], None], why: str = ""
+    ) -> Need[None]:
+        """Calls and what stands between them, up to the first plain text, which goes to `put`.
+
+        `why` is said of it if there was no call.
+        """
         turn, reader = self._turn, self._reader
         turn.begun = reader.offset
         reader.mark()
-        strict = self._markers.strict or bool(self._markers.sections)
-        if kind == "bare":
-            strict = not (self._markers.bare_start == "any" and self._sink.blank)
         before = self._sink.calls
-        yield from self._calls(marker, size, strict=strict)
+        yield from self._calls(marker, size, strict=self._strict(kind))
         if turn.broken and marker not in self._markers.bare:
             yield from pass_rest(turn)  # as far as it would have been taken live
         any_call = self._sink.calls > before
@@ -210,16 +231,22 @@ class MarkerFramer:
         at_end = reader.final and reader.pos == len(reader.buf)
         taken = reader.offset - len(pending)
         self._trace(turn.begun, "call", end=taken)
+        if any_call:
+            self._quotes.forget(line="]")  # what follows does not begin a line
         if any_call and at_end and pending.isspace():
             self._trace(taken, "layout")
         elif pending:
             put(pending)
             self._quotes.see("" if turn.broken else pending)
             kind_of_rest: SpanKind = "text" if put == self._sink.text else "reasoning"
-            self._trace(taken, kind_of_rest, self._turn.why)
-            if marker.startswith(FENCE) and not any_call:
-                self._quotes.open()
+            self._trace(taken, kind_of_rest, turn.why if any_call else why or turn.why)
         turn.why, turn.broken = "", False
+
+    def _strict(self, kind: str) -> bool:
+        """Whether an opener in content needs a known tool behind it."""
+        if kind == "bare":
+            return not (self._markers.bare_start == "any" and self._sink.blank)
+        return self._markers.strict or bool(self._markers.sections)
 
     def _calls(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
         """Read calls as long as structure follows; False if the engine refused one of them."""

@@ -149,8 +149,16 @@ def _endings(markers: Iterable[str], begins: Mapping[str, str]) -> dict[str, str
     if not refused:
         return {}
     firsts = re.escape("".join({marker[0] for marker in markers}))
-    again = "|".join(re.escape(m) + text for m, text in refused.items())
+    again = "|".join(
+        re.escape(m) + _unless_longer(m, markers) + text for m, text in refused.items()
+    )
     return {m: f"{text}(?:[^{firsts}]{{0,{_NEAR}}}+(?:{again}))*+()" for m, text in refused.items()}
+
+
+def _unless_longer(marker: str, markers: Iterable[str]) -> str:
+    """For a marker that others begin with: that none of these may be here instead."""
+    rests = [o[len(marker) :] for o in markers if o != marker and o.startswith(marker)]
+    return rf"(?!\Z|{_trie(rests, frozenset(), {}, partial=True)})" if rests else ""
 
 
 def _trie(

@@ -87,7 +87,7 @@ class MarkerSet:
     def hold_limit(self) -> int:
         """How many characters of plain text may be held back at most."""
         tail = REFERENCES if self.citations else 0
-        return max(map(len, _content_kinds(self))) - 1 + LAYOUT + tail
+        return max(map(len, _content_kinds(self)), default=1) - 1 + LAYOUT + tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,6 @@ class MarkerLexers:
     """What is looked for in each state; `unlike` says why an opener of no call is none."""
 
     content: Lexer
-    fence: Lexer
     reasoning: Lexer
     region: Lexer
     ends: Lexer
@@ -114,7 +113,6 @@ def _lexers(markers: MarkerSet, engine: Engine) -> MarkerLexers:
     marked = {opener: text for opener, text in begins.items() if opener not in bare}
     return MarkerLexers(
         content=Lexer(_content_kinds(markers), loose, begins),
-        fence=Lexer({FENCE: "fence"}),
         reasoning=Lexer({**unthink, **calls, **think}, loose, marked),
         region=Lexer({**swallowed, **bare, **calls}, loose),
         ends=Lexer(swallowed, loose),
@@ -130,7 +128,7 @@ def _stop_lexer(markers: MarkerSet) -> Lexer:
 
 
 def _content_kinds(markers: MarkerSet) -> dict[str, str]:
-    kinds = {FENCE: "fence", **_kinds(drop=markers.drop, citation=markers.citations)}
+    kinds = _kinds(drop=markers.drop, citation=markers.citations)
     if around := markers.reasoning:
         kinds |= _kinds(unthink=around.closes, think=around.opens)
     return {**kinds, **_kinds(bare=markers.bare), **_call_kinds(markers)}
@@ -150,7 +148,7 @@ def is_token(marker: str) -> bool:
 
 
 def _begins(markers: MarkerSet, engine: Engine) -> dict[str, str]:
-    """The pattern of each opener that may begin a call. One with a fence in it always may."""
+    """The pattern of each opener that may begin a call. A fence in front of one always may."""
     behind = engine.begins(bare=False).pattern
     ends = _kinds(end=markers.ends)
     found = dict.fromkeys(markers.bare, engine.begins(bare=True).pattern)
@@ -158,5 +156,5 @@ def _begins(markers: MarkerSet, engine: Engine) -> dict[str, str]:
         doubled = rf"(?:{re.escape(opener)}){{1,{_DOUBLED}}}+"
         again = Lexer({opener: "open", **(ends if is_token(opener) else {})}).ahead
         found[opener] = behind and f"{doubled}(?:{again}|{behind})"
-    sure = {opener for opener in found if FENCE in opener or opener in markers.loose}
+    sure = {*markers.loose, *(opener for opener in markers.bare if FENCE in opener)}
     return {opener: text for opener, text in found.items() if text and opener not in sure}

@@ -1,63 +1,167 @@
-"""Whether the text being read is a quotation: a call in a code fence or in `backticks` is none.
+"""The Markdown of the text being read: code fences, code spans and quotation marks.
 
-A fence ends at a run of backticks at least as long as the one that opened it. Backticks within a
-line belong together in pairs; a line's end settles the matter, so that one too many cannot hide
-the calls behind it.
+A fence opens where a line begins with three backticks or more and nothing behind them is a
+backtick; it ends at a line that has nothing but as many or more. Anywhere else a run of backticks
+opens a span, which a run of the same length closes, or the end of the paragraph leaves open.
+
+This is only what the text so far shows. Whether something is quoted, that is, whether what is open
+is also closed, only the text behind it shows: see `mentions.py`.
 """
 
 import re
-from collections.abc import Callable
-
-from toolwire.formats.reader import Need, Reader
+from typing import Self
 
 FENCE = "```"
-_TICKS = re.compile(r"`*+")
+_LINE = 160  # so much of a line is remembered, to know what stands before a marker
+_SPANS = 8
+_TOKEN = re.compile(r"`++|\n|[^`\n]++")
+_BACKSLASHES = re.compile(r"\\*+\Z")
+_PAIRS = {"'": "'", "‘": "’", "“": "”", "«": "»", "„": "“", "「": "」", "『": "』"}
 
 
 class Quotes:
-    """What is quoted, as far as one turn has been read."""
+    """What is open, as far as one turn has been read."""
 
-    __slots__ = ("_fence", "_ticks")
+    __slots__ = ("_closing", "_escaped", "_fence", "_info", "_line", "_off", "_run", "_spans")
 
     def __init__(self) -> None:
-        self._fence = 0
-        self._ticks = 0
+        self._off = self._closing = self._escaped = False
+        self._fence = self._info = self._run = 0
+        self._spans: list[int] = []
+        self._line = ""
 
     @property
     def fenced(self) -> bool:
-        """Whether a code fence is open."""
-        return self._fence > 0
+        """Whether a code fence is open, or opens where this line ends."""
+        return bool(self._fence or self._info)
 
     @property
-    def inline(self) -> bool:
-        """Whether the text stands between two backticks, as far as its line shows."""
-        return self._ticks % 2 == 1
+    def spans(self) -> tuple[int, ...]:
+        """The lengths of the runs of backticks that are open."""
+        return tuple(self._spans)
+
+    @property
+    def running(self) -> bool:
+        """Whether the text ends in backticks, so that more of them belong to these."""
+        return self._run > 0
+
+    def kind(self) -> str:
+        """What is open, to be said of what stands in it."""
+        if self.fenced:
+            return "quoted in a code fence"
+        return "quoted in backticks" if self._spans else "quoted in quotation marks"
+
+    def at_line_start(self) -> bool:
+        """Whether at most whitespace stands before this on its line."""
+        return not self._run and not self._line.strip()
+
+    def marked(self) -> bool:
+        """Whether Markdown is open where a marker begins."""
+        self._end_run()
+        if self._closing:
+            self._fence, self._closing = 0, False
+        return self.fenced or bool(self._spans)
+
+    def open(self) -> bool:
+        """Whether Markdown or a quotation mark is open where a marker begins."""
+        return self.marked() or bool(self.quote())
+
+    def quote(self) -> str:
+        """The quotation mark that would close the one that is open on this line, or ""."""
+        line = self._line
+        return '"' if line.count('"') % 2 else _PAIRS.get(line[-1:], "")
+
+    def copy(self) -> Self:
+        """The same state, to look ahead with."""
+        other = type(self)()
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other._spans = [*self._spans]
+        return other
+
+    def forget(self, line: str = "") -> None:
+        """Something came that is no text: Markdown begins anew, behind `line`."""
+        self._fence = self._info = self._run = 0
+        self._closing = self._escaped = False
+        self._spans = []
+        self._line = line
+
+    def close_spans(self) -> None:
+        """What was open is closed, whatever backticks stood in it."""
+        if not self.fenced:
+            self.forget(line="`")
+
+    def give_up_fences(self) -> None:
+        """A fence was never closed, so it was none, and neither is what follows it."""
+        self._off = True
+        self._fence = self._info = 0
 
     def see(self, text: str) -> None:
         """Take the next piece of text."""
-        _, newline, line = text.rpartition("\n")
-        self._ticks = (0 if newline else self._ticks) + line.count("`")
+        if "`" in text or self._fence or self._info or self._run or self._spans:
+            for match in _TOKEN.finditer(text):
+                self._token(match.group())
+            return
+        at = text.rfind("\n")
+        self._line = (text[at + 1 :] if at >= 0 else self._line + text)[-_LINE:]
 
-    def forget(self) -> None:
-        """Something came that is no text: a line begins."""
-        self._ticks = 0
+    def see_to_close(self, text: str) -> int:
+        """Take text up to where nothing looks like a fence any more; -1 if that does not come."""
+        for match in _TOKEN.finditer(text):
+            piece = match.group()
+            if piece[0] != "`":
+                self._end_run()
+                if not self.fenced:
+                    return match.start()
+            self._token(piece)
+            if not (self.fenced or self._run):
+                return match.end()
+        return -1
 
-    def open(self) -> None:
-        """A code fence was taken together with something else."""
-        self._fence = len(FENCE)
+    def closed_at_end(self) -> bool:
+        """Whether the end of the text closes the fence, or the span that looked like one."""
+        self._end_run()
+        return self._closing or not (self.fenced or self._spans)
 
-    def pass_fence(self, reader: Reader, take: Callable[[int], None]) -> Need[None]:
-        """At a code fence, which is given to `take`: it opens one, or ends the one that is open."""
-        run = 0
-        while True:
-            ticks = len(_TICKS.match(reader.buf, reader.pos).group())  # type: ignore[union-attr]
-            take(ticks)
-            run += ticks
-            if reader.pos < len(reader.buf) or reader.final:
-                break
-            yield
-        self.forget()
-        if not self._fence:
-            self._fence = run
-        elif run >= self._fence:
-            self._fence = 0
+    def _token(self, piece: str) -> None:
+        if piece[0] == "`":
+            if not self._run:
+                slashes = _BACKSLASHES.search(self._line)
+                self._escaped = bool(slashes and len(slashes.group()) % 2)
+            self._run += len(piece)
+            return
+        self._end_run()
+        if piece == "\n":
+            self._newline()
+            return
+        if self._closing and not piece.isspace():
+            self._closing = False
+        self._line = (self._line + piece)[-_LINE:]
+
+    def _end_run(self) -> None:
+        size, self._run = self._run, 0
+        if not size:
+            return
+        starts = not self._line.strip()
+        self._line = (self._line + "`" * min(size, _LINE))[-_LINE:]
+        if self._fence:
+            self._closing = starts and size >= self._fence
+            return
+        self._info = size if starts and size >= len(FENCE) and not self._off else 0
+        self._span(size)
+
+    def _span(self, size: int) -> None:
+        spans = self._spans
+        if size in spans:
+            del spans[spans.index(size) :]
+        elif (size := size - self._escaped) and len(spans) < _SPANS:
+            spans.append(size)
+
+    def _newline(self) -> None:
+        if self._fence:
+            self._fence = 0 if self._closing else self._fence
+            self._closing = False
+        elif self._info or not self._line.strip():
+            self._fence, self._info = self._info, 0
+            self._spans = []
+        self._line = ""

@@ -72,6 +72,11 @@ class Reader:
         self.unmark()
         return text
 
+    def held(self) -> int:
+        """How many characters are kept, taken since the mark or not taken at all."""
+        start = self._mark if self._mark >= 0 else self.pos
+        return sum(map(len, self._kept)) + len(self.buf) - start
+
     def give_back(self, text: str) -> None:
         """Take back the taking of `text`, which was the last to be taken."""
         size = len(text)

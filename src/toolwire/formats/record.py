@@ -45,7 +45,10 @@ class Format:
     aliases: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     template: tuple[str, ...] = ()
-    """By what the chat templates of its models are known, where its calls have no tags."""
+    """By what the chat templates of its models may be known, where its calls have no tags and
+    nothing else is certain."""
+    signs: tuple[tuple[str, ...], ...] = ()
+    """What tells the chat templates of its models from all others: all texts of one of these."""
     special_tokens: tuple[str, ...] = ()
     ids: IdPolicy = "random"
     starts_inside: bool = False

@@ -31,11 +31,26 @@ _LOOK = 64  # how far past a quote to look for what must follow a string
 _AFTER_STRING = ",)]}:"
 _STRING_HEAD = re.compile(r"([fFuUbB]?+)([rR]?+)(\"\"\"|'''|\"|')")
 _PLAIN = re.compile(r"[^\"'\\\x00-\x1f]*+")
-# What Python and JSON write alike inside a double quoted string: copied as it is.
+# What Python and JSON write alike.
 PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 UNICODE = rf"u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}|{PAIR}"
 NO_CHARACTER = r"\ufffd"  # in place of half a surrogate pair
-_ALIKE = re.compile(rf'[^"\\\x00-\x1f]*+(?:\\(?:["\\bfnrt]|{UNICODE})[^"\\\x00-\x1f]*+)*+')
+_ESCAPED = rf"\\(?:[\"'\\bfnrt]|{UNICODE})"  # what both write alike, and \'
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_SHORT_CONTROLS = (("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
+
+
+def _copied(delimiter: str) -> re.Pattern[str]:
+    """What is copied at once from a string; in one of many lines, these and single quotes, too."""
+    quote = delimiter[0]
+    if len(delimiter) == 1:
+        plain = rf"[^{quote}\\\x00-\x1f]*+"
+        return re.compile(rf"{plain}(?:{_ESCAPED}{plain})*+")
+    inside = rf"{quote}{{1,2}}+(?=[^{quote}])"
+    return re.compile(rf"[^{quote}\\]*+(?:(?:{_ESCAPED}|{inside})[^{quote}\\]*+)*+")
+
+
+_COPIED = {delimiter: _copied(delimiter) for delimiter in ("'", '"', "'''", '"""')}
 _JSON_ESCAPE = re.compile(rf"\\(?:{UNICODE})")
 _ESCAPE_LENGTH = 12  # of the longest escape, a surrogate pair
 _SPACES = re.compile(r"\s*+")
@@ -108,12 +123,12 @@ def copy_python_string(reader: Reader, put: Put, ends: Ends | None = None) -> Ne
 def _string_body(reader: Reader, put: Put, head: re.Match[str], ends: Ends) -> Need[bool]:
     raw, delimiter = bool(head[2]), head[3]
     quote = delimiter[0]
-    copied = _ALIKE if quote == '"' and not raw else _PLAIN
+    copied = _PLAIN if raw else _COPIED[delimiter]
     while True:
         buf, pos = reader.buf, reader.pos
         end = copied.match(buf, pos).end()  # type: ignore[union-attr]
         if end > pos:
-            put(buf[pos:end])
+            put(buf[pos:end] if raw else _as_json(buf[pos:end], delimiter))
             reader.pos = end
         if end == len(buf):
             if reader.final:
@@ -127,6 +142,26 @@ def _string_body(reader: Reader, put: Put, head: re.Match[str], ends: Ends) -> N
         else:
             put(encode_basestring(buf[end])[1:-1])
             reader.pos += 1
+
+
+def _as_json(text: str, delimiter: str) -> str:
+    """A piece of a Python string whose escapes JSON has too, as the inside of a JSON string."""
+    if "\\'" in text or (delimiter != '"' and '"' in text):
+        text = _with_json_quotes(text)
+    if len(delimiter) == 3 and _CONTROL.search(text):
+        for char, escape in _SHORT_CONTROLS:
+            text = text.replace(char, escape)
+        text = _CONTROL.sub(lambda found: encode_basestring(found.group())[1:-1], text)
+    return text
+
+
+def _with_json_quotes(text: str) -> str:
+    """Double quotes with a backslash, and single ones without."""
+    if '\\"' not in text and "\\\\'" not in text:
+        return text.replace("\\'", "'").replace('"', '\\"')
+    # Backslashes of their own are put aside, so that each one left belongs to what follows it.
+    parts = (part.replace("\\'", "'").replace('\\"', '"') for part in text.split("\\\\"))
+    return "\\\\".join(part.replace('"', '\\"') for part in parts)
 
 
 def _at_end(reader: Reader, delimiter: str, ends: Ends) -> Need[bool]:

@@ -40,6 +40,9 @@ MADE_OF_DATA = {
     "formats/lexer.py",
     "formats/neutral.py",
     "formats/detect.py",
+    "formats/scalars.py",
+    "formats/signatures.py",
+    "formats/engines/head_json.py",
 }
 _USES = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 

@@ -54,6 +54,12 @@ MODELS = {
     "google/functiongemma-270m": "functiongemma",
     "MiniMaxAI/MiniMax-M2": "minimax_m2",
     "CohereForAI/c4ai-command-r7b-12-2024": "cohere_command3",
+    "Team-ACE/ToolACE-2-Llama-3.1-8B": "pythonic",
+    "watt-ai/watt-tool-8B": "pythonic",
+    "deepseek/deepseek-chat-v3.1": "deepseek_v31",
+    "deepseek/deepseek-chat-v3-0324": "deepseek_v3",
+    "Kwaipilot/KAT-Dev": "qwen3_coder",
+    "PrimeIntellect/INTELLECT-3": "qwen3_coder",
 }
 
 
@@ -82,6 +88,35 @@ def test_a_model_of_no_known_family_is_not_guessed() -> None:
         ("[TOOL_CALLS]{{ name }}[ARGS]{{ args }}", "mistral"),
         ("{{ '[TOOL_CALLS][' + (message.tool_calls | tojson) + ']' }}", "mistral_v3"),
         ("{{ content }}", None),
+        ("<b>{{ content }}</b>{% if x %}</think>{% endif %}", None),
+        (
+            "{% set t = '｜DSML｜' %}{{ '<' + t + 'function_calls>' }}{{ m.tool_calls }}",
+            "deepseek_v32",
+        ),
+        ("{% set t = '｜DSML｜' %}{{ '<' + t + 'tool_calls>' }}{{ m.tool_calls }}", "deepseek_v4"),
+        ("{% set b = '<tool_call{}>'.format(x) %}<arg_key{}><tool_sep{}>", "hy_v3"),
+        ("<|message_sep|>{{ 'function call' }}<|role_sep|>", "gigachat3"),
+        ("<|START_ACTION|>[{{ c }}]<|END_ACTION|><|START_TEXT|>", "cohere_command4"),
+        ("<|START_ACTION|>[{{ c }}]<|END_ACTION|><|START_RESPONSE|>", "cohere_command3"),
+        (
+            "<tool_call>\n<function={{ n }}>\n<parameter={{ k }}></parameter></function>"
+            "</tool_call><|im_start|>tool_response",
+            "step3p5",
+        ),
+        ("<tool_calls>{{ c }}</tool_calls><|extra_0|>", "hunyuan_a13b"),
+        ("<tool_calls>{{ c }}</tool_calls>[BEGIN FINAL RESPONSE]", "apriel"),
+        ("<|start|>assistant to={{ 'functions.' + n }}<|channel|>x<|message|>", "openai"),
+        ("{{ '>>>all\\n' + content }}", "functionary_v32"),
+        ("<|header_start|>as in [func_name1(a=1)]", "llama4_pythonic"),
+        ("<|header_start|>{{ '{\"name\": \"' + n + '\", ' + '\"parameters\": ' }}", "llama3_json"),
+        ("as in [func_name1(a=1)]", "pythonic"),
+        ("write functools[{{ c }}]<|end|>", "phi4_mini_json"),
+        ("<|start_header_id|>write functools[{{ c }}]", "firefunction_v2"),
+        ('so: [{"name": "tool_call_name", "arguments": {}}]', "xlam"),
+        ("List of tools: [{{ t }}]", "lfm2"),
+        ("{{ '\\nAction:\\n```json\\n[' }}<|START_OF_TURN_TOKEN|>", "command_r_plus"),
+        ("<tool_call>{{ c }}</tool_call><|start_of_role|>", "granite4"),
+        ("[TOOL_CALLS][{{ c }}][TOOL_CONTENT]", "mistral_v7"),
         ("{% if message.tool_calls %}{{ message['arguments'] }}{% endif %}", None),
     ],
 )
@@ -155,3 +190,41 @@ def test_a_wrong_configuration_is_noticed() -> None:
     assert found.format == "hermes"
     assert notice_mismatch("hermes", text, TOOLS) is None
     assert notice_mismatch("hermes", "just text", TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("microsoft/Phi-4-mini-instruct", "phi4_mini"),
+        ("naver-hyperclovax/HyperCLOVAX-SEED-Think-14B", "hyperclovax"),
+        ("ByteDance-Seed/UI-TARS-1.5-7B", "ui_tars"),
+        ("zai-org/GLM-4-32B-0414", "glm4_0414"),
+        ("google/gemma-3-27b-it", "gemma3"),
+        ("meituan-longcat/LongCat-Flash-Chat", "longcat"),
+        ("meituan-longcat/LongCat-Flash-Thinking", "longcat_tagged"),
+    ],
+)
+def test_models_with_rare_formats_are_known_by_their_names(model: str, expected: str) -> None:
+    found = detect_model(model)
+    assert found is not None
+    assert found.format == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("<|im_start|>{{ content }}<|im_end|>", None),
+        ("<|im_start|>assistant -> tool/function_call\n{{ c }}<|im_end|>", "hyperclovax"),
+        ("<|tool|>{{ tools }}<|/tool|>{{ content }}<|end|>", "phi4_mini"),
+        ("[gMASK]<sop>{{ content }}<|observation|>", "glm4_0414"),
+        ("write ```tool_code\nf()\n```", "gemma3"),
+        (
+            "<longcat_tool_call>{{ n }}<longcat_arg_key>{{ k }}</longcat_arg_key>"
+            "<longcat_arg_value>{{ v }}</longcat_arg_value></longcat_tool_call>",
+            "longcat_tagged",
+        ),
+    ],
+)
+def test_templates_of_rare_formats_are_known(template: str, expected: str | None) -> None:
+    found = detect_template(template)
+    assert (found.format if found else None) == expected

@@ -3,7 +3,7 @@
 from functools import partial
 
 from toolwire.formats.catalog.json_family import THINK
-from toolwire.formats.catalog.routes import by_name
+from toolwire.formats.catalog.routes import by_name, by_tool
 from toolwire.formats.channels import Channels
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.head_json import HeadJson, kimi_head, typed_head
@@ -32,6 +32,7 @@ _mistral = partial(
 # Each generation of Mistral's tokenizers writes calls and results in a way of its own.
 MISTRAL = _mistral(
     name="mistral",
+    signs=(("[TOOL_CALLS]", "[ARGS]", "[TOOL_CONTENT]"),),
     writing=Writing("[TOOL_CALLS]{name}[ARGS]{args}"),
     results=Results("[TOOL_RESULTS]{result}[/TOOL_RESULTS]", role="tool", merged=False),
     aliases=("mistral_v13",),
@@ -74,6 +75,7 @@ _MISTRAL_ID_RESULTS = Results(
 )
 MISTRAL_V7 = _mistral_array(
     name="mistral_v7",
+    signs=(("[TOOL_CALLS]", "[TOOL_CONTENT]"),),
     results=_MISTRAL_ID_RESULTS,
     models=(
         r"mistral-small-?3\.[01]",
@@ -84,6 +86,10 @@ MISTRAL_V7 = _mistral_array(
 )
 MISTRAL_SMALL_32 = _mistral(
     name="mistral_call_id",
+    signs=(
+        ("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"),
+        ("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "[TOOL_CONTENT]"),
+    ),
     writing=Writing("[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]{args}"),
     results=_MISTRAL_ID_RESULTS,
     aliases=("mistral_v11",),
@@ -132,7 +138,7 @@ DEEPSEEK_V31 = _deepseek(
         "<｜tool▁output▁begin｜>{result}<｜tool▁output▁end｜>", role="tool", between=""
     ),
     aliases=("deepseek_v3_1", "deepseekv31", "deepseek31"),
-    models=(r"deepseek-v3\.1", r"deepseek-v3\.2-exp"),
+    models=(r"deepseek-(chat-)?v3\.1", r"deepseek-v3\.2-exp"),
 )
 KIMI_K2 = _head(
     name="kimi_k2",
@@ -243,8 +249,36 @@ FUNCTIONARY_V31 = _head(
     models=(r"functionary.*v3\.1",),
     special_tokens=("<|eom_id|>",),
 )
+_GLM_ENDS = ("<|observation|>", "<|user|>", "<|endoftext|>")
+GLM4_0414 = _head(
+    name="glm4_0414",
+    framing=Channels(
+        starts=("<|assistant|>",),
+        header_ends=("\n",),
+        message_ends=_GLM_ENDS,
+        first=("\n",),
+        named="\n",
+        route=by_tool,
+    ),
+    engine=HeadJson(),
+    writing=Writing("<|assistant|>{name}\n{args}"),
+    results=Results("{result}", role="observation", merged=False),
+    aliases=("glm4", "chatglm"),
+    models=(r"glm-?4-(9b|32b)", r"glm-?z1", r"glm-?4-0414", r"chatglm"),
+    template=("[gMASK]<sop>", "<|observation|>"),
+    special_tokens=("<|assistant|>", *_GLM_ENDS),
+)
+REACT = _head(
+    name="react",
+    framing=Markers(opens=("Action: ", "Action:"), strict=True, reasoning=THINK),
+    engine=HeadJson(separators=("Action Input: ", "Action Input:")),
+    writing=Writing("Action: {name}\nAction Input: {args}", between="\n"),
+    results=Results("Observation: {result}", between="\n"),
+    note="what ReAct prompts teach, whatever the model",
+)
 FUNCTIONARY_V32 = _head(
     name="functionary_v32",
+    signs=((">>>all\\n",), (">>>all\n",)),
     framing=Channels(
         starts=(">>>",),
         header_ends=("\n",),

@@ -3,7 +3,9 @@
 from functools import partial
 
 from toolwire.formats.catalog.functions import JSON_OR_FUNCTIONS
+from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
+from toolwire.formats.engines.py_calls import PyCalls
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning, thinking
 from toolwire.formats.record import Format
@@ -67,6 +69,7 @@ HERMES = _json(
 )
 GRANITE4 = _json(
     name="granite4",
+    signs=(("</tool_call>", "<|start_of_role|>"),),
     framing=tags("tool_call"),
     engine=JSON_OR_FUNCTIONS,
     writing=lines("tool_call"),
@@ -84,12 +87,6 @@ TRINITY = _json(
     writing=lines("tool_call"),
     models=(r"trinity",),
 )
-LONGCAT = _json(
-    name="longcat",
-    framing=tags("longcat_tool_call"),
-    writing=lines("longcat_tool_call"),
-    models=(r"longcat",),
-)
 ERNIE45 = _json(
     name="ernie45",
     framing=tags("tool_call", drop=_RESPONSE),
@@ -99,9 +96,11 @@ ERNIE45 = _json(
 )
 LLAMA3_JSON = _json(
     name="llama3_json",
+    signs=(("<|header_start|>", '{"name": "', '"parameters": '),),
     framing=Markers(
         opens=("<|python_tag|>",), ends=("<|eom_id|>", "<|eot_id|>", "<|eot|>"), bare=("{",)
     ),
+    engine=json_or(PyCalls(brackets=False, known=True, suffix=".call"), JsonCalls()),
     writing=Writing("{json}", between="; ", keys=_PARAMETERS),
     results=Results('{"output": {json}}', role="ipython", merged=False),
     aliases=("llama4_json", "llama3", "llama"),
@@ -117,7 +116,7 @@ GRANITE = _array(
     name="granite",
     framing=Markers(
         opens=("<|tool_call|>", "<tool_call>"),
-        drop=("<|end_of_text|>", *_RESPONSE),
+        drop=("<|end_of_text|>", "<|/tool_call|>", *_RESPONSE),
         reasoning=Reasoning(
             (*_GRANITE_SPOKEN.opens, *THINK.opens),
             (*_GRANITE_SPOKEN.closes, *THINK.closes),
@@ -148,6 +147,7 @@ JAMBA = _json(
 )
 HUNYUAN_A13B = _json(
     name="hunyuan_a13b",
+    signs=(("<tool_calls>", "<|extra_0|>"),),
     framing=tags(
         "tool_calls", drop=("助手：", "<answer>\n", "<answer>", "\n</answer>", "</answer>")
     ),
@@ -158,6 +158,7 @@ HUNYUAN_A13B = _json(
 _APRIEL_STEPS = ("Here are my reasoning steps:\n", "Here are my reasoning steps:")
 APRIEL = _json(
     name="apriel",
+    signs=(("<tool_calls>", "[BEGIN FINAL RESPONSE]"),),
     framing=Markers(
         opens=("<tool_calls>",),
         ends=("</tool_calls>",),
@@ -176,6 +177,7 @@ APRIEL = _json(
 )
 MINIMAX_M1 = _json(
     name="minimax_m1",
+    signs=(("<tool_calls>", "<beginning_of_sentence>"),),
     framing=tags("tool_calls"),
     writing=Writing("{json}", before="<tool_calls>\n", between="\n", after="\n</tool_calls>"),
     results=Results("tool name={name}\ntool result: {result}", role="tool", between="\n\n"),
@@ -192,6 +194,7 @@ NEMOTRON_DECI = _json(
 )
 LAM = _json(
     name="xlam",
+    signs=(('[{"name": "tool_call_name", "arguments": ',),),
     framing=Markers(
         opens=("[TOOL_CALLS]", "<tool_call>"),
         ends=("</tool_call>",),
@@ -204,14 +207,45 @@ LAM = _json(
 )
 PHI4_MINI_JSON = _array(
     name="phi4_mini_json",
+    signs=(("functools[",),),
     framing=Markers(opens=("functools",)),
     writing=array("functools"),
     results=Results("{result}", role="tool", merged=False),
     aliases=("phi4",),
+)
+_PHI4_TOKENS = ("<|tool_call|>", "<|/tool_call|>")
+PHI4_MINI = _json(
+    name="phi4_mini",
+    framing=Markers(opens=("<|tool_call|>",), ends=("<|/tool_call|>",), drop=("<|end|>",)),
+    writing=array(*_PHI4_TOKENS),
+    results=Results("<|tool_response|>{result}", role="tool", merged=False),
     models=(r"phi-?4-mini",),
+    signs=(_PHI4_TOKENS, ("<|tool|>", "<|/tool|>")),
+    special_tokens=_PHI4_TOKENS,
+)
+_HYPERCLOVA_NEXT = "<|im_end|>\n<|im_start|>assistant"
+HYPERCLOVA = _json(
+    name="hyperclovax",
+    framing=Markers(
+        opens=(" -> tool/function_call\n", "-> tool/function_call\n"),
+        ends=("<|im_end|>",),
+        drop=(f"{_HYPERCLOVA_NEXT}\n", _HYPERCLOVA_NEXT, "<|im_end|>"),
+        reasoning=Reasoning(
+            ("/think\n",),
+            (f"{_HYPERCLOVA_NEXT}\n", _HYPERCLOVA_NEXT),
+            frozenset(("/think\n",)),
+        ),
+    ),
+    writing=array(" -> tool/function_call\n", "<|im_end|>"),
+    results=Results("{result}", role="tool", merged=False),
+    aliases=("hyperclovax_seed_think_14b",),
+    models=(r"hyperclova-?x",),
+    signs=(("-> tool/function_call",),),
+    special_tokens=("<|im_end|>", "<|im_start|>"),
 )
 FIREFUNCTION_V2 = _array(
     name="firefunction_v2",
+    signs=((" functools[", "<|start_header_id|>"),),
     framing=Markers(opens=(" functools", "functools")),
     writing=array(" functools"),
     results=Results("{result}", role="tool", merged=False),
@@ -289,14 +323,22 @@ _cohere = partial(
 )
 COHERE_COMMAND3 = _cohere(
     name="cohere_command3",
+    signs=(("<|START_ACTION|>", "<|START_RESPONSE|>"),),
     aliases=("cohere",),
     models=(r"command-?r7b", r"command-a(?!-?plus)", r"c4ai-command-a"),
 )
 COHERE_COMMAND4 = _cohere(
-    name="cohere_command4", aliases=("cohere2moe",), models=(r"command-a-?plus", r"command-?4")
+    name="cohere_command4",
+    signs=(("<|START_ACTION|>", "<|START_TEXT|>"),),
+    aliases=("cohere2moe",),
+    models=(r"command-a-?plus", r"command-?4"),
 )
 COMMAND_R_PLUS = _array(
     name="command_r_plus",
+    signs=(
+        ("Action:\\n```json", "<|START_OF_TURN_TOKEN|>"),
+        ("Action:\n```json", "<|START_OF_TURN_TOKEN|>"),
+    ),
     framing=Markers(
         opens=("Action:\n```json", "Action: ```json"),
         ends=("```",),
@@ -314,6 +356,7 @@ COMMAND_R_PLUS = _array(
 )
 GIGACHAT3 = _json(
     name="gigachat3",
+    signs=(("<|message_sep|>", "<|role_sep|>", "function call"),),
     framing=Markers(
         opens=(
             "<|message_sep|>\n\nfunction call<|role_sep|>\n",

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from toolwire.formats.catalog.json_family import THINK
+from toolwire.formats.catalog.json_family import THINK, lines
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.tagged import Tagged
@@ -52,6 +52,7 @@ GLM45 = _glm(
 )
 GLM47 = _glm(
     name="glm47",
+    signs=(("</arg_key><arg_value>", "<|observation|>"),),
     writing=_keyed_writing("tool_call", ""),
     results=Results(_PLAIN_RESULT, role="observation", between=""),
     aliases=("glm47_moe",),
@@ -60,6 +61,7 @@ GLM47 = _glm(
 LING3 = _glm(name="ling3", writing=_keyed_writing("tool_call", ""), models=(r"ling-?3", r"ring-?3"))
 POOLSIDE_V1 = _glm(
     name="poolside_v1",
+    signs=(("<arg_key>", "<arg_value>", "<assistant>"),),
     writing=_keyed_writing("tool_call", ""),
     models=(r"laguna", r"poolside"),
 )
@@ -70,6 +72,26 @@ IQUEST_Q1 = _tagged(
     engine=json_or(_keyed(), JsonCalls()),
     writing=_keyed_writing("iquest_tool_call", ""),
     models=(r"iquest",),
+)
+_LONGCAT = json_or(_keyed("longcat_"), JsonCalls())
+_longcat = partial(
+    _tagged, framing=_named("longcat_tool_call"), engine=_LONGCAT, results=Results(role="tool")
+)
+LONGCAT = _longcat(
+    name="longcat",
+    family="json",
+    writing=lines("longcat_tool_call"),
+    models=(r"longcat-flash-chat", r"longcat"),
+)
+LONGCAT_TAGGED = _longcat(
+    name="longcat_tagged",
+    writing=Writing(
+        "<longcat_tool_call>{name}\n{params}</longcat_tool_call>",
+        between="\n",
+        param="<longcat_arg_key>{key}</longcat_arg_key>\n"
+        "<longcat_arg_value>{value}</longcat_arg_value>\n",
+    ),
+    models=(r"longcat-2", r"longcat-next", r"longcat-flash-(thinking|lite|omni)"),
 )
 _HY_TAGS = (
     "<tool_calls>",
@@ -92,6 +114,7 @@ _hy = partial(
 )
 HY_V3 = _hy(
     name="hy_v3",
+    signs=(("<tool_call{}>", "<arg_key{}>", "<tool_sep{}>"),),
     engine=json_or(_keyed(sep="<tool_sep>", loose=True), JsonCalls()),
     writing=Writing(
         "<tool_call>{name}<tool_sep>\n{params}</tool_call>\n",
@@ -104,6 +127,7 @@ HY_V3 = _hy(
 )
 HY_V4 = _hy(
     name="hy_v4",
+    signs=(("<tool_call{}>", "<arg_key{}>"),),
     engine=json_or(_keyed(sep="<tool_sep>", loose=True), JsonCalls()),
     writing=Writing(
         "<tool_call>{name}{params}</tool_call>",

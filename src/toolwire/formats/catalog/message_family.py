@@ -29,6 +29,7 @@ _lax = partial(Format, family="lax object")
 _HARMONY_ENDS = ("<|end|>", "<|call|>", "<|return|>")
 OPENAI = _messages(
     name="openai",
+    signs=(("<|start|>", "<|channel|>", "<|message|>", "functions."),),
     framing=StrippableChannels(
         starts=("<|start|>",),
         header_ends=("<|message|>",),
@@ -103,6 +104,7 @@ MUSE_GLIMMER = _messages(
 )
 BEAM = _messages(
     name="beam",
+    signs=(("<|start|>", "<|channel|>", "<|message|>", "<rfl:parameter"),),
     framing=Channels(
         starts=("<|start|>",),
         header_ends=("<|message|>",),

@@ -15,6 +15,7 @@ _IPYTHON = Results('{"output": {json}}', role="ipython", merged=False)
 
 PYTHONIC = _python(
     name="pythonic",
+    signs=(("[func_name1(",),),
     framing=Markers(
         opens=("<|python_start|>", "<|python_tag|>"),
         ends=("<|python_end|>", "<|eom_id|>", "<|eot_id|>"),
@@ -23,10 +24,16 @@ PYTHONIC = _python(
     ),
     writing=Writing("{python}", before="[", between=", ", after="]"),
     results=_IPYTHON,
-    models=(r"toolace", r"ultravox", r"gemma-?3(?!n)", r"llama-3\.2-[13]b.*pythonic"),
+    models=(
+        r"toolace.*",
+        r"watt-tool.*",
+        r"ultravox",
+        r"llama-3\.2-[13]b.*pythonic",
+    ),
 )
 LLAMA4_PYTHONIC = _python(
     name="llama4_pythonic",
+    signs=(("[func_name1(", "<|header_start|>"),),
     framing=Markers(
         opens=("<|python_start|>",),
         ends=("<|python_end|>", "<|eot|>", "<|eom|>"),
@@ -38,6 +45,30 @@ LLAMA4_PYTHONIC = _python(
     models=(r"llama-?4",),
     special_tokens=("<|python_start|>", "<|python_end|>"),
 )
+GEMMA3 = _python(
+    name="gemma3",
+    framing=Markers(
+        opens=("```tool_code\n", "```tool_code"),
+        ends=("```",),
+        bare=("[",),
+        bare_start="any",
+        drop=("<end_of_turn>",),
+    ),
+    engine=PyCalls(brackets=False, known=True, wrappers=("print",)),
+    writing=Writing("{python}", before="```tool_code\n", between="\n", after="\n```"),
+    results=Results("```tool_output\n{result}\n```", between="\n"),
+    models=(r"gemma-?3(?!n)",),
+    signs=(("```tool_code",),),
+)
+UI_TARS = _python(
+    name="ui_tars",
+    framing=Markers(opens=("Action: ", "Action:"), strict=True),
+    engine=PyCalls(brackets=False, known=True),
+    writing=Writing("Action: {python}", between="\n\n"),
+    results=Results("{result}", merged=False),
+    aliases=("ui-tars",),
+    models=(r"ui-?tars",),
+)
 OLMO3 = _python(
     name="olmo3",
     framing=Markers(opens=("<function_calls>",), ends=("</function_calls>",), reasoning=THINK),
@@ -48,6 +79,7 @@ OLMO3 = _python(
 )
 LFM2 = _python(
     name="lfm2",
+    signs=(("<|tool_list_start|>",), ("List of tools: [",)),
     framing=Markers(
         opens=("<|tool_call_start|>",),
         ends=("<|tool_call_end|>",),

@@ -65,6 +65,14 @@ def by_content_kind(header: str, end: str, _tools: ToolSet) -> Route | None:
     return Route(target, name) if _NAME.fullmatch(name) else None
 
 
+def by_tool(header: str, _end: str, tools: ToolSet) -> Route | None:
+    """The header is a tool's name, or empty; anything else is no header."""
+    name = header.strip()
+    if not name:
+        return Route("text")
+    return Route("tool", name) if _NAME.fullmatch(name) and tools.known(name) else None
+
+
 def by_name(header: str, _end: str, tools: ToolSet) -> Route | None:
     """The header is `all`, or a tool's name; anything else is no header."""
     name = header.strip()

@@ -62,10 +62,14 @@ QWEN3_CODER = _tagged(
         r"granite-?4\.2",
         r"nanbeige",
         r"intern-?s2(-preview)?",
+        r"kat-dev",
+        r"kat-coder",
+        r"intellect-?3",
     ),
 )
 STEP3P5 = _tagged(
     name="step3p5",
+    signs=(("<function=", "<parameter=", "<|im_start|>tool_response"),),
     framing=_functions("tool_call"),
     engine=FUNCTION_LINES,
     writing=_function_writing("tool_call", "\n"),
@@ -131,6 +135,7 @@ def _markup(mark: str, *wrappers: str) -> partial[Format]:
 _DSML_RESULTS = Results("<tool_result>{result}</tool_result>", role="user", between="\n\n")
 DEEPSEEK_V32 = _markup("｜DSML｜", "function_calls", "tool_calls")(
     name="deepseek_v32",
+    signs=(("｜DSML｜", "function_calls>"),),
     results=Results(
         "<result>{result}</result>",
         role="tool",
@@ -142,18 +147,20 @@ DEEPSEEK_V32 = _markup("｜DSML｜", "function_calls", "tool_calls")(
 )
 DEEPSEEK_V4 = _markup("｜DSML｜", "tool_calls", "toolcalls", "tool", "function_calls")(
     name="deepseek_v4",
+    signs=(("｜DSML｜", "tool_calls>"),),
     results=_DSML_RESULTS,
     aliases=("deepseekv4", "deepseek-v4", "deepseek_v4_0"),
     models=(r"deepseek-v4(?!\.1)",),
 )
 DEEPSEEK_V41 = _markup("｜DSML｜ ", "calls")(
     name="deepseek_v41",
+    signs=(("｜DSML｜ invoke",), ("｜DSML｜ ", "calls>")),
     results=_DSML_RESULTS,
     aliases=("deepseekv41",),
     models=(r"deepseek-v4\.1",),
 )
 GIGACHAT35 = _markup("｜GCML｜", "tool_calls")(
-    name="gigachat35", results=_DSML_RESULTS, models=(r"gigachat-?3\.5",)
+    name="gigachat35", signs=(("｜GCML｜",),), results=_DSML_RESULTS, models=(r"gigachat-?3\.5",)
 )
 
 
@@ -185,6 +192,19 @@ def _invoked(wrapper: str) -> Markers:
     )
 
 
+ANTHROPIC_XML = _tagged(
+    name="anthropic_xml",
+    framing=_invoked("function_calls"),
+    engine=_INVOKE,
+    writing=_invoke_writing("function_calls"),
+    results=Results(
+        "<result>\n<tool_name>{name}</tool_name>\n<stdout>\n{result}\n</stdout>\n</result>",
+        before="<function_results>\n",
+        after="\n</function_results>",
+    ),
+    aliases=("claude_xml",),
+    note="what Anthropic's prompts taught before there were tools in the API",
+)
 _MINIMAX_RESULTS = Results("<response>{result}</response>", role="tool")
 MINIMAX_M2 = _tagged(
     name="minimax_m2",

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from toolwire.formats import json_text
-from toolwire.formats.begin import ANYTHING, Begin
+from toolwire.formats.begin import ANYTHING, Begin, spaced
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn import Opening, Turn, copy_rest, finish_call, start_call
@@ -71,6 +71,9 @@ class HeadJson:
         """A name up to something that may end a header, or is too long to tell."""
         if self.name_marker:
             return ANYTHING  # an id comes first, whatever it is made of
+        if any(re.match(_IN_HEAD, separator) for separator in self.separators):
+            word = rf"[\w.\-]{{1,128}}+{spaced(_separator_lexer(self).ahead)}"
+            return Begin(spaced(word), "no header of a call")
         least = int(self.parse is not typed_head)
         end = rf"\Z|{_IN_HEAD}|[<\[]|{_head_end(self).ahead}"
         head = rf"(?:\Z|{_IN_HEAD}{{{least},160}}+(?:{end}))"

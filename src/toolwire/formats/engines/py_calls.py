@@ -22,6 +22,7 @@ _KEY = re.compile(r"[^\W\d][\w\-]{0,127}+")
 _KEY_PREFIX = re.compile(rf"\*{{0,2}}+|{_KEY.pattern}\s{{0,64}}+")
 _NEXT_KEY = re.compile(rf"\)|\*\*|{_KEY.pattern}\s{{0,64}}+=(?!=)|\Z")
 _AFTER_CALL = ",;]"
+_GOES_ON = ("'", '"', ")")
 _NO_MORE = "}"  # in place of a key: the braces end here
 _BEGIN_KEY = rf"[)*]|{_KEY.pattern}{spaced('=')}"
 _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
@@ -29,20 +30,32 @@ _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
 
 @dataclass(frozen=True, slots=True)
 class PyCalls:
-    """A list of calls, or, without brackets, one per line."""
+    """A list of calls, or, without brackets, one per line.
+
+    `known`: only a known tool is called, however the call was opened. A call may stand in one of
+    `wrappers`, as in `print(f())`, and a `suffix` of the name be no part of it.
+    """
 
     brackets: bool = True
+    known: bool = False
+    wrappers: tuple[str, ...] = ()
+    suffix: str = ""
 
     def begins(self, *, bare: bool) -> Begin:
         """`NAME(` and what may follow it, with or without a bracket before it."""
-        listed, empty = rf"\[{spaced(_BEGIN)}", rf"\[{spaced(']')}"
-        return Begin(listed if bare else spaced(f"{listed}|{empty}|{_BEGIN}"), "not NAME(KEY=")
+        call = spaced(_BEGIN)
+        for wrapper in self.wrappers:
+            call = rf"(?:{call}|{spaced(re.escape(wrapper))})"
+        listed, empty = rf"\[{call}", rf"\[{spaced(']')}"
+        anywhere = f"(?:{spaced(listed)}|{spaced(empty)}|{call})"
+        return Begin(listed if bare else anywhere, "not NAME(KEY=")
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read the calls of a list or of some lines."""
         reader = turn.reader
         char = yield from skip_space(reader, _SPACE)
-        ends = _Ends(turn, lines=not self.brackets and char != "[")
+        lines = not self.brackets and char != "["
+        ends = _Ends(turn, lines=lines, free=lines and self.known)
         if char == "[":
             reader.pos += 1
             char = yield from skip_space(reader, _SPACE)
@@ -52,7 +65,8 @@ class PyCalls:
             return True
         first = True
         while not first or char:
-            if not (yield from self._read_call(turn, ends, strict=opening.strict)):
+            strict = opening.strict or self.known
+            if not (yield from self._read_call(turn, ends, strict=strict)):
                 return False
             first = False
             if not (yield from self._more(turn)):
@@ -75,13 +89,17 @@ class PyCalls:
         marker, _ = yield from turn.stop.at(reader)
         return bool(char) and not marker
 
-    @staticmethod
-    def _read_call(turn: Turn, ends: "_Ends", *, strict: bool) -> Need[bool]:
+    def _read_call(self, turn: Turn, ends: "_Ends", *, strict: bool) -> Need[bool]:
         reader = turn.reader
         written = yield from _word(turn, _NAME)
         if not written or (yield from skip_space(reader, _SPACE)) != "(":
             return turn.refuse("not NAME(")
-        name = turn.tools.resolve(written)
+        if written in self.wrappers:
+            reader.pos += 1
+            yield from skip_space(reader, _SPACE)
+            inner = yield from self._read_call(turn, ends.wrapped(), strict=strict)
+            return inner and (yield from self._pass_bracket(turn))
+        name = turn.tools.resolve(written.removesuffix(self.suffix) if self.suffix else written)
         if strict and not turn.tools.allows(name):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         reader.pos += 1
@@ -93,6 +111,13 @@ class PyCalls:
         turn.sink.args("{")
         complete = yield from _copy_arguments(turn, keys, key, ends)
         return (yield from finish_call(turn, ok=complete, why="the arguments are not literals"))
+
+    def _pass_bracket(self, turn: Turn) -> Need[bool]:
+        """Pass the bracket of a wrapper, which may be missing."""
+        if (yield from skip_space(turn.reader, _SPACE)) == ")":
+            turn.reader.pos += 1
+            turn.settle()
+        return True
 
 
 def _copy_arguments(turn: Turn, keys: "_Keys", key: str, ends: "_Ends") -> Need[bool]:
@@ -116,13 +141,23 @@ def _copy_arguments(turn: Turn, keys: "_Keys", key: str, ends: "_Ends") -> Need[
 
 
 class _Ends:
-    """Where a string argument ends, and a call. With `lines` a call ends where the next begins."""
+    """Where a string argument ends, and a call.
 
-    __slots__ = ("_lines", "_turn")
+    With `lines` a call ends where the next begins. One that is `free` stands in prose, so that all
+    but what could go on with a string may follow it.
+    """
 
-    def __init__(self, turn: Turn, *, lines: bool) -> None:
+    __slots__ = ("_after", "_free", "_lines", "_turn")
+
+    def __init__(self, turn: Turn, *, lines: bool, free: bool, after: str = _AFTER_CALL) -> None:
         self._turn = turn
         self._lines = lines
+        self._free = free
+        self._after = after
+
+    def wrapped(self) -> "_Ends":
+        """The same for a call that stands in the brackets of another."""
+        return _Ends(self._turn, lines=self._lines, free=self._free, after=_AFTER_CALL + ")")
 
     def string(self, reader: Reader, ahead: int) -> Need[bool]:
         """Whether the next argument stands there, or the end of the call."""
@@ -141,7 +176,9 @@ class _Ends:
         """Whether behind the `)` of a call stands what may follow one."""
         ahead = yield from look_past_space(reader, ahead)
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
-        if char in _AFTER_CALL or (self._lines and (char.isalpha() or char == "_")):
+        if self._free and char not in _GOES_ON:
+            return True
+        if char in self._after or (self._lines and (char.isalpha() or char == "_")):
             return True
         marker, _ = yield from self._turn.stop.at(reader, ahead)
         return bool(marker)

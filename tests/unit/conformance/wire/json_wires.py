@@ -88,6 +88,13 @@ OBJECTS = (
     tagged("longcat", "longcat_tool_call"),
     tagged("hf", "tool_call"),
     Wire(
+        format="react",
+        call=templated("Action: NAME\nAction Input: ARGS", args),
+        between="\n",
+        opener="Action: ",
+        json=True,
+    ),
+    Wire(
         format="llama3_json",
         call=named("parameters"),
         json=True,
@@ -137,6 +144,11 @@ OBJECTS = (
     ),
 )
 ARRAYS = (
+    array("phi4_mini", "<|tool_call|>", "<|/tool_call|>"),
+    replace(
+        array("hyperclovax", " -> tool/function_call\n", "<|im_end|>"),
+        think=("/think\n", "<|im_end|>\n<|im_start|>assistant"),
+    ),
     replace(
         array("granite", "<|tool_call|>"),
         think=("Here is my thought process:\n\n", "\n\nHere is my response:\n\n"),
@@ -351,6 +363,15 @@ MESSAGES = (
         header_end="<|message|>",
         message=harmony_message,
         closer="<|call|>",
+    ),
+    MessageWire(
+        format="glm4_0414",
+        json=True,
+        call=templated("NAME\nARGS", args),
+        start="<|assistant|>",
+        header_end="\n",
+        message=lambda part: f"\n{part.text}",
+        think=None,
     ),
     MessageWire(
         format="inkling",

@@ -37,7 +37,7 @@ def no_calls(wire: Wire) -> Iterator[Case]:
         half = "See " + wire.opener[: len(wire.opener) * 2 // 3]
         note = "vllm#47137: an opener that is never finished is text"
         yield entry("half_an_opener", 1, half, content=half, note=note)
-    if not isinstance(wire, MessageWire) and wire.opener != "Action:\n```json":
+    if not isinstance(wire, MessageWire) and "```" not in wire.opener:
         yield quoted(wire)
 
 

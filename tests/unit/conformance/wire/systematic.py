@@ -1,6 +1,7 @@
 """Every format's wire, and every case that is written by rule."""
 
 from tests.unit.conformance.wire import json_wires, tagged_wires
+from tests.unit.conformance.wire.markdown import markdown
 from tests.unit.conformance.wire.scenarios import Case, around, case_of, plain, words
 from tests.unit.conformance.wire.slips import SLIPS
 from tests.unit.conformance.wire.special import WRITERS
@@ -25,5 +26,5 @@ def systematic_cases(wire: Wire) -> list[Case]:
     if wire.by_schema or wire.value_closer:
         scenarios.append(words())
     cases = [case_of(scenario, wire) for scenario in scenarios]
-    cases += [case for write in (*WRITERS, *SLIPS) for case in write(wire)]
+    cases += [case for write in (*WRITERS, *SLIPS, markdown) for case in write(wire)]
     return sorted(cases, key=lambda case: case["pattern"])

@@ -29,6 +29,22 @@ PYTHON = (
         think=None,
     ),
     _python(
+        format="gemma3",
+        before="```tool_code\n",
+        between="\n",
+        after="\n```",
+        opener="```tool_code\n",
+        closer="```",
+        think=None,
+    ),
+    Wire(
+        format="ui_tars",
+        call=lambda _number, call: f"Action: {python_call(call.name, call.args)}",
+        between="\n\n",
+        opener="Action: ",
+        think=None,
+    ),
+    _python(
         format="olmo3",
         before="<function_calls>",
         between="\n",
@@ -194,7 +210,23 @@ TAGGED = (
         think=("<ifm|think>", "</ifm|think>"),
         by_schema=True,
     ),
+    invoked("anthropic_xml", "function_calls"),
     invoked("minimax_m2", "minimax:tool_call"),
+    Wire(
+        format="longcat_tagged",
+        call=templated(
+            "<longcat_tool_call>NAME\nARGS</longcat_tool_call>",
+            params(
+                "<longcat_arg_key>KEY</longcat_arg_key>\n"
+                "<longcat_arg_value>VALUE</longcat_arg_value>\n"
+            ),
+        ),
+        between="\n",
+        opener="<longcat_tool_call>",
+        closer="</longcat_tool_call>",
+        value_closer="</longcat_arg_value>",
+        by_schema=True,
+    ),
     invoked("dots", "dots_function_call"),
     Wire(
         format="minimax_m3",

@@ -1,0 +1,242 @@
+"""Finds calls in a format that nobody expected, while the text streams.
+
+A turn uses it in place of a parser, or behind one, for the text that the parser leaves over:
+
+    detector = OutputDetector(tools)
+    for delta in deltas:
+        events = detector.feed(delta)       # text as it comes; a call's events once one is found
+    events = detector.finish()
+    detector.found                          # the format, to remember for the model; or None
+    detector.why                            # why something like a call stayed text; or ""
+
+Theory of operation. Plain text costs one search for the characters that a sign of a call can begin
+with, and passes at once. At a sign (`signatures.py`), the formats that have it read on in step,
+character by character, so that it does not matter how the text is cut; the first that has the name
+of a declared tool and the beginning of its arguments wins, and reads the rest of the turn. If none
+does, the sign was text. A sign in Markdown or quotation marks that are closed is a mention.
+
+Where `fences` is set (a call was demanded, or tools are in the prompt, or the model never called
+natively), an answer of nothing but code fences that hold nothing but calls is these calls.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+
+from toolwire.formats.detect import Detection, written_in
+from toolwire.formats.fenced_answer import FencedAnswer
+from toolwire.formats.mentions import Mentions
+from toolwire.formats.parser import Delivery, Parser
+from toolwire.formats.quotes import FENCE, Quotes
+from toolwire.formats.reader import Need, Reader, peek
+from toolwire.formats.signatures import is_structure, signatures_of
+from toolwire.formats.toolset import ToolSet
+from toolwire.formats.trial import Trial
+from toolwire.protocol.chat import Tool
+from toolwire.protocol.events import Event, TextDelta
+
+_LIMIT = 8192  # so much text is held at most before one of the formats must have won
+_OVERLAP = 64  # where all formats gave up, a sign may have begun so far back
+_BUDGET = 20_000  # characters read for nothing, after which signs are no longer looked for
+_EACH = 16  # what it costs to begin, in characters
+_OWN_FENCE = "```tool_code"  # the fence of a format, and no Markdown
+_SPACE = 64  # so much whitespace may stand in front of an answer
+
+
+class OutputDetector:
+    """Reads one turn whose format is unknown. Never raises on model text."""
+
+    __slots__ = (
+        "_budget",
+        "_delivery",
+        "_events",
+        "_fences",
+        "_idle",
+        "_mentions",
+        "_parser",
+        "_quotes",
+        "_reader",
+        "_run",
+        "_signs",
+        "_tools",
+        "_toolset",
+        "found",
+        "why",
+    )
+
+    def __init__(
+        self, tools: Iterable[Tool], *, fences: bool = False, delivery: Delivery = "live"
+    ) -> None:
+        self.found: Detection | None = None
+        self.why = ""
+        self._tools = tuple(tools)
+        self._toolset = ToolSet(self._tools)
+        self._signs = signatures_of(self._toolset.names())
+        self._fences = fences
+        self._delivery = delivery
+        self._budget = _BUDGET
+        self._idle = False  # nothing is held, and signs are looked for
+        self._reader = Reader()
+        self._quotes = Quotes()
+        self._mentions = Mentions(self._reader, self._quotes)
+        self._events: list[Event] = []
+        self._parser: Parser | None = None
+        self._run = self._read()
+        if self._tools:
+            next(self._run)
+
+    @property
+    def held(self) -> int:
+        """How many characters are held back at the moment."""
+        return 0 if self._parser else self._reader.held()
+
+    def feed(self, text: str) -> list[Event]:
+        """The events that `text`, the next piece of the turn, makes certain."""
+        if self._parser:
+            return self._parser.feed(text)
+        if not self._tools or (self._idle and not self._signs.rare.search(text)):
+            self._quotes.see(text)
+            return [TextDelta(text)] if text else []
+        self._reader.add(text)
+        return self._take()
+
+    def finish(self) -> list[Event]:
+        """The events that only the end of the turn makes certain."""
+        if self._parser or not self._tools:
+            return self._parser.finish() if self._parser else []
+        self._reader.add("")
+        self._reader.final = True
+        events = self._take()
+        return [*events, *self._parser.finish()] if self._parser else events
+
+    def _take(self) -> list[Event]:
+        next(self._run, None)
+        events, self._events = self._events, []
+        return events
+
+    def _read(self) -> Need[None]:
+        """The whole turn, or as much of it as is text."""
+        reader, lexer = self._reader, self._signs.anywhere
+        if (yield from self._begin()):
+            return
+        while True:
+            start, end, sign = lexer.search(reader)
+            if start > reader.pos:
+                self._say(start - reader.pos)
+            if sign and self._budget <= 0:
+                self.why = self.why or "too much that looked like calls was none"
+                self._say(end - start)
+            elif sign:
+                if (yield from self._meet(sign, end - start)):
+                    return
+            elif reader.final:
+                return
+            else:
+                self._idle = reader.pos == len(reader.buf)
+                yield
+                self._idle = False
+
+    def _begin(self) -> Need[bool]:
+        """The beginning of the answer, where also calls without markers count. True if one does."""
+        reader = self._reader
+        space = 0
+        while (yield from peek(reader, space + 1))[space:].isspace() and space < _SPACE:
+            space += 1
+        ahead = (yield from peek(reader, space + 1))[space:]
+        if ahead == "`":
+            ahead = (yield from peek(reader, space + len(_OWN_FENCE)))[space:]
+            if ahead.startswith(FENCE) and ahead != _OWN_FENCE:
+                return (yield from self._fenced())
+        for lead in dict.fromkeys((0, space)):  # some begin with whitespace of their own
+            sign, _ = yield from self._signs.at_start.at(reader, lead)
+            best = (yield from self._try(sign, lead)) if sign else None
+            if best:
+                self._hand_over(best, lead)
+                return True
+        return False
+
+    def _meet(self, sign: str, size: int) -> Need[bool]:
+        """A sign in the text: whether it begins a call, which is handed over then."""
+        quotes = self._quotes
+        if sign[0] == "\n":  # a call without markers, at the beginning of a line
+            self._say(1)
+            sign, size = yield from self._signs.at_start.at(self._reader)
+        words = not is_structure(sign)
+        if words and not quotes.at_line_start():
+            self._say(size)
+            return False
+        before = self._budget
+        best = yield from self._try(sign)
+        if best is None:
+            read = before - self._budget - _EACH
+            self._say(max(size, read - _OVERLAP))
+            return False
+        if quotes.open() and (quoted := (yield from self._mentions.quoted(size, None))):
+            self.why = self.why or "a call that is quoted is mentioned, not made"
+            self._say(quoted)
+            quotes.close_spans()
+            return False
+        self._hand_over(best)
+        return True
+
+    def _try(self, sign: str, lead: int = 0) -> Need[Trial | None]:
+        """Let the formats read ahead that have this sign; the one that wins, if any."""
+        reader, names = self._reader, self._toolset
+        trials = [Trial(one, self._tools, sign) for one in self._signs.candidates(sign)]
+        reader.mark()
+        reader.pos += lead
+        won: list[Trial] = []
+        read = 0
+        while trials and not won and read < _LIMIT:
+            if reader.pos == len(reader.buf) and not reader.final:
+                yield
+                continue
+            char = reader.buf[reader.pos : reader.pos + 1]
+            reader.pos += len(char)
+            read += 1
+            trials = [one for one in trials if not one.refuses(char, names)]
+            won = [one for one in trials if one.won]
+            if not char:
+                break
+        text = reader.raw()
+        reader.give_back(text)
+        if not won:
+            self._budget -= read + _EACH
+        return max(won, key=lambda one: written_in(one.record, text), default=None)
+
+    def _hand_over(self, trial: Trial, lead: int = 0) -> None:
+        reader, record = self._reader, trial.record
+        self.found = Detection(record.name, f"it reads the text as calls of {trial.name}")
+        self._say(lead)
+        self._parser = Parser(record, self._tools, delivery=self._delivery)
+        self._events += self._parser.feed(reader.buf[reader.pos :])
+
+    def _fenced(self) -> Need[bool]:
+        """An answer that begins with a code fence. True if it is nothing but calls in fences."""
+        reader = self._reader
+        reader.mark()
+        answer = FencedAnswer(partial(OutputDetector, self._tools, delivery=self._delivery))
+        while not answer.why:
+            start = reader.pos
+            reader.pos = reader.buf.find("\n", start) + 1 or len(reader.buf)
+            over = reader.final and reader.pos == len(reader.buf)
+            answer.feed(reader.buf[start : reader.pos], final=over)
+            if over:
+                break
+            if reader.pos == len(reader.buf) and not answer.why:
+                yield
+        if answer.made() and self._fences:
+            reader.unmark()
+            self.found = answer.found
+            self._events += answer.events
+            return True
+        self.why = answer.reason(fences=self._fences)
+        reader.give_back(reader.raw())
+        return False
+
+    def _say(self, size: int) -> None:
+        reader = self._reader
+        text = reader.buf[reader.pos : reader.pos + size]
+        reader.pos += size
+        if text:
+            self._quotes.see(text)
+            self._events.append(TextDelta(text))

@@ -1,0 +1,208 @@
+"""Is a call made, or merely mentioned? What stands in a code fence, a code span or quotation marks
+is a mention; but only if these are also closed, which the text behind the call shows.
+
+So where a marker stands behind something open, the text is looked at as far as needed and then
+given back. How far that is depends on the text alone, not on how it is cut:
+
+- in a fence: to the end of the fence. If the text ends first, there was none;
+- in a span or in quotation marks: past the call and to the end of its line, where they must be
+  closed. A call that is not complete is mentioned if its span is closed on its first line.
+
+Text that no engine takes for a call is not looked past: it is text in any case.
+"""
+
+import re
+from typing import Protocol
+
+from toolwire.formats.quotes import Quotes
+from toolwire.formats.reader import Need, Reader, peek
+from toolwire.formats.sink import Sink
+
+_LOOK = 1024  # so far behind a call, or a marker alone, the end of a line is looked for
+_RUN = re.compile(r"`++|\n")
+_SPECIAL = re.compile(r"<\||\|>|｜")
+
+
+def is_special(marker: str) -> bool:
+    """Whether a marker is made of tokens that no text has in it, and so no Markdown either."""
+    return _SPECIAL.search(marker) is not None
+
+
+class Start(Protocol):
+    """Makes a reading of calls from another reader into another sink, from the opener on."""
+
+    def __call__(self, reader: Reader, sink: Sink) -> Need[bool]: ...
+
+
+class Probe:
+    """Reads ahead what may be calls, with nothing sent.
+
+    `made` says how far the calls reach once they are over, `refused` that there are none.
+    """
+
+    __slots__ = ("_run", "_sink", "made", "reader", "refused")
+
+    def __init__(self, start: Start, *, live: bool = True) -> None:
+        self.reader = Reader()
+        self._sink = Sink(live=live)
+        self._run = start(self.reader, self._sink)
+        self.made = -1
+        self.refused = False
+
+    def feed(self, text: str, *, final: bool = False) -> None:
+        """Read on."""
+        self.reader.add(text)
+        self.reader.final = final
+        if self.made >= 0 or self.refused:
+            return
+        if next(self._run, self) is self:
+            self.refused = not self._sink.calls
+            self.made = -1 if self.refused else self.reader.offset
+
+
+class Mentions:
+    """Tells mentions from calls in one turn."""
+
+    __slots__ = ("_quotes", "_reader")
+
+    def __init__(self, reader: Reader, quotes: Quotes) -> None:
+        self._reader = reader
+        self._quotes = quotes
+
+    def quoted(self, size: int, start: Start | None) -> Need[int]:
+        """How much of the text from here on, where a marker of `size` stands, is a mention.
+
+        `start` reads the calls behind the marker, if it opens any.
+        """
+        reader = self._reader
+        if start is None and not self._quotes.marked():
+            near = yield from peek(reader, size + 1)
+            return size + 1 if near[size:] == self._quotes.quote() else 0
+        reader.mark()
+        if self._quotes.fenced:
+            found = yield from self._in_fence(size, start)
+        elif start:
+            found = yield from self._call_in_line(size, start)
+        else:
+            found = yield from self._marker_in_line(size)
+        reader.give_back(reader.raw())
+        return found
+
+    def _take(self, size: int) -> str:
+        reader = self._reader
+        start = reader.pos
+        reader.pos += size
+        return reader.buf[start : reader.pos]
+
+    def _take_line(self) -> str:
+        """What there is of the line, with its newline."""
+        buf, start = self._reader.buf, self._reader.pos
+        return self._take((buf.find("\n", start) + 1 or len(buf)) - start)
+
+    def _over(self) -> bool:
+        return self._reader.final and self._reader.pos == len(self._reader.buf)
+
+    def _in_fence(self, size: int, start: Start | None) -> Need[int]:
+        ahead, seen, text = self._quotes.copy(), 0, self._take(size)
+        probe = Probe(start) if start else None
+        while True:
+            if probe:
+                probe.feed(text, final=self._over())
+                if probe.refused:
+                    return 0
+            end = ahead.see_to_close(text)
+            if end >= 0:
+                return 0 if ahead.spans else seen + end
+            seen += len(text)
+            if self._over():
+                break
+            text = self._take_line()
+            if not text:
+                yield
+        if ahead.closed_at_end():
+            return seen
+        self._quotes.give_up_fences()
+        return 0
+
+    def _marker_in_line(self, size: int) -> Need[int]:
+        """A marker alone: whether its line goes on to close what is open."""
+        if "\n" in self._take(size):
+            return 0
+        line = self._take_line()
+        while not (line.endswith("\n") or self._over() or len(line) > _LOOK):
+            yield
+            line += self._take_line()
+        end = self._close(line[:_LOOK])
+        return end and size + end
+
+    def _call_in_line(self, size: int, start: Start) -> Need[int]:
+        probe, pieces = Probe(start), [self._take(size)]
+        while True:
+            probe.feed(pieces[-1], final=self._over())
+            if probe.refused:
+                return 0
+            if self._over() or (len(pieces) > 1 and pieces[-1].endswith("\n")):
+                break
+            pieces.append(self._take_line())
+            if not pieces[-1]:
+                yield
+        if end := self._within("".join(pieces), start):
+            return end
+        while probe.made < 0:
+            self._feed(probe)
+            if probe.refused:
+                return 0
+            if probe.made < 0:
+                yield
+        return (yield from self._behind(probe))
+
+    def _within(self, line: str, start: Start) -> int:
+        """Where in the first line of a call the mention ends, if it ends there; else 0."""
+        end = _close_of_span(line, self._quotes.spans)
+        if not end and not self._quotes.quote():
+            return 0
+        alone = Probe(start, live=False)
+        alone.feed(line, final=True)
+        if alone.made < 0:
+            return end
+        closed = self._close(line[alone.made :])
+        return closed and alone.made + closed
+
+    def _behind(self, probe: Probe) -> Need[int]:
+        """Whether the line in which calls end, or the next thing at all, closes what is open."""
+        while True:
+            rest = probe.reader.buf[probe.reader.pos :][:_LOOK]
+            line = rest.lstrip()
+            if "\n" in line or len(rest) == _LOOK or self._over():
+                break
+            yield
+            self._feed(probe)
+        gap = len(rest) - len(line)
+        if "\n" in rest[:gap]:
+            line = (_RUN.match(line) or [""])[0]
+        closed = self._close(line)
+        return closed and probe.made + gap + closed
+
+    def _feed(self, probe: Probe) -> None:
+        reader = self._reader
+        text = reader.buf[reader.pos :]
+        reader.pos = len(reader.buf)
+        probe.feed(text, final=reader.final)
+
+    def _close(self, line: str) -> int:
+        """Where text behind calls closes what is open; 0 if its first line does not."""
+        if end := _close_of_span(line, self._quotes.spans):
+            return end
+        quote = self._quotes.quote()
+        near = line.partition("\n")[0] if quote == '"' else line[:1]
+        return near.find(quote) + 1 if quote else 0
+
+
+def _close_of_span(line: str, spans: tuple[int, ...]) -> int:
+    """Where the first line of a text closes one of these spans; 0 if it does not."""
+    for match in _RUN.finditer(line):
+        if match.group() == "\n":
+            break
+        if len(match.group()) in spans:
+            return match.end()
+    return 0

@@ -1,0 +1,58 @@
+"""One format on trial, where the sign of a call stands and many formats may have written it."""
+
+from toolwire.formats.channels import Channels
+from toolwire.formats.parser import Parser
+from toolwire.formats.record import Format
+from toolwire.formats.toolset import ToolSet
+from toolwire.protocol.chat import Tool
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    ReasoningDelta,
+    TextDelta,
+)
+
+
+class Trial:
+    """One format on trial: `won` once it has a declared tool and the beginning of arguments."""
+
+    __slots__ = ("_args", "_inner", "_parser", "_seen", "_sign", "name", "record", "won")
+
+    def __init__(self, record: Format, tools: tuple[Tool, ...], sign: str) -> None:
+        self.record = record
+        self.name = ""
+        self.won = False
+        self._parser = Parser(record, tools)
+        framing = record.framing
+        self._inner = framing.inner if isinstance(framing, Channels) else ()
+        self._sign = sign
+        self._seen = ""
+        self._args = ""
+
+    def refuses(self, char: str, tools: ToolSet) -> bool:
+        """Read the next character, or the end; True if this is not the format."""
+        self._seen += char if self._inner else ""
+        events = self._parser.feed(char) if char else self._parser.finish()
+        return any(self._refuses(event, tools) for event in events)
+
+    def _refuses(self, event: Event, tools: ToolSet) -> bool:
+        if self.won:
+            return False
+        if isinstance(event, TextDelta | ReasoningDelta):
+            # Messages hold other text, too: their headers show that they were understood.
+            understood = any(marker in self._seen for marker in self._inner)
+            self.won = understood and not self._sign.startswith(event.text[:1])
+            return not self.won
+        if isinstance(event, CallStart):
+            self.name = event.name
+            return not tools.allows(event.name)
+        if isinstance(event, ArgsDelta):
+            self._args += event.json
+            self.won = len(self._args) > 1
+            return not self._args.startswith("{")
+        if isinstance(event, CallEnd):
+            self.won = event.complete
+            return not event.complete
+        return False

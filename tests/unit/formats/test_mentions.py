@@ -1,0 +1,111 @@
+"""Markdown and quotation marks: what they hide, and what they only seem to hide."""
+
+import pytest
+
+from toolwire.formats import Trace, extract, parser_for
+from toolwire.formats.quotes import Quotes
+from toolwire.protocol.chat import Tool
+from toolwire.protocol.events import CallStart, TextDelta
+
+TOOLS = [Tool("run", None, {"properties": {"code": {"type": "string"}}})]
+CALL = '<tool_call>{"name": "run", "arguments": {"code": "`ls`"}}</tool_call>'
+TAGS = "<tool_call>\n<function=run>\n<parameter=code>\n`ls`\n</parameter>\n</function></tool_call>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A ` and ",
+        "A ``` and ",
+        "```py\nx\n```\n",
+        "```py\nx\n",
+        "``` ",
+        "~ `a` `b ",
+        'He said "so ',
+        "A ` and\n\n",
+    ],
+)
+@pytest.mark.parametrize(("name", "call"), [("hermes", CALL), ("qwen3_coder", TAGS)])
+def test_a_call_behind_markdown_is_made_though_it_has_backticks(
+    text: str, name: str, call: str
+) -> None:
+    found = extract(name, text + call, TOOLS)
+    assert (found.content, len(found.calls)) == (text, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`{}`",
+        "``{}``",
+        "```{}```",
+        "a ```\n{}\n``` b",
+        "```xml\n{}\n```",
+        "  ````\n```\n{}\n```\n````\n",
+        "` \n{}\n`",
+        '"{}"',
+        'Say "now {} now".',
+        "«{}»",
+        "a `b` c `d\n{}` e",
+    ],
+)
+def test_a_call_that_is_closed_in_quotes_is_mentioned(text: str) -> None:
+    call = CALL.replace("`", "")
+    whole = text.replace("{}", call)
+    found = extract("hermes", whole, TOOLS)
+    assert (found.content, found.calls) == (whole, [])
+
+
+def test_half_a_call_in_a_span_hides_nothing_behind_it() -> None:
+    text = "Begin with `<tool_call>\\n<function=run><parameter=code>` so.\n"
+    found = extract("qwen3_coder", text + TAGS, TOOLS)
+    assert (found.content, len(found.calls)) == (text, 1)
+
+
+def test_an_end_token_never_stands_in_markdown() -> None:
+    for text in ("A ` tick", "```py\nx = 1\n", "``"):
+        found = extract("cohere_command3", f"<|START_RESPONSE|>{text}<|END_RESPONSE|>")
+        assert found.content == text
+        found = extract("openai", f"<|channel|>final<|message|>{text}<|return|>")
+        assert found.content == text
+
+
+def test_text_goes_on_behind_a_fence_that_is_closed() -> None:
+    parser = parser_for("hermes", TOOLS)
+    parser.feed(f"```\n{CALL}\n```\n")
+    assert parser.feed("So it is.") == [TextDelta("So it is.")]
+
+
+def test_a_call_in_a_fence_waits_for_the_end_of_the_fence_or_the_turn() -> None:
+    parser = parser_for("hermes", TOOLS)
+    events = parser.feed(f"```\n{CALL}\nand more")
+    assert events == [TextDelta("```\n")]
+    assert any(isinstance(event, CallStart) for event in parser.finish())
+
+
+def test_code_in_a_fence_that_is_no_call_is_not_held() -> None:
+    parser = parser_for("pythonic", TOOLS)
+    parser.feed("Look:\n```py\n")
+    assert parser.feed("x = [print(a=1)] + y\n") == [TextDelta("x = [print(a=1)] + y\n")]
+
+
+def test_the_trace_says_that_a_call_is_quoted() -> None:
+    trace = Trace()
+    extract("hermes", f"So: `{CALL.replace('`', '')}`.", TOOLS, trace=trace)
+    assert [span.why for span in trace.spans if span.why] == ["quoted in backticks"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_markdown_may_come_in_pieces(size: int) -> None:
+    text = "a `b ``c\n\n```` x\n```\n````\n  ```py\ncode\n``` \n d \\`e `f"
+    whole, cut = Quotes(), Quotes()
+    for end in range(0, len(text), size):
+        cut.see(text[end : end + size])
+        whole = Quotes()
+        whole.see(text[: end + size])
+        here = cut.copy()
+        assert (here.open(), here.fenced, here.spans) == (
+            whole.open(),
+            whole.fenced,
+            whole.spans,
+        ), text[: end + size]
