@@ -29,6 +29,11 @@ _SURROGATE = re.compile(r"u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _HALVES = re.compile(rf"\\(?:{scalars.PAIR}|(u[dD][89a-fA-F][0-9a-fA-F]{{2}})|.)", re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _BARE = re.compile(r"[-+.\w]{0,600}+")
+_BEGUN = re.compile(
+    r"t(?:r(?:ue?+)?+)?+|f(?:a(?:l(?:se?+)?+)?+)?+|n(?:u(?:ll?+)?+)?+"
+    r"|-|-?+(?:0|[1-9][0-9]{0,511}+)(?:\.[0-9]{0,511}+)?+(?:(?<=[0-9])[eE][-+]?+[0-9]{0,511}+)?+"
+)
+_ESCAPE_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}+)?+")
 _ESCAPE_LENGTH = {"u": 6}
 _PAIR_LENGTH = 12
 _CLOSER = {"{": "}", "[": "]"}
@@ -129,7 +134,11 @@ def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> N
         return (yield from _pass_comma(reader, put, stack))
     if char not in "\"'":
         token = yield from bare_token(reader)
-        return expect if _TOKEN.match(reader.buf, reader.pos) and token else _WRONG
+        if _TOKEN.match(reader.buf, reader.pos) and token:
+            return expect
+        if expect in (_VALUE, _FIRST_ITEM) and _BEGUN.fullmatch(token):
+            _copy_begun(reader, put, len(token))
+        return _WRONG
     then = _after(expect, '"', stack)
     if then == _WRONG:
         return _WRONG
@@ -142,6 +151,13 @@ def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> N
     return then if copied else _WRONG
 
 
+def _copy_begun(reader: Reader, put: Put, size: int) -> None:
+    """Copy what is JSON as far as it goes, if the text is cut off there."""
+    if reader.final and reader.pos + size == len(reader.buf):
+        put(reader.buf[reader.pos :])
+        reader.pos = len(reader.buf)
+
+
 def _pass_comma(reader: Reader, put: Put, stack: list[str]) -> Need[int]:
     """A comma, which is dropped if nothing but a closing bracket follows it."""
     while True:
@@ -150,6 +166,7 @@ def _pass_comma(reader: Reader, put: Put, stack: list[str]) -> Need[int]:
         if end < len(reader.buf):
             break
         if reader.final:
+            _copy_begun(reader, put, end - reader.pos)
             return _WRONG
         yield
     reader.pos += 1
@@ -211,6 +228,8 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
             yield  # an escape that is cut in two
             buf, pos = reader.buf, 0
         elif not _SURROGATE.match(buf, end + 1):
+            if escape_begun := _ESCAPE_BEGUN.match(buf, end):
+                _copy_begun(reader, put, len(escape_begun.group()))
             return False
         elif len(buf) - end < _PAIR_LENGTH and not reader.final and _may_pair(buf, end):
             yield  # a pair that is cut in two

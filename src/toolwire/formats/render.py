@@ -23,7 +23,7 @@ from toolwire.formats.writing import Writing
 from toolwire.protocol.chat import Tool
 
 _Guard: TypeAlias = Callable[[str], str]
-_NOT_BARE = frozenset(":,{}[]()<'\"")  # a lax key with one of these is delimited
+_NOT_BARE = frozenset(":,{}[]()<'\"")  # a lax key with one of these is quoted
 _PYTHON_WORDS = {True: "True", False: "False", None: "None"}
 
 
@@ -192,8 +192,7 @@ def _lax(value: Any, delimiter: str, guard: _Guard) -> str:
     """A value with bare keys and delimited strings."""
     if isinstance(value, Mapping):
         items = (
-            f"{_lax_key(key, delimiter, guard)}:{_lax(item, delimiter, guard)}"
-            for key, item in value.items()
+            f"{_lax_key(key, guard)}:{_lax(item, delimiter, guard)}" for key, item in value.items()
         )
         return "{" + ",".join(items) + "}"
     if isinstance(value, list):
@@ -203,10 +202,10 @@ def _lax(value: Any, delimiter: str, guard: _Guard) -> str:
     return values.to_json(value)
 
 
-def _lax_key(key: str, delimiter: str, guard: _Guard) -> str:
-    """A key, which is bare if it can be."""
+def _lax_key(key: str, guard: _Guard) -> str:
+    """A key: bare if it can be, else in quotes, which mark nothing."""
     bare = key.strip() == key and not _NOT_BARE.intersection(key) and key
-    return guard(key) if bare else f"{delimiter}{guard(key)}{delimiter}"
+    return guard(key if bare else values.to_json(key))
 
 
 def _tree(key: str, value: Any, prefix: str, guard: _Guard) -> str:

@@ -137,3 +137,10 @@ def test_numbers_too_large_for_python_stay_numbers(name: str) -> None:
     assert "inf" not in text.lower()
     calls = extract(name, text, [tool]).calls
     assert [call.decoded() for call in calls] == [huge]
+
+
+@pytest.mark.parametrize("name", ["gemma4", "functiongemma"])
+def test_keys_that_cannot_be_bare_are_quoted_and_read(name: str) -> None:
+    arguments = {"city": "P", "opts": {"a:b": 1, "c,d": 2, "e}f": "x", "": 3, "q\"'": "y"}}
+    text = render_calls(name, [RenderedCall("get_weather", arguments, "0")])
+    assert extract(name, text).calls[0].decoded() == arguments

@@ -117,7 +117,7 @@ class _ObjectCopy:
     def _key(self) -> Need[str | None]:
         reader = self.turn.reader
         delimiter = self.engine.delimiter
-        key = ""
+        key: str | None = None
         pieces: list[str] = []
         if (yield from peek(reader, len(delimiter))) == delimiter:
             if not (yield from self._delimited(pieces.append)):
@@ -127,7 +127,7 @@ class _ObjectCopy:
             if not (yield from scalars.copy_python_string(reader, pieces.append)):
                 return None
             key = str(json.loads("".join(pieces)))
-        while not key:
+        while key is None:
             match = _KEY.match(reader.buf, reader.pos)
             end = match.end() if match else reader.pos
             if end - reader.pos >= _MAX_KEY:
@@ -135,11 +135,13 @@ class _ObjectCopy:
             if end < len(reader.buf):
                 key = reader.buf[reader.pos : end].strip().strip("\"'")
                 reader.pos = end
+                if not key:
+                    return None
                 break
             if reader.final:
                 return None
             yield
-        if not key or (yield from skip_space(reader, _SPACE)) != ":":
+        if (yield from skip_space(reader, _SPACE)) != ":":
             return None
         reader.pos += 1
         return key
