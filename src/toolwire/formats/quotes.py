@@ -15,6 +15,7 @@ FENCE = "```"
 _LINE = 160  # so much of a line is remembered, to know what stands before a marker
 _SPANS = 8
 _TOKEN = re.compile(r"`++|\n|[^`\n]++")
+_PLAIN = re.compile(r"(?:[^`\n]++|(?<!\\)`[^`\n]++`(?=[^`])|\n(?![ \t]*+`{3}))*+")
 _BACKSLASHES = re.compile(r"\\*+\Z")
 _PAIRS = {"'": "'", "‘": "’", "“": "”", "«": "»", "„": "“", "「": "」", "『": "』"}
 
@@ -22,13 +23,24 @@ _PAIRS = {"'": "'", "‘": "’", "“": "”", "«": "»", "„": "“", "「":
 class Quotes:
     """What is open, as far as one turn has been read."""
 
-    __slots__ = ("_closing", "_escaped", "_fence", "_info", "_line", "_off", "_run", "_spans")
+    __slots__ = (
+        "_closing",
+        "_escaped",
+        "_fence",
+        "_idle",
+        "_info",
+        "_line",
+        "_off",
+        "_run",
+        "_spans",
+    )
 
     def __init__(self) -> None:
         self._off = self._closing = self._escaped = False
         self._fence = self._info = self._run = 0
         self._spans: list[int] = []
         self._line = ""
+        self._idle = True
 
     @property
     def fenced(self) -> bool:
@@ -53,7 +65,7 @@ class Quotes:
 
     def at_line_start(self) -> bool:
         """Whether at most whitespace stands before this on its line."""
-        return not self._run and not self._line.strip()
+        return not self._run and not self._line[-_LINE:].strip()
 
     def marked(self) -> bool:
         """Whether Markdown is open where a marker begins."""
@@ -68,7 +80,7 @@ class Quotes:
 
     def quote(self) -> str:
         """The quotation mark that would close the one that is open on this line, or ""."""
-        line = self._line
+        line = self._line[-_LINE:]
         return '"' if line.count('"') % 2 else _PAIRS.get(line[-1:], "")
 
     def copy(self) -> Self:
@@ -85,6 +97,7 @@ class Quotes:
         self._closing = self._escaped = False
         self._spans = []
         self._line = line
+        self._idle = True
 
     def close_spans(self) -> None:
         """What was open is closed, whatever backticks stood in it."""
@@ -98,12 +111,31 @@ class Quotes:
 
     def see(self, text: str) -> None:
         """Take the next piece of text."""
-        if "`" in text or self._fence or self._info or self._run or self._spans:
-            for match in _TOKEN.finditer(text):
-                self._token(match.group())
+        if self._idle and "`" not in text:
+            at = text.rfind("\n")
+            line = text[at + 1 :] if at >= 0 else self._line + text
+            self._line = line if len(line) < 2 * _LINE else line[-_LINE:]
             return
-        at = text.rfind("\n")
-        self._line = (text[at + 1 :] if at >= 0 else self._line + text)[-_LINE:]
+        pos = 0
+        while pos < len(text):
+            pos = self._skip(text, pos)
+            if match := _TOKEN.match(text, pos):
+                self._token(match.group())
+                pos = match.end()
+        self._idle = not (self._fence or self._info or self._run or self._spans)
+
+    def _skip(self, text: str, pos: int) -> int:
+        """Pass what changes nothing: spans that are closed on their line, or code in a fence."""
+        if self._fence and not (self._run or self._closing):
+            end = text.find("`", pos)
+            end = len(text) if end < 0 else end
+        elif self._fence or self._info or self._run or self._spans:
+            return pos
+        else:
+            end = _PLAIN.match(text, pos).end()  # type: ignore[union-attr]
+        at = text.rfind("\n", pos, end)
+        self._line = (text[at + 1 : end] if at >= 0 else self._line + text[pos:end])[-_LINE:]
+        return end
 
     def see_to_close(self, text: str) -> int:
         """Take text up to where nothing looks like a fence any more; -1 if that does not come."""
@@ -142,7 +174,7 @@ class Quotes:
         size, self._run = self._run, 0
         if not size:
             return
-        starts = not self._line.strip()
+        starts = not self._line[-_LINE:].strip()
         self._line = (self._line + "`" * min(size, _LINE))[-_LINE:]
         if self._fence:
             self._closing = starts and size >= self._fence
