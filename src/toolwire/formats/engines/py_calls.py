@@ -22,7 +22,6 @@ _KEY = re.compile(r"[^\W\d][\w\-]{0,127}+")
 _KEY_PREFIX = re.compile(rf"\*{{0,2}}+|{_KEY.pattern}\s{{0,64}}+")
 _NEXT_KEY = re.compile(rf"\)|\*\*|{_KEY.pattern}\s{{0,64}}+=(?!=)|\Z")
 _AFTER_CALL = ",;]"
-_GOES_ON = ("'", '"', ")")
 _NO_MORE = "}"  # in place of a key: the braces end here
 _BEGIN_KEY = rf"[)*]|{_KEY.pattern}{spaced('=')}"
 _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
@@ -164,7 +163,7 @@ class _Ends:
         ahead = yield from look_past_space(reader, ahead)
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
         if char == ")":
-            return (yield from self.call(reader, ahead + 1))
+            return (yield from self.call(reader, ahead + 1, reader.buf[reader.pos]))
         if char != ",":
             return not char
         ahead = yield from look_past_space(reader, ahead + 1)
@@ -172,11 +171,11 @@ class _Ends:
             yield
         return _NEXT_KEY.match(reader.buf, reader.pos + ahead) is not None
 
-    def call(self, reader: Reader, ahead: int) -> Need[bool]:
-        """Whether behind the `)` of a call stands what may follow one."""
+    def call(self, reader: Reader, ahead: int, quote: str = "") -> Need[bool]:
+        """Whether behind the `)` of a call stands what may follow one, and no other `quote`."""
         ahead = yield from look_past_space(reader, ahead)
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
-        if self._free and char not in _GOES_ON:
+        if self._free and char not in (")", quote or ")"):
             return True
         if char in self._after or (self._lines and (char.isalpha() or char == "_")):
             return True
