@@ -80,7 +80,11 @@ def error_of(text: str, limit: int, seconds: float = 0.0) -> CallResult:
 
 def tool_message(call_id: str, result: CallResult) -> dict[str, Any]:
     """The message that answers a call."""
-    return {"role": "tool", "tool_call_id": call_id, "content": result.text}
+    text = result.text
+    if count := len(result.images):
+        shown = "An image follows" if count == 1 else f"{count} images follow"
+        text = "\n".join(filter(None, [text, f"({shown} in the next message.)"]))
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
 def image_message(named: Sequence[tuple[str, CallResult]]) -> dict[str, Any] | None:
@@ -101,7 +105,7 @@ def _told(value: Any) -> tuple[str, list[Image]]:
     if not images:
         return _json(value), []
     texts = [_told(item)[0] for item in items if not isinstance(item, Image)]
-    return "\n".join([*texts, f"({len(images)} image(s) follow in the next message)"]), images
+    return "\n".join(texts), images
 
 
 def _json(value: Any) -> str:

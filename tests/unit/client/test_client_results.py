@@ -10,7 +10,7 @@ import pydantic
 import pytest
 
 from toolwire.client import Image, InvalidArguments, ToolError
-from toolwire.client.results import image_message, raised, result_of
+from toolwire.client.results import image_message, raised, result_of, tool_message
 
 
 @dataclasses.dataclass
@@ -92,7 +92,9 @@ def test_an_image_is_shown_in_a_message_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "a.jpg"
     path.write_bytes(b"\xff\xd8")
     result = result_of(["A cat.", Image.read(path)], 1000)
-    assert result.text == "A cat.\n(1 image(s) follow in the next message)"
+    assert result.text == "A cat."
+    told = tool_message("call_1", result)["content"]
+    assert told == "A cat.\n(An image follows in the next message.)"
     message = image_message([("draw", result)])
     assert message is not None
     assert message["role"] == "user"
