@@ -37,5 +37,3 @@ def slow(seconds: float) -> str:
     while time.monotonic() < end:
         time.sleep(0.01)
     return "slept"
-
-
