@@ -5,6 +5,7 @@ The session lives in an event loop in a thread, so that sync and async programs 
 
 import asyncio
 import base64
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -56,7 +57,7 @@ class MCPServer:
         """A server that is a program of its own, spoken to by its input and output."""
         mcp = load_mcp()
 
-        def connect() -> Any:
+        async def connect(_: contextlib.AsyncExitStack) -> Any:
             given = dict(env) if env else None
             return mcp.StdioServerParameters(command=command, args=list(args), env=given, cwd=cwd)
 
@@ -67,15 +68,15 @@ class MCPServer:
         """A server at a URL (streamable HTTP)."""
         load_mcp()
 
-        def connect() -> Any:
+        async def connect(stack: contextlib.AsyncExitStack) -> Any:
             if not headers:
                 return url
             import httpx2  # noqa: PLC0415 - the mcp package needs it too
             from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
-            return streamable_http_client(
-                url, http_client=httpx2.AsyncClient(headers=dict(headers), timeout=_CONNECT_SECONDS)
-            )
+            http = httpx2.AsyncClient(headers=dict(headers), timeout=_CONNECT_SECONDS)
+            await stack.enter_async_context(http)
+            return streamable_http_client(url, http_client=http)
 
         return cls(connect, url)
 
@@ -140,8 +141,9 @@ class MCPServer:
         mcp = load_mcp()
         self._stop = asyncio.Event()
         try:
-            async with mcp.Client(self._connect()) as session:
-                self._session = session
+            async with contextlib.AsyncExitStack() as stack:
+                session = mcp.Client(await self._connect(stack))
+                self._session = await stack.enter_async_context(session)
                 ready.set_result(await _listed(session))
                 await self._stop.wait()
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - whatever its transports raise
