@@ -4,6 +4,7 @@ The sync and the async transport differ in nothing but `await`.
 """
 
 import asyncio
+import contextlib
 import random
 import time
 from collections.abc import Mapping
@@ -178,6 +179,12 @@ class Transport(_Shared):
         """Close the connections, unless the HTTP client was handed in."""
         if self._owned:
             self._http.close()
+
+    def __del__(self) -> None:
+        # A client that was never closed, as in `Client().run(...)`, leaves no open socket behind.
+        if getattr(self, "_http", None) is not None:
+            with contextlib.suppress(RuntimeError, OSError, TypeError, AttributeError):
+                self.close()
 
 
 class AsyncTransport(_Shared):
