@@ -18,6 +18,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Load the client only when it is used: the formats and the gateway do without it."""
     if name not in __all__:

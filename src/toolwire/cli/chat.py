@@ -105,8 +105,11 @@ def _client(base_url: str | None, key: str | None) -> Iterator[Client]:
     with contextlib.ExitStack() as stack:
         url = base_url or find_settings(os.environ).base_url
         if url == LOCAL and base_url is None and not is_listening(LOCAL):
-            base_url, key = stack.enter_context(embedded_server()), ""
-        yield stack.enter_context(Client(base_url, key))
+            # On this machine: a proxy of the environment could not reach it.
+            own = Client(stack.enter_context(embedded_server()), "", trust_env=False)
+            yield stack.enter_context(own)
+        else:
+            yield stack.enter_context(Client(base_url, key))
 
 
 def _model(client: Client, model: str | None) -> str:

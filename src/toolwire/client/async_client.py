@@ -88,6 +88,21 @@ class AsyncClient:
         headers: Mapping[str, str] | None = ...,
         **parameters: Any,
     ) -> AsyncStream: ...
+    @overload
+    async def chat(
+        self,
+        messages: Messages,
+        *,
+        model: str | None = ...,
+        tools: Any = ...,
+        tool_choice: ToolChoice | None = ...,
+        parallel_tool_calls: bool | None = ...,
+        temperature: float | None = ...,
+        stream: bool,
+        timeout: float | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        **parameters: Any,
+    ) -> Completion | AsyncStream: ...
     async def chat(
         self,
         messages: Messages,

@@ -92,6 +92,21 @@ class Client:
         headers: Mapping[str, str] | None = ...,
         **parameters: Any,
     ) -> Stream: ...
+    @overload
+    def chat(
+        self,
+        messages: Messages,
+        *,
+        model: str | None = ...,
+        tools: Any = ...,
+        tool_choice: ToolChoice | None = ...,
+        parallel_tool_calls: bool | None = ...,
+        temperature: float | None = ...,
+        stream: bool,
+        timeout: float | None = ...,
+        headers: Mapping[str, str] | None = ...,
+        **parameters: Any,
+    ) -> Completion | Stream: ...
     def chat(
         self,
         messages: Messages,

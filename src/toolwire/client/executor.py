@@ -3,8 +3,10 @@
 import asyncio
 import inspect
 import queue
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from toolwire.client.loop import Job
@@ -26,6 +28,7 @@ class ThreadExecutor:
         self._limit = limit
         self._concurrency = concurrency
         self._loop: LoopThread | None = None
+        self._lock = threading.Lock()
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Finished]:
         """Each job's place and result, as they finish. Closed early, it stops what still runs."""
@@ -62,9 +65,10 @@ class ThreadExecutor:
         return self._event_loop().run(_awaited(value)) if inspect.isawaitable(value) else value
 
     def _event_loop(self) -> LoopThread:
-        if self._loop is None:
-            self._loop = LoopThread()
-        return self._loop
+        with self._lock:
+            if self._loop is None:
+                self._loop = LoopThread()
+            return self._loop
 
     def _collect(
         self, jobs: Sequence[Job], running: dict[int, tuple[Any, float]], done: Any
@@ -97,10 +101,18 @@ class _LoopWork:
 
     def __init__(self, loop: LoopThread, call: Any, done: Any) -> None:
         self._future = loop.submit(attempt_async(_awaited_call(call)))
-        self._future.add_done_callback(lambda f: None if f.cancelled() else done(f.result()))
+        self._future.add_done_callback(lambda future: done(_outcome(future)))
 
     def stop(self) -> None:
         self._future.cancel()
+
+
+def _outcome(future: "Future[Outcome]") -> Outcome:
+    """How it ended; nobody waits for it any more if it was us who cancelled it."""
+    if future.cancelled():
+        return Outcome(error=asyncio.CancelledError("the tool was cancelled"))
+    error = future.exception()
+    return future.result() if error is None else Outcome(error=error)
 
 
 class TaskExecutor:

@@ -127,15 +127,14 @@ class Loop:
             message = self._take(answer)
             yield TurnFinished(self._turn, answer)
             if not message.tool_calls or limit is not None:
-                yield RunFinished(self._result(answer, limit))
+                stopped = limit if len(self._tools) or message.tool_calls else None
+                yield RunFinished(self._result(answer, stopped))
                 return
             yield from self._make_calls(message.tool_calls)
 
     def _reached(self) -> LimitName | None:
         """The limit that makes this turn the last."""
         limits = self._limits
-        if len(self._tools) == 0:
-            return None
         if limits.tokens is not None and self._usage.total_tokens >= limits.tokens:
             return "tokens"
         if len(self._calls) >= limits.calls:
@@ -201,7 +200,7 @@ class Loop:
             job.tool = self._tools[call.function.name]
             self._convert(job, call.function.arguments)
         except UnknownTool as error:
-            job.result = error_of(str(error), limit)
+            job.result = error_of(str(error)[:_QUOTED], limit)
         except InvalidArguments as error:
             job.result = unfit_arguments(error, limit)
         if over:

@@ -40,14 +40,27 @@ class Leaf:
         try:
             made = msgspec.convert(value, self.kind, strict=not lax)
         except msgspec.ValidationError as error:
-            raise unfit(path, self._why(error, value)) from None
+            raise unfit(path, str(error)) from None
         return made if self.build is None else construct(self.build, made, path)
 
-    def _why(self, error: msgspec.ValidationError, value: Any) -> str:
-        if "enum" not in self.shape:
-            return str(error)
-        allowed = ", ".join(_quoted(one) for one in self.shape["enum"])
-        return f"Expected one of {allowed}, got {_quoted(value)}"
+
+@dataclass(frozen=True)
+class Closed:
+    """One of some values. `build` makes a member of an enumeration of it."""
+
+    values: Sequence[Any]
+    json_type: str | list[str]
+    build: Callable[[Any], Any] | None = None
+
+    def schema(self) -> Schema:
+        return {"type": self.json_type, "enum": list(self.values)}
+
+    def convert(self, value: Any, path: str, *, lax: bool) -> Any:
+        for one in self.values:
+            if _same(one, value) or (lax and _quoted(one).strip('"') == str(value)):
+                return one if self.build is None else construct(self.build, one, path)
+        allowed = ", ".join(_quoted(one) for one in self.values)
+        raise unfit(path, f"Expected one of {allowed}, got {_quoted(value)}")
 
 
 @dataclass(frozen=True)
@@ -288,6 +301,11 @@ def unfit(path: str, why: str) -> InvalidArguments:
     """The error about one place."""
     why = why.partition(" - at `")[0].replace("`", "'")
     return InvalidArguments(f"{path}: {why}" if path else why)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: 1 is 1.0, but True is not 1."""
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _quoted(value: Any) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from toolwire.client.errors import InvalidArguments, ToolError
 
 _ERROR_CHARS = 2000
+_IMAGE_BYTES = 20 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ def result_of(value: Any, limit: int, seconds: float = 0.0) -> CallResult:
         text, images = _told(value)
     except (TypeError, ValueError, RecursionError) as error:
         return error_of(f"the result of the tool is not a JSON value: {error}", limit, seconds)
+    if (size := sum(len(image.data) for image in images)) > _IMAGE_BYTES:
+        return error_of(f"the images of the result have {size} bytes, too many", limit, seconds)
     return CallResult(_bounded(text, limit), images, seconds=seconds, value=value)
 
 

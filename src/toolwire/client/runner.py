@@ -139,7 +139,8 @@ class Run:
                 for chunk in stream:
                     self._in_time()
                     yield from _deltas(chunk)
-                return stream.final()
+                final: Completion = stream.final()
+                return final
         except RequestTimeout:
             self._in_time()
             raise

@@ -22,6 +22,7 @@ from toolwire.client.errors import ToolDefinitionError
 from toolwire.client.nodes import (
     ABSENT,
     Array,
+    Closed,
     Dictionary,
     Leaf,
     Node,
@@ -142,8 +143,7 @@ class SchemaBuilder:
         if not all(names):
             raise self._cannot(where, kind or Literal, "its values are not plain JSON values")
         unique = list(dict.fromkeys(names))
-        shape = {"type": unique[0] if len(unique) == 1 else unique, "enum": values}
-        return Leaf(shape, Literal[tuple(values)], kind)
+        return Closed(values, unique[0] if len(unique) == 1 else unique, kind)
 
     def _named(self, kind: Any, where: str) -> Node:
         if kind in self._open:
@@ -154,8 +154,8 @@ class SchemaBuilder:
         if found is None:
             return self._foreign(kind, where)
         self._open[kind] = kind.__name__
-        at = where.split(" (", maxsplit=1)[0]
-        properties = [self._property(member, f"{at}.") for member in found.members]
+        where.split(" (", maxsplit=1)[0]
+        properties = [self._property(member, f"{where}.") for member in found.members]
         node: Node = Record(properties, found.build, found.description, found.constant)
         self._records[kind] = node
         name = self._open.pop(kind)

@@ -21,6 +21,13 @@ class Settings:
     headers: Mapping[str, str] = field(default_factory=dict)
     max_retries: int = 2
 
+    @property
+    def shown_url(self) -> str:
+        """The URL for messages: without a password in it."""
+        scheme, _, rest = self.base_url.partition("://")
+        place, slash, path = rest.partition("/")
+        return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
+
     def request_headers(self) -> dict[str, str]:
         """The headers that each request carries."""
         own = {"user-agent": f"toolwire-python/{__version__}", "content-type": "application/json"}

@@ -97,7 +97,8 @@ def toolbox_of(tools: Any) -> tuple[Toolbox, list[dict[str, Any]]]:
     """The tools of a request that can be run, and the definitions of those that are plain dicts."""
     if tools is None:
         return Toolbox(), []
-    items = tools if isinstance(tools, list | tuple | set) else [tools]
+    single = isinstance(tools, Mapping) or not isinstance(tools, Iterable)
+    items = [tools] if single else tools
     box, plain = Toolbox(), []
     for item in items:
         if isinstance(item, Mapping):

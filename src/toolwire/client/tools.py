@@ -171,7 +171,9 @@ def make_tool(
 ) -> Tool[Any, Any]:
     """The tool of a function, a method, a partial or any other typed callable."""
     if isinstance(function, Tool):
-        function = function.function
+        return _changed(
+            function, name, description, strict=strict, exclusive=exclusive, timeout=timeout
+        )
     source = _source(function)
     name = checked_name(name or getattr(source, "__name__", None) or type(function).__name__)
     told = read_docstring(_docstring(function, source))
@@ -193,6 +195,28 @@ def make_tool(
         exclusive=exclusive,
         timeout=timeout,
         arguments=arguments,
+    )
+
+
+def _changed(
+    given: Tool[Any, Any],
+    name: str | None,
+    description: str | None,
+    *,
+    strict: bool | None,
+    exclusive: bool,
+    timeout: float | None,
+) -> Tool[Any, Any]:
+    """A tool of a tool: the same one, but for what is said."""
+    if strict and not given.strict:
+        make_tool(given.function, name=given.name, strict=True)  # which says why it cannot be
+    return replace(
+        given,
+        name=checked_name(name or given.name),
+        description=given.description if description is None else description,
+        strict=given.strict if strict is None else strict,
+        exclusive=exclusive or given.exclusive,
+        timeout=given.timeout if timeout is None else timeout,
     )
 
 
@@ -236,6 +260,8 @@ def _source(function: Any) -> Any:
     """The function that has the name, the annotations and the docstring."""
     while isinstance(function, functools.partial):
         function = function.func
+    if isinstance(function, staticmethod | classmethod):
+        raise ToolDefinitionError("Write @tool below @staticmethod or @classmethod, not above it.")
     if isinstance(function, type):
         raise ToolDefinitionError(
             f"{function.__name__} is a class. Give a function, or an object of the class."

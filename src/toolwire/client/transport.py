@@ -55,6 +55,10 @@ class Outgoing:
     timeout: float | None = None
     stream: bool = False
 
+    def is_impatient(self, delay: float) -> bool:
+        """Whether waiting so long for another attempt would be longer than the caller waits."""
+        return self.timeout is not None and delay > self.timeout
+
 
 def load_httpx() -> Any:
     """The HTTP library, loaded when the first client is made."""
@@ -95,7 +99,7 @@ class _Shared:
 
     def lost(self, error: Exception) -> ConnectionFailed:
         """What an error of the HTTP library means."""
-        httpx, url = self._httpx, self._settings.base_url
+        httpx, url = self._httpx, self._settings.shown_url
         why = str(error) or type(error).__name__
         if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
             return RequestTimeout(f"Could not connect to {url} in time.", retryable=True)
@@ -158,7 +162,7 @@ class Transport(_Shared):
                 return self._attempt(outgoing)
             except (ConnectionFailed, APIError) as error:
                 delay = self._retry.delay(attempt, error)
-                if delay is None:
+                if delay is None or outgoing.is_impatient(delay):
                     raise
             attempt += 1
             time.sleep(delay)
@@ -205,7 +209,7 @@ class AsyncTransport(_Shared):
                 return await self._attempt(outgoing)
             except (ConnectionFailed, APIError) as error:
                 delay = self._retry.delay(attempt, error)
-                if delay is None:
+                if delay is None or outgoing.is_impatient(delay):
                     raise
             attempt += 1
             await asyncio.sleep(delay)

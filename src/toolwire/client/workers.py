@@ -9,10 +9,14 @@ import asyncio
 import contextvars
 import ctypes
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
+
+_END_SECONDS = 4.0
+"""What async tools have to end after they were cancelled."""
 
 
 class CallStopped(BaseException):
@@ -53,9 +57,7 @@ class ThreadWork:
             if self._over or self._stopped or self._thread.ident is None:
                 return
             self._stopped = True
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(self._thread.ident), ctypes.py_object(CallStopped)
-            )
+            _interrupt(self._thread.ident)
 
     def _run(self) -> None:
         try:
@@ -63,17 +65,32 @@ class ThreadWork:
             with self._lock:
                 # From here on nothing is interrupted: the exception would hit `done`.
                 self._over = True
-            if not self._stopped:
+            if self._stopped:
+                _await_interrupt()
+            else:
                 self._done(outcome)
         except CallStopped:
             return
+
+
+def _interrupt(thread: int) -> None:
+    if api := getattr(ctypes, "pythonapi", None):  # CPython
+        api.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(CallStopped))
+
+
+def _await_interrupt() -> None:
+    """The tool ended just as it was stopped: the exception comes now, unless the tool ate it."""
+    for _ in range(20):
+        time.sleep(0.001)
 
 
 def attempt(work: Callable[[], Any]) -> Outcome:
     """Run a tool; whatever it raises is told to the model, so nothing but our own stop escapes."""
     try:
         return Outcome(work())
-    except (Exception, SystemExit) as error:  # noqa: BLE001
+    except CallStopped:
+        raise
+    except BaseException as error:  # noqa: BLE001
         return Outcome(error=error)
 
 
@@ -111,7 +128,7 @@ class LoopThread:
         if self._loop.is_closed():
             return
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=_END_SECONDS)
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -120,6 +137,6 @@ class LoopThread:
         for task in tasks:
             task.cancel()
         if tasks:
-            self._loop.run_until_complete(asyncio.wait(tasks, timeout=2))
+            self._loop.run_until_complete(asyncio.wait(tasks, timeout=_END_SECONDS / 2))
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()

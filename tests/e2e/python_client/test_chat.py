@@ -178,7 +178,7 @@ def test_a_failure_that_passes_is_tried_again(
     backend: ScriptedServer, client: Client, variant: str, stream: bool
 ) -> None:
     backend.use(variant, ["ok"])
-    answer: Any = client.chat("Hi.", stream=stream)  # type: ignore[call-overload]
+    answer: Any = client.chat("Hi.", stream=stream)
     assert (answer.final() if stream else answer).text == "ok"
     assert len(backend.requests) == 2
 

@@ -21,6 +21,16 @@ CALLS = {
 }
 
 
+ONE_TOOL = '''
+from toolwire import tool
+
+@tool
+def get_weather(city: str) -> str:
+    """Get the current weather in a city."""
+    return "21 degrees and sunny"
+'''
+
+
 def chat(backend: ScriptedServer, *more: str) -> list[str]:
     return ["chat", "--tools", TOOLS, "--base-url", backend.url, "--model", "m", *more]
 
@@ -224,7 +234,10 @@ def test_without_a_server_the_embedded_model_answers(tmp_path: Path) -> None:
         if taken.connect_ex(("127.0.0.1", 8181)) == 0:
             pytest.fail("something listens on port 8181 of this machine")
     cache = Path(cache_folder(os.environ))
-    with toolwire("chat", "--tools", TOOLS, cache=cache) as terminal:
+    tools = tmp_path / "weather_tools.py"
+    tools.write_text(ONE_TOOL)
+    flags = ("--tools", str(tools), "--temperature", "0")
+    with toolwire("chat", *flags, cache=cache) as terminal:
         assert "SmolLM2-135M-Instruct at http://127.0.0.1:" in terminal.read_turn()
         terminal.type("What is the weather in Paris?")
         assert 'get_weather(city="Paris"' in terminal.read_to("dit: ")

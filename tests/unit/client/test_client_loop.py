@@ -275,3 +275,9 @@ def test_reasoning_is_sent_back_within_the_run() -> None:
 def test_a_limit_of_nothing_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=name):
         Limits(**{name: 0})
+
+
+def test_without_tools_a_model_that_calls_for_ever_is_stopped() -> None:
+    result = Driver(answer(call("add", {"a": 1}))).run(Toolbox(), turns=3)
+    assert (result.turns, result.stopped_by) == (3, "turns")
+    assert Driver(answer(text="x")).run(Toolbox(), turns=1).stopped_by is None

@@ -26,6 +26,11 @@ class Unit(enum.Enum):
     FAHRENHEIT = "fahrenheit"
 
 
+class Share(enum.Enum):
+    HALF = 0.5
+    ALL = 1.0
+
+
 class Level(enum.IntEnum):
     LOW = 1
     HIGH = 2
@@ -159,6 +164,8 @@ def test_a_type_has_its_schema(annotation: Any, expected: dict[str, Any]) -> Non
     [
         (Unit, "celsius", Unit.CELSIUS),
         (Level, 2, Level.HIGH),
+        (Share, 0.5, Share.HALF),
+        (Literal[True, "auto"], True, True),
         (set[int], [1, 1, 2], {1, 2}),
         (tuple[int, ...], [1, 2], (1, 2)),
         (tuple[int, str], [1, "a"], (1, "a")),
@@ -200,6 +207,7 @@ def test_json_becomes_the_type(annotation: Any, given: Any, expected: Any) -> No
         (Place, '{"city": "Paris"}', Place("Paris")),
         (decimal.Decimal, 1.5, decimal.Decimal("1.5")),
         (int | None, "7", 7),
+        (Level, "2", Level.HIGH),
     ],
 )
 def test_what_weak_models_write_is_understood(annotation: Any, given: Any, expected: Any) -> None:
@@ -211,6 +219,7 @@ def test_what_weak_models_write_is_understood(annotation: Any, given: Any, expec
     [
         (int, "five", "x: Expected 'int', got 'str'"),
         (int, None, "x: Expected 'int', got 'null'"),
+        (Literal[1, 2], True, "x: Expected one of 1, 2, got true"),
         (Unit, "kelvin", 'x: Expected one of "celsius", "fahrenheit", got "kelvin"'),
         (Annotated[int, annotated_types.Le(5)], 9, "x: Expected 'int' <= 5"),
         (list[int], [1, "a"], "x[1]: Expected 'int', got 'str'"),

@@ -46,6 +46,10 @@ def test_a_url_without_a_scheme_is_refused() -> None:
         find_settings({}, base_url="localhost:8181")
 
 
+def test_a_password_in_the_url_is_not_shown() -> None:
+    assert find_settings({}, base_url="http://me:pw@host/v1").shown_url == "http://host/v1"
+
+
 def test_the_key_is_not_shown() -> None:
     assert "secret" not in repr(find_settings({}, api_key="secret"))
 

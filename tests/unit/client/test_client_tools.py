@@ -17,6 +17,7 @@ from toolwire.client import (
     UnknownTool,
     tool,
 )
+from toolwire.client.toolbox import toolbox_of
 
 
 @tool
@@ -240,3 +241,39 @@ def test_something_without_tools_is_refused() -> None:
 def test_a_tool_stays_a_tool() -> None:
     assert isinstance(get_weather, Tool)
     assert isinstance(Shop.count, Tool)
+
+
+def test_a_tool_of_a_tool_keeps_what_is_not_changed() -> None:
+    @tool(exclusive=True, timeout=3, description="First.")
+    def once(values: dict[str, int]) -> None: ...
+
+    again = tool(once, name="again")
+    assert (again.name, again.exclusive, again.timeout) == ("again", True, 3)
+    assert again.description == "First."
+    with pytest.raises(ToolDefinitionError, match="once cannot be strict"):
+        tool(once, strict=True)
+
+
+def test_static_and_class_methods_are_tools() -> None:
+    class Numbers:
+        base = 2
+
+        @staticmethod
+        @tool
+        def double(n: int) -> int:
+            return 2 * n
+
+        @classmethod
+        @tool
+        def add(cls, n: int) -> int:
+            return cls.base + n
+
+    box = Toolbox(Numbers())
+    assert (box.call("double", {"n": 4}), box.call("add", {"n": 4})) == (8, 6)
+    with pytest.raises(ToolDefinitionError, match="below @staticmethod"):
+        tool(staticmethod(len))
+
+
+def test_tools_may_come_from_any_iterable() -> None:
+    box, plain = toolbox_of(one for one in (get_weather, {"type": "function"}))
+    assert (box.names, plain) == (["get_weather"], [{"type": "function"}])
