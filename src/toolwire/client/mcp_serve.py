@@ -4,7 +4,6 @@ import asyncio
 import base64
 import contextlib
 import socket
-import sys
 from typing import Any
 
 from toolwire import __version__
@@ -30,12 +29,11 @@ def mcp_server(box: Toolbox, name: str = "toolwire", limits: Limits | None = Non
 
 
 async def serve_stdio(server: Any) -> None:
-    """Serve whoever started this program. What tools print goes to standard error."""
+    """Serve whoever started this program. The package sends what tools print to standard error."""
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
     async with stdio_server() as (incoming, outgoing):
-        with contextlib.redirect_stdout(sys.stderr):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 async def serve_http(server: Any, listener: socket.socket, host: str) -> None:

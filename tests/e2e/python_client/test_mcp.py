@@ -1,6 +1,7 @@
 """MCP: servers' tools take part in a run, and a toolbox is served, by both transports."""
 
 import asyncio
+import json
 import re
 import subprocess
 import sys
@@ -101,6 +102,30 @@ def test_a_toolbox_is_served_to_the_official_client() -> None:
             assert unknown.is_error
 
     asyncio.run(main())
+
+
+def test_what_a_tool_prints_does_not_spoil_the_protocol() -> None:
+    params = {"protocolVersion": "2025-06-18", "capabilities": {},
+              "clientInfo": {"name": "test", "version": "1"}}  # fmt: skip
+    call = {"name": "get_weather", "arguments": {"city": "Paris"}}
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    ]
+    with subprocess.Popen(
+        SERVE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write("".join(json.dumps(one) + "\n" for one in asked))
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        assert process.stderr.read() == "looking it up\n"
+    assert answers[1]["result"]["content"][0]["text"] == "1 sunny day(s) in Paris"
 
 
 @pytest.mark.parametrize(
