@@ -32,11 +32,13 @@ def load_tools(paths: tuple[Path, ...]) -> Toolbox:
 def _load(path: Path) -> ModuleType:
     if not path.is_file():
         raise Complaint(f"there is no file {path}.")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    # Not under the file's own name, which another module may have.
+    name = f"toolwire_tools_{path.stem}_{abs(hash(path.resolve()))}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise Complaint(f"{path} is not a Python file.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
+    sys.modules[name] = module  # where types are looked up
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)

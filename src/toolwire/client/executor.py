@@ -39,7 +39,10 @@ class ThreadExecutor:
             while waiting or running:
                 while waiting and len(running) < self._concurrency:
                     at, job = waiting.pop()
-                    running[at] = (self._start(at, job, done), time.monotonic())
+                    work = self._work(at, job, done)
+                    # Known before it begins: Ctrl-C may come at any moment.
+                    running[at] = (work, time.monotonic())
+                    work.start()
                 yield from self._collect(jobs, running, done)
         finally:
             for work, _ in running.values():
@@ -50,15 +53,13 @@ class ThreadExecutor:
         if self._loop is not None:
             self._loop.close()
 
-    def _start(self, at: int, job: Job, done: Any) -> Any:
+    def _work(self, at: int, job: Job, done: Any) -> "ThreadWork | _LoopWork":
         call = job.runnable.bind(job.arguments)
         if job.runnable.is_async:
             return _LoopWork(self._event_loop(), call, lambda outcome: done.put((at, outcome)))
-        work = ThreadWork(
+        return ThreadWork(
             lambda: self._value(call), lambda outcome: done.put((at, outcome)), job.call.name
         )
-        work.start()
-        return work
 
     def _value(self, call: Any) -> Any:
         value = call()
@@ -100,11 +101,19 @@ class _LoopWork:
     """One async tool, in the loop of a thread."""
 
     def __init__(self, loop: LoopThread, call: Any, done: Any) -> None:
-        self._future = loop.submit(attempt_async(_awaited_call(call)))
-        self._future.add_done_callback(lambda future: done(_outcome(future)))
+        self._loop = loop
+        self._call = call
+        self._done = done
+        self._future: Future[Outcome] | None = None
+
+    def start(self) -> None:
+        self._future = self._loop.submit(attempt_async(_awaited_call(self._call)))
+        self._future.add_done_callback(lambda future: self._done(_outcome(future)))
 
     def stop(self) -> None:
-        self._future.cancel()
+        """Cancel it. One that is not even known here ends with its loop."""
+        if self._future is not None:
+            self._future.cancel()
 
 
 def _outcome(future: "Future[Outcome]") -> Outcome:

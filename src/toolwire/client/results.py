@@ -1,6 +1,7 @@
 """What a tool gives back, as the model reads it: text, JSON or images, within the limit."""
 
 import base64
+import json
 import mimetypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -62,7 +63,7 @@ def raised(error: BaseException, limit: int, seconds: float = 0.0) -> CallResult
         return error_of(str(error), limit, seconds)
     if isinstance(error, InvalidArguments):
         return unfit_arguments(error, limit)
-    said = str(error) if not isinstance(error, KeyError) else f"no such key: {error}"
+    said = _message(error)
     text = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return error_of(text, min(limit, _ERROR_CHARS), seconds)
 
@@ -112,7 +113,11 @@ def _told(value: Any) -> tuple[str, list[Image]]:
 
 
 def _json(value: Any) -> str:
-    return msgspec.json.encode(value, enc_hook=_plain).decode()
+    try:
+        return msgspec.json.encode(value, enc_hook=_plain).decode()
+    except UnicodeEncodeError:
+        # A name of a file that is no UTF-8: the standard library writes it with escapes.
+        return json.dumps(msgspec.to_builtins(value, enc_hook=_plain))
 
 
 def _plain(value: Any) -> Any:
@@ -123,7 +128,16 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} objects cannot be written as JSON")
 
 
+def _message(error: BaseException) -> str:
+    try:
+        return f"no such key: {error}" if isinstance(error, KeyError) else str(error)
+    except Exception:  # noqa: BLE001 - an exception of the user's that cannot even be shown
+        return ""
+
+
 def _bounded(text: str, limit: int) -> str:
+    # Names of files and the like may hold what is no UTF-8, and a request must be.
+    text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n[cut: these are the first {limit} of {len(text)} characters]"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from toolwire.client.errors import DuplicateTool, ToolDefinitionError, UnknownTool
-from toolwire.client.tools import Tool, checked_name, make_tool
+from toolwire.client.tools import Tool, as_tool, checked_name, make_tool
 
 AnyTool = Tool[Any, Any]
 
@@ -113,16 +113,17 @@ def _named(one: AnyTool, name: str) -> AnyTool:
 
 
 def _tools_of(item: Any) -> list[AnyTool]:
-    if isinstance(item, Tool):
-        return [item]
+    if (one := as_tool(item)) is not None:
+        return [one]
     if isinstance(item, Toolbox):
         return list(item)
     if isinstance(item, HasTools) and not isinstance(item, type):
         return list(item.tools)
     if callable(item):
         return [make_tool(item)]
-    names = (name for name in dir(type(item)) if isinstance(getattr(type(item), name, None), Tool))
-    if not (methods := [getattr(item, name) for name in names]):
+    kind = type(item)
+    names = [name for name in dir(kind) if as_tool(getattr(kind, name, None)) is not None]
+    if not (methods := [one for name in names if (one := as_tool(getattr(item, name)))]):
         raise ToolDefinitionError(
             f"{item!r} is not a function, and has no methods with @tool. Give a typed function."
         )

@@ -170,9 +170,9 @@ def make_tool(
     timeout: float | None = None,
 ) -> Tool[Any, Any]:
     """The tool of a function, a method, a partial or any other typed callable."""
-    if isinstance(function, Tool):
+    if (given := as_tool(function)) is not None:
         return _changed(
-            function, name, description, strict=strict, exclusive=exclusive, timeout=timeout
+            given, name, description, strict=strict, exclusive=exclusive, timeout=timeout
         )
     source = _source(function)
     name = checked_name(name or getattr(source, "__name__", None) or type(function).__name__)
@@ -196,6 +196,13 @@ def make_tool(
         timeout=timeout,
         arguments=arguments,
     )
+
+
+def as_tool(value: Any) -> Tool[Any, Any] | None:
+    """The tool that this is, if it is one already; also one below @classmethod."""
+    if isinstance(value, types.MethodType) and isinstance(value.__func__, Tool):
+        return value.__func__.__get__(value.__self__)
+    return value if isinstance(value, Tool) else None
 
 
 def _changed(

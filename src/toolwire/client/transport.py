@@ -17,6 +17,7 @@ from toolwire.client.errors import (
     APIError,
     AuthenticationFailed,
     BadRequest,
+    ConfigurationError,
     ConnectionFailed,
     MissingPackage,
     NotFound,
@@ -58,6 +59,13 @@ class Outgoing:
     def is_impatient(self, delay: float) -> bool:
         """Whether waiting so long for another attempt would be longer than the caller waits."""
         return self.timeout is not None and delay > self.timeout
+
+
+def _check_options(http: Any, options: Mapping[str, Any]) -> None:
+    if http is not None and options:
+        raise ConfigurationError(
+            f"Give {', '.join(options)} to the http_client itself, or leave http_client out."
+        )
 
 
 def load_httpx() -> Any:
@@ -148,11 +156,12 @@ class Transport(_Shared):
     """Sends requests and waits for them."""
 
     def __init__(
-        self, settings: Settings, timeout: Any, http: Any = None, options: Any = None
+        self, settings: Settings, timeout: Any, http: Any, options: Mapping[str, Any]
     ) -> None:
         super().__init__(settings, timeout)
         self._owned = http is None
-        self._http: httpx2.Client = http or self._httpx.Client(**(options or {}))
+        _check_options(http, options)
+        self._http: httpx2.Client = http or self._httpx.Client(**options)
 
     def send(self, outgoing: Outgoing) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""
@@ -195,11 +204,12 @@ class AsyncTransport(_Shared):
     """Sends requests and awaits them."""
 
     def __init__(
-        self, settings: Settings, timeout: Any, http: Any = None, options: Any = None
+        self, settings: Settings, timeout: Any, http: Any, options: Mapping[str, Any]
     ) -> None:
         super().__init__(settings, timeout)
         self._owned = http is None
-        self._http: httpx2.AsyncClient = http or self._httpx.AsyncClient(**(options or {}))
+        _check_options(http, options)
+        self._http: httpx2.AsyncClient = http or self._httpx.AsyncClient(**options)
 
     async def send(self, outgoing: Outgoing) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""

@@ -39,6 +39,7 @@ class ThreadWork:
     ) -> None:
         self._work = work
         self._done = done
+        self._begun = False
         self._stopped = False
         self._lock = threading.Lock()
         self._over = False
@@ -54,13 +55,18 @@ class ThreadWork:
     def stop(self) -> None:
         """Interrupt the tool, if it is still running."""
         with self._lock:
-            if self._over or self._stopped or self._thread.ident is None:
+            if self._over or self._stopped:
                 return
             self._stopped = True
-            _interrupt(self._thread.ident)
+            if self._begun and self._thread.ident is not None:
+                _interrupt(self._thread.ident)
 
     def _run(self) -> None:
         try:
+            with self._lock:
+                if self._stopped:
+                    return
+                self._begun = True
             outcome = attempt(self._work)
             with self._lock:
                 # From here on nothing is interrupted: the exception would hit `done`.

@@ -313,6 +313,11 @@ def test_an_http_client_can_be_handed_in_and_stays_open(backend: ScriptedServer)
     assert backend.requests[0].headers["x-mine"] == "1"
 
 
+def test_options_beside_an_http_client_are_refused() -> None:
+    with httpx2.Client() as http, pytest.raises(ConfigurationError, match="Give proxy to the"):
+        Client("http://127.0.0.1:9/v1", http_client=http, proxy="http://127.0.0.1:8")
+
+
 def test_a_value_that_is_no_json_is_refused_before_anything_is_sent(
     backend: ScriptedServer, client: Client
 ) -> None:

@@ -48,8 +48,8 @@ def wait(name: str, seconds: float = 0.2) -> str:
 @tool
 async def await_it(name: str, seconds: float = 0.2) -> str:
     """Wait in a task."""
-    LOG.append(f"begin {name}")
     try:
+        LOG.append(f"begin {name}")
         await asyncio.sleep(seconds)
     except asyncio.CancelledError:
         LOG.append(f"cancelled {name}")
@@ -71,8 +71,8 @@ def alone(name: str) -> str:
 @tool
 def spin(name: str) -> str:
     """Work until stopped."""
-    LOG.append(f"begin {name}")
     try:
+        LOG.append(f"begin {name}")
         while True:
             time.sleep(0.005)
     finally:
@@ -329,8 +329,8 @@ from toolwire import Client, tool
 
 @tool
 def spin() -> str:
-    print("spinning", flush=True)
     try:
+        print("spinning", flush=True)
         while True:
             time.sleep(0.01)
     finally:

@@ -88,6 +88,23 @@ def test_an_endless_message_is_cut() -> None:
     assert len(raised(ValueError("x" * 10**6), 10**6).text) < 2200
 
 
+def test_text_that_is_no_utf_8_can_be_sent() -> None:
+    assert result_of("a\udcffb", 1000).text == "a\\udcffb"
+    assert result_of(["a\udcffb"], 1000).text == '["a\\udcffb"]'
+
+
+def test_an_exception_that_cannot_be_shown_is_its_type() -> None:
+    class Broken(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    assert raised(Broken(), 1000).text == "Error: Broken"
+
+
+def test_images_beyond_all_measure_are_an_error() -> None:
+    assert result_of(Image(bytes(21 << 20)), 1000).is_error
+
+
 def test_an_image_is_shown_in_a_message_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "a.jpg"
     path.write_bytes(b"\xff\xd8")

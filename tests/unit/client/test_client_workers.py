@@ -56,6 +56,15 @@ def test_work_that_swallows_its_stop_ends_without_an_outcome() -> None:
     assert (thread.is_alive(), done) == (False, [])
 
 
+def test_work_that_is_stopped_before_it_begins_never_begins() -> None:
+    begun: list[int] = []
+    one = ThreadWork(lambda: begun.append(1), begun.append, "test")  # type: ignore[arg-type]
+    one.stop()
+    one.start()
+    one._thread.join(5)
+    assert begun == []
+
+
 def test_stopping_at_the_end_disturbs_nothing() -> None:
     for _ in range(300):
         one, done, thread = started(lambda: 1)
