@@ -58,11 +58,11 @@ class ThreadExecutor:
         if job.runnable.is_async:
             return _LoopWork(self._event_loop(), call, lambda outcome: done.put((at, outcome)))
         return ThreadWork(
-            lambda: self._value(call), lambda outcome: done.put((at, outcome)), job.call.name
+            lambda: self.awaited(call()), lambda outcome: done.put((at, outcome)), job.call.name
         )
 
-    def _value(self, call: Any) -> Any:
-        value = call()
+    def awaited(self, value: Any) -> Any:
+        """The value itself, or what it is once it was awaited."""
         return self._event_loop().run(_awaited(value)) if inspect.isawaitable(value) else value
 
     def _event_loop(self) -> LoopThread:

@@ -156,10 +156,7 @@ class Run:
         return [results[at] for at in range(len(command.jobs))]
 
     def _decide(self, call: Call) -> Any:
-        decision = self._options.decide(call)
-        if inspect.isawaitable(decision):
-            return asyncio.run(_awaited(decision))
-        return decision
+        return self._executor.awaited(self._options.decide(call))
 
 
 class AsyncRun:
@@ -287,7 +284,3 @@ def _deltas(chunk: Chunk) -> Iterator[Event]:
         yield ReasoningDelta(reasoning)
     if delta.content:
         yield TextDelta(delta.content)
-
-
-async def _awaited(value: Any) -> Any:
-    return await value

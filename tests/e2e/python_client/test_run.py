@@ -261,6 +261,19 @@ def test_a_hook_may_be_async(backend: ScriptedServer, run: Runner) -> None:
     assert [one.result.is_error for one in run(backend.url, approve=approve).calls] == [False, True]
 
 
+def test_a_sync_run_works_inside_a_running_event_loop(backend: ScriptedServer) -> None:
+    """As in a notebook."""
+
+    async def approve(call: Any) -> bool:
+        return bool(call.name)
+
+    async def cell() -> RunResult:
+        return sync_run(backend.url, approve=approve)
+
+    backend.use("std", [calls(("await_it", {"name": "a", "seconds": 0})), "Done."])
+    assert texts(asyncio.run(cell())) == ["a"]
+
+
 @BOTH
 def test_events_come_as_things_happen(backend: ScriptedServer, run: Runner) -> None:
     script = [
