@@ -49,7 +49,8 @@ lock: ## Pin the dependencies anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --quiet pyproject.toml -o requirements/runtime.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --quiet pyproject.toml --extra embedded --group dev -o requirements/dev.txt
+	  --no-emit-index-url --quiet pyproject.toml --extra embedded --extra client --extra mcp \
+	  --group dev -o requirements/dev.txt
 
 clean: ## Remove what was installed and cached
 	rm -rf $(VENV) .cache build dist

@@ -96,6 +96,12 @@ UPSTREAM = (
         "the model's chat template, for a server that has only `/completions`",
     ),
     ("", "`TOOLWIRE_API_KEY`", "a client key, beside those of the file"),
+    (
+        "",
+        "`TOOLWIRE_BASE_URL`, `TOOLWIRE_MODEL`",
+        "where the [Python client](client.md) and `toolwire chat` send requests, and for which "
+        "model; the key they send is `TOOLWIRE_API_KEY`",
+    ),
     ("", "`TOOLWIRE_CACHE`", "folder for the embedded model; default `~/.cache/toolwire`"),
     ("`-c`, `--config FILE`", "", "the file; default: `toolwire.toml`, if there is one here"),
 )

@@ -1,0 +1,111 @@
+"""The Python client: the shortest correct way to let a model use your functions.
+
+from toolwire import Client, tool
+
+@tool
+def get_weather(city: str) -> str:
+    "Get the current weather in a city."
+    return "21 degrees and sunny"
+
+print(Client().run("What is the weather in Paris?", tools=[get_weather]))
+"""
+
+from toolwire.client.answer import Chunk, Completion, Message, ToolCall, Usage
+from toolwire.client.async_client import AsyncClient
+from toolwire.client.client import Client
+from toolwire.client.errors import (
+    APIError,
+    AuthenticationFailed,
+    BadAnswer,
+    BadRequest,
+    ClientError,
+    ConfigurationError,
+    ConnectionFailed,
+    DuplicateTool,
+    InvalidArguments,
+    LimitReached,
+    MissingPackage,
+    NotFound,
+    PermissionDenied,
+    RateLimited,
+    RequestTimeout,
+    ServerError,
+    StreamBroken,
+    ToolDefinitionError,
+    ToolError,
+    UnknownTool,
+)
+from toolwire.client.events import (
+    Call,
+    CallFinished,
+    CallStarted,
+    Deny,
+    Event,
+    FinishedCall,
+    ReasoningDelta,
+    RunFinished,
+    RunResult,
+    TextDelta,
+    TurnFinished,
+    TurnStarted,
+)
+from toolwire.client.limits import Limits
+from toolwire.client.results import CallResult, Image
+from toolwire.client.runner import AsyncRun, Run
+from toolwire.client.stream import AsyncStream, Stream
+from toolwire.client.toolbox import Toolbox
+from toolwire.client.tools import Tool, tool
+from toolwire.client.workers import CallStopped
+
+__all__ = [
+    "APIError",
+    "AsyncClient",
+    "AsyncRun",
+    "AsyncStream",
+    "AuthenticationFailed",
+    "BadAnswer",
+    "BadRequest",
+    "Call",
+    "CallFinished",
+    "CallResult",
+    "CallStarted",
+    "CallStopped",
+    "Chunk",
+    "Client",
+    "ClientError",
+    "Completion",
+    "ConfigurationError",
+    "ConnectionFailed",
+    "Deny",
+    "DuplicateTool",
+    "Event",
+    "FinishedCall",
+    "Image",
+    "InvalidArguments",
+    "LimitReached",
+    "Limits",
+    "Message",
+    "MissingPackage",
+    "NotFound",
+    "PermissionDenied",
+    "RateLimited",
+    "ReasoningDelta",
+    "RequestTimeout",
+    "Run",
+    "RunFinished",
+    "RunResult",
+    "ServerError",
+    "Stream",
+    "StreamBroken",
+    "TextDelta",
+    "Tool",
+    "ToolCall",
+    "ToolDefinitionError",
+    "ToolError",
+    "Toolbox",
+    "TurnFinished",
+    "TurnStarted",
+    "UnknownTool",
+    "Usage",
+    "tool",
+]

@@ -1,0 +1,87 @@
+"""Builds the body of a chat request from what the caller gives. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from toolwire.client.answer import Message
+from toolwire.client.errors import ConfigurationError
+from toolwire.client.toolbox import Toolbox, toolbox_of
+from toolwire.client.tools import Tool
+
+Messages = str | Sequence[Mapping[str, Any] | Message | Any]
+ToolChoice = Literal["auto", "none", "required"] | str | Mapping[str, Any] | Tool[Any, Any]
+_WORDS = frozenset({"auto", "none", "required"})
+
+
+def chat_body(
+    *,
+    messages: Messages,
+    model: str,
+    tools: Any = None,
+    tool_choice: ToolChoice | None = None,
+    stream: bool = False,
+    parameters: Mapping[str, Any] | None = None,
+) -> bytes:
+    """The JSON of a request. A parameter that is None is left out."""
+    body: dict[str, Any] = {"model": model, "messages": message_list(messages)}
+    box, plain = toolbox_of(tools)
+    if definitions := [*box.definitions, *plain]:
+        body["tools"] = definitions
+    if tool_choice is not None:
+        body["tool_choice"] = wire_choice(tool_choice)
+    given = {name: value for name, value in (parameters or {}).items() if value is not None}
+    if stream:
+        body["stream"] = True
+        if "stream_options" not in (parameters or {}):
+            body["stream_options"] = {"include_usage": True}
+    return encode({**body, **given})
+
+
+def message_list(messages: Messages) -> list[Any]:
+    """Messages as a list; a string is what the user says."""
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    return list(messages)
+
+
+def wire_choice(choice: ToolChoice) -> Any:
+    """OpenAI's form of a choice: a word, or a named function, which may be given by its name."""
+    if isinstance(choice, Tool):
+        choice = choice.name
+    if isinstance(choice, str):
+        return choice if choice in _WORDS else _named(choice)
+    if choice.get("type") == "function" and "name" in choice:
+        return _named(choice["name"])
+    return dict(choice)
+
+
+def runnable(tools: Any) -> Toolbox:
+    """The tools of a run, each of which must be one that can be called."""
+    box, plain = toolbox_of(tools)
+    if plain:
+        name = plain[0].get("function", plain[0]).get("name")
+        raise ConfigurationError(
+            f"run() calls the tools itself, and {name!r} is a definition without a function. "
+            "Give the function, or use chat()."
+        )
+    return box
+
+
+def encode(value: Any) -> bytes:
+    """JSON; objects of the openai package and of pydantic are written as what they hold."""
+    try:
+        return msgspec.json.encode(value, enc_hook=_plain)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"The request cannot be written as JSON: {error}") from None
+
+
+def _named(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name}}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", exclude_none=True)
+    raise TypeError(f"a {type(value).__name__} is not a JSON value")
