@@ -12,8 +12,8 @@ import click
 from toolwire.cli.chat_embedded import embedded_server, is_listening
 from toolwire.cli.chat_screen import Screen
 from toolwire.cli.chat_session import Session
-from toolwire.cli.complaint import Complaint
 from toolwire.cli.python_tools import load_tools
+from toolwire.cli.usage_error import Complaint
 from toolwire.client.client import Client, only_model
 from toolwire.client.errors import ClientError
 from toolwire.client.mcp import MCPServer

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from toolwire import __version__
-from toolwire.backends.weights import cache_folder
+from toolwire.backends.embedded.weights import cache_folder
 from toolwire.cli.chat_screen import Screen, call_line, printable
 from toolwire.client.client import Client
 from toolwire.client.errors import ClientError, InvalidArguments

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from toolwire.cli.complaint import Complaint
+from toolwire.cli.usage_error import Complaint
 from toolwire.client.errors import ToolDefinitionError
 from toolwire.client.toolbox import Toolbox
 from toolwire.client.tools import Tool

@@ -16,7 +16,7 @@ from toolwire.client.errors import InvalidArguments, ToolDefinitionError
 from toolwire.client.nodes import ABSENT, Node, Schema
 from toolwire.client.records import Member
 from toolwire.client.schema import SchemaBuilder, finish_schema
-from toolwire.protocol.schema_strict import strict_fault
+from toolwire.protocol.schemas.strict import strict_fault
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

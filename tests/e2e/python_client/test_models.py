@@ -8,8 +8,8 @@ from tests.e2e.gateway.process import running
 from tests.e2e.prompted.routes import config, route
 from tests.scripted import ScriptedServer
 from tests.scripted.raw_formats import RAW_FORMATS
-from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
 
+from toolwire.backends.embedded.weights import DEFAULT_WEIGHTS, cache_folder, ensure
 from toolwire.client import Client, Limits, tool
 
 PLACES = [("prompted", name, "generic") for name in RAW_FORMATS]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.python_client.terminal import toolwire
 from tests.scripted import ScriptedServer
-from toolwire.backends.weights import DEFAULT_WEIGHTS, cache_folder, ensure
+
+from toolwire.backends.embedded.weights import DEFAULT_WEIGHTS, cache_folder, ensure
 
 TOOLS = str(Path(__file__).parent / "my_tools.py")
 CALLS = {

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from toolwire.cli.complaint import Complaint
 
 from toolwire.cli.python_tools import load_tools
+from toolwire.cli.usage_error import Complaint
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "my_tools.py"
 FUNCTION = """

@@ -13,10 +13,10 @@ import annotated_types
 import msgspec
 import pydantic
 import pytest
-from toolwire.protocol.schema import SchemaLimits, check_schema
 
 from toolwire.client import InvalidArguments, ToolDefinitionError, tool
 from toolwire.client.tools import Tool, make_tool
+from toolwire.protocol.schemas.check import SchemaLimits, check_schema
 
 UserId = NewType("UserId", int)
 
