@@ -351,6 +351,7 @@ OTHER_REPAIRS = (
     ("tool_name_resolved", "a tool name that differs by case, separators, a namespace or a number"),
     ("arguments_repeated", "text behind the arguments of a call, or the same again, is left out"),
     ("call_promoted_from_text", "a call that the backend handed on as text"),
+    ("format_detected:NAME", "a call in another format than the one expected of the model"),
     ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
     ("asked_again:CODE", "the model was told what was wrong, and asked again"),
     ("loop_explained:TOOL", "the model was told that it makes the same wrong call over and over"),

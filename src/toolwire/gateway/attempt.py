@@ -13,7 +13,8 @@ from toolwire.gateway.repair.correction import objection
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
-from toolwire.gateway.strategies.base import TextReader, ToolStrategy
+from toolwire.gateway.strategies.base import ToolStrategy
+from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.gateway.text_calls import TextCallReader
 from toolwire.gateway.trace.records import AttemptTrace
 from toolwire.protocol.chat import Message

@@ -15,7 +15,7 @@ import msgspec
 from toolwire.errors import UpstreamError
 from toolwire.gateway.call_sequencer import CALL_EVENTS, CallSequencer
 from toolwire.gateway.native import NativeReader
-from toolwire.gateway.strategies.base import TextReader
+from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.events import Event, TextDelta, TurnEnd
 from toolwire.protocol.fragments import Fragment
 

@@ -80,6 +80,7 @@ class App:
         self._guard = WebGuard(config.listen, open=self._keys.open)
         self._most_requests = config.limits.requests
         self._admitted: dict[bytes, str] = {}
+        self._told: set[tuple[str, str, str]] = set()
         self._traces = _trace_store(config, logs)
         self._checker = CheckProcess()
         self.routes = build_routes(config, engine, clock, logs.redact)
@@ -265,6 +266,7 @@ class App:
             metrics.backend_error(context.error)
         if context.report is not None:
             self._count(context.report)
+            self._tell_formats(context)
         if context.usage is not None:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
@@ -282,6 +284,17 @@ class App:
             stream=context.stream,
             sent=exchange.sent,
         )
+
+    def _tell_formats(self, context: RequestContext) -> None:
+        """Log once which format a model was found to write."""
+        for rule in context.report.repairs if context.report is not None else ():
+            found = (context.model or "", context.backend, rule)
+            if rule.startswith("format_detected:") and found not in self._told:
+                if len(self._told) < _MOST_ADMITTED:
+                    self._told.add(found)
+                name = rule.partition(":")[2]
+                text = "the model %r on %s writes its calls as %s: set format = %r for its route"
+                _log.info(text, found[0][:100], found[1], name, name)
 
     def _count(self, report: Report) -> None:
         metrics = self.metrics

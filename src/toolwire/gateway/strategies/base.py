@@ -1,38 +1,24 @@
 """What a strategy says: what is sent, how the answer is read, and what an error means."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar, Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from toolwire.backends.base import Outgoing
 from toolwire.errors import UpstreamError
-from toolwire.formats import Trace, get, parser_for
+from toolwire.formats import Detection, OutputDetector, Trace, get, parser_for
 from toolwire.gateway.plan import Plan
+from toolwire.gateway.strategies.detecting import DetectingReader
 from toolwire.gateway.strategies.escape_markers import escaped
-from toolwire.protocol.events import Event
+from toolwire.gateway.strategies.text_reader import TextReader
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]
 Lack: TypeAlias = Literal["tools", "constraint", "union"]
 """What a backend can turn out not to have."""
-
-
-class TextReader(Protocol):
-    """What turns a turn's text into events."""
-
-    def feed(self, text: str) -> list[Event]:
-        """The events that the next piece of the turn makes certain."""
-        ...
-
-    def finish(self) -> list[Event]:
-        """The events that only the end of the turn makes certain."""
-        ...
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing of what was fed may be a call, or part of a marker."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +33,8 @@ class ToolStrategy(ABC):
     format: str | None = None
     """How calls are read from text; None if text is only text."""
     marks: tuple[str, ...] = ()
+    watch: Callable[[Detection | None], None] | None = field(default=None, compare=False)
+    """Told which format calls have, while that is not known for certain: see `detecting`."""
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.format}" if self.format else self.kind
@@ -64,10 +52,18 @@ class ToolStrategy(ABC):
         """Whether calls are looked for in text."""
         return self.format is not None and plan.offers_tools
 
-    def parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:  # noqa: ARG002
+    def parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
         """What reads the text of one choice."""
         tools = plan.outgoing.tools.tools.values()
-        return parser_for(self.format or "", tools, delivery=plan.delivery, trace=trace)
+        parser = parser_for(self.format or "", tools, delivery=plan.delivery, trace=trace)
+        if self.watch is None:
+            return parser
+        detector = OutputDetector(tools, fences=self._fences(plan), delivery=plan.delivery)
+        return DetectingReader(parser, detector, partial(_settled, self.watch, repairs))
+
+    def _fences(self, plan: Plan) -> bool:
+        """Whether an answer of nothing but calls in code fences is these calls."""
+        return plan.demands_call
 
     @abstractmethod
     def lack(self, error: UpstreamError) -> Lack | None:
@@ -84,3 +80,12 @@ class ToolStrategy(ABC):
         return (
             plan.offers_tools and self.format is not None and bool(get(self.format).special_tokens)
         )
+
+
+def _settled(
+    watch: Callable[[Detection | None], None], repairs: set[str], found: Detection | None
+) -> None:
+    """The calls of a turn have this format; None: the one that was expected."""
+    if found is not None:
+        repairs.add(f"format_detected:{found.format}")
+    watch(found)

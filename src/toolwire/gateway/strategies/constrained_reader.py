@@ -6,7 +6,7 @@ of a call that had not begun, is left out; and a call that had begun is delivere
 came, as that of a backend with tools is.
 """
 
-from toolwire.gateway.strategies.base import TextReader
+from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.events import Event, TextDelta
 
 _OPENING = '{"tool_calls":['

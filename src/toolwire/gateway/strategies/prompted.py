@@ -11,7 +11,7 @@ from toolwire.errors import UpstreamError
 from toolwire.formats import Trace, get, parser_for
 from toolwire.formats.neutral import guarded
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.strategies.base import Lack, StrategyKind, TextReader, ToolStrategy
+from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
 from toolwire.gateway.strategies.calls_schema import (
     calls_or_response_schema,
     calls_schema,
@@ -20,6 +20,7 @@ from toolwire.gateway.strategies.calls_schema import (
 from toolwire.gateway.strategies.constrained_reader import ConstrainedReader
 from toolwire.gateway.strategies.prompting import prompted
 from toolwire.gateway.strategies.refusals import refused
+from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.chat import NO_TOOLS, Message, Request
 
 DEFAULT_FORMAT = "hermes"
@@ -51,6 +52,10 @@ class Prompted(ToolStrategy):
         messages = self._written(plan, form, self.examples)
         special = self._keeps_special_tokens(plan)
         return Outgoing(_request(plan, form), messages, NO_TOOLS, keep_special_tokens=special)
+
+    def _fences(self, plan: Plan) -> bool:  # noqa: ARG002
+        """Tools are in the prompt, and a fence is the commonest slip of those who are told so."""
+        return True
 
     def lack(self, error: UpstreamError) -> Lack | None:  # noqa: ARG002
         """See `ToolStrategy.lack`. It needs nothing that a backend could lack."""

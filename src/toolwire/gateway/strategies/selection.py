@@ -6,7 +6,7 @@ while.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
 from toolwire.backends.base import UNKNOWN, Backend, Capabilities
@@ -53,6 +53,8 @@ class StrategySelector:
     examples: int = 0
     clock: Callable[[], float] = lambda: 0.0
     _learned: dict[tuple[str, str, Lack], float] = field(default_factory=dict)
+    _formats: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What the calls of a model were found to be written in, by backend and model."""
 
     def choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
         """The strategy for the next attempt at a turn."""
@@ -64,16 +66,32 @@ class StrategySelector:
         if self.mode == "native":
             return NATIVE
         model, known = plan.request.model, backend.capabilities
-        name = self.format_of(model, known).format
+        name, watch = self._format(backend, model)
         if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
-            return _hybrid(name)
+            return Hybrid(format=name, watch=watch) if watch is not None else _hybrid(name)
         options: dict[str, Any] = {"examples": self.examples, "one_call": known.one_call}
         if plan.offers_tools and known.constrains and not self._lacks(backend, model, "constraint"):
             if plan.demands_call or (known.chooses and _may_choose(plan.request)):
                 return Constrained(**options)
             if plan.wants_json and not self._lacks(backend, model, "union"):
                 return Constrained(**options, union=True)
-        return Prompted(format=name, **options)
+        return Prompted(format=name, watch=watch, **options)
+
+    def _format(
+        self, backend: Backend, model: str
+    ) -> tuple[str, Callable[[Detection | None], None] | None]:
+        """The format to expect, and who is to be told what it is if that is not certain."""
+        at = backend.name, model
+        expected = self.format_of(model, backend.capabilities).format
+        written = self._formats.get(at)
+        if written is not None and self.format in (None, written):
+            return written, None
+        return expected, partial(self._settle, at, expected)
+
+    def _settle(self, at: tuple[str, str], expected: str, found: Detection | None) -> None:
+        if len(self._formats) >= _MOST_LEARNED:
+            del self._formats[next(iter(self._formats))]
+        self._formats[at] = expected if found is None else found.format
 
     def format_of(self, model: str, known: Capabilities = UNKNOWN) -> Detection:
         """The format that is expected of a model, and why."""

@@ -1,0 +1,79 @@
+"""Text in the format that is expected of a model, and calls in any other format that it writes.
+
+Whichever finds a call first reads the rest of the turn alone. A model whose calls were read in the
+expected format is not watched any longer: from then on, text in another format is a quotation.
+"""
+
+from collections.abc import Callable
+
+from toolwire.formats import Detection, OutputDetector
+from toolwire.gateway.strategies.text_reader import TextReader
+from toolwire.protocol.events import CallStart, Event, TextDelta
+
+
+class DetectingReader:
+    """Reads with `expected`, and looks for calls in what it leaves as text.
+
+    `settled` is told once which format the calls of this turn have: None if it is the expected one.
+    """
+
+    def __init__(
+        self,
+        expected: TextReader,
+        detector: OutputDetector,
+        settled: Callable[[Detection | None], None],
+    ) -> None:
+        self._expected: TextReader | None = expected
+        self._detector: OutputDetector | None = detector
+        self._settled = settled
+
+    @property
+    def idle(self) -> bool:
+        """See `TextReader.idle`."""
+        expected, detector = self._expected, self._detector
+        if expected is not None and not expected.idle:
+            return False
+        return detector is None or (not detector.held and detector.found is None)
+
+    def feed(self, text: str) -> list[Event]:
+        """See `TextReader.feed`."""
+        expected, detector = self._expected, self._detector
+        if expected is None:
+            return detector.feed(text) if detector is not None else []
+        events = expected.feed(text)
+        return events if detector is None else self._passed(events)
+
+    def finish(self) -> list[Event]:
+        """See `TextReader.finish`."""
+        events = self._passed(self._expected.finish()) if self._expected is not None else []
+        detector = self._detector
+        if detector is None:
+            return events
+        events += detector.finish()
+        if self._expected is not None and detector.found is not None:
+            self._settled(detector.found)
+        return events
+
+    def _passed(self, events: list[Event]) -> list[Event]:
+        out: list[Event] = []
+        for event in events:
+            if isinstance(event, CallStart) and self._detector is not None:
+                out += self._detector.finish()
+                self._detector = None
+                self._settled(None)
+            if isinstance(event, TextDelta) and self._detector is not None:
+                out += self._detector.feed(event.text)
+            else:
+                out.append(event)
+        if self._detector is not None and self._detector.found is not None:
+            self._hand_over(self._detector, out)
+        return out
+
+    def _hand_over(self, detector: OutputDetector, out: list[Event]) -> None:
+        """Another format it is: what the expected one still holds is text for it."""
+        if self._expected is None:
+            return
+        held, self._expected = self._expected.finish(), None
+        for event in held:
+            out += detector.feed(event.text) if isinstance(event, TextDelta) else [event]
+        self._settled(detector.found)

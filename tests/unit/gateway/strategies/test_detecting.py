@@ -1,0 +1,126 @@
+"""Models that the catalogue does not know: their calls are found in whatever format they write."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.contract.chatting import Backend, Client
+from tests.contract.wire import READER, body, tool
+
+from toolwire.backends.pool import BackendPool
+from toolwire.formats import RenderedCall, render_calls
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.retry import TurnLimits
+from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.gateway.strategies.selection import StrategySelector
+from toolwire.gateway.turn import TurnService
+from toolwire.protocol.fragments import Fragment
+from toolwire.surfaces.base import TurnEndpoint
+from toolwire.surfaces.exchange import HttpRequest
+from toolwire.surfaces.openai.chat import OpenAiChat
+
+PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS = [tool("get_weather", PARAMETERS)]
+FORMATS = (
+    "mistral", "qwen3_coder", "llama3_json", "pythonic", "deepseek_v3", "openai", "glm45",
+    "granite", "hermes", "react", "anthropic_xml",
+)  # fmt: skip
+FENCED = '```json\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n```'
+
+
+def written(name: str) -> str:
+    return render_calls(name, [RenderedCall("get_weather", {"city": "Paris"}, "call_1")])
+
+
+class Served:
+    """One model whose backend says what it is told, a character at a time."""
+
+    def __init__(self, mode: Any = "auto", configured: str | None = None) -> None:
+        self.strategies = StrategySelector(mode, configured)
+
+    def ask(self, text: str, **fields: Any) -> Client:
+        said = [[Fragment(text=char)] for char in text]
+        backend = Backend([*said, [Fragment(finish="stop")]])
+        raw = body(model="my-finetune", tools=TOOLS, **fields)
+        client = Client(HttpRequest("POST", b"/v1/chat/completions", {}, raw))
+        asyncio.run(self._answer(client, backend))
+        return client
+
+    async def _answer(self, client: Client, backend: Backend) -> None:
+        pool = BackendPool([backend], asyncio.get_running_loop().time)
+        turns = TurnService(
+            routes=Routes([ServedModel("*", pool, strategies=self.strategies)]),
+            pace=TurnLimits(attempts=1),
+            repair_history=False,
+            new_call_id=lambda: "call_1",
+            now=lambda: 0.0,
+        )
+        surface = OpenAiChat(READER, lambda prefix: f"{prefix}1", lambda: 0.0)
+        await TurnEndpoint(surface, turns).answer(client, RequestContext("req_1"))
+
+
+def calls(client: Client) -> list[tuple[str, Any]]:
+    made = client.json["choices"][0]["message"].get("tool_calls") or []
+    return [(c["function"]["name"], json.loads(c["function"]["arguments"])) for c in made]
+
+
+PARIS = [("get_weather", {"city": "Paris"})]
+
+
+@pytest.mark.parametrize("mode", ["auto", "prompted"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_first_call_of_an_unknown_model_is_read_in_whatever_format_it_is(
+    name: str, mode: str
+) -> None:
+    served = Served(mode)
+    answer = served.ask(written(name))
+    assert calls(answer) == PARIS
+    assert calls(served.ask(written(name))) == PARIS
+    if name not in ("hermes", "qwen3_coder"):  # hermes, which is expected, reads both
+        assert "format_detected:" in answer.headers["toolwire-repairs"]
+
+
+def test_the_format_is_remembered_and_another_one_is_then_a_quotation() -> None:
+    served = Served()
+    served.ask(written("mistral"))
+    answer = served.ask(written("hermes"))
+    assert calls(answer) == []
+    assert answer.json["choices"][0]["message"]["content"] == written("hermes")
+
+
+def test_a_model_that_writes_the_expected_format_is_not_watched_any_longer() -> None:
+    served = Served()
+    assert calls(served.ask(written("hermes"))) == PARIS
+    assert calls(served.ask(written("mistral"))) == []
+
+
+def test_a_format_that_is_configured_and_not_written_is_reported_every_time() -> None:
+    served = Served(configured="mistral")
+    for _ in range(2):
+        answer = served.ask(written("hermes"))
+        assert calls(answer) == PARIS
+        assert "format_detected:hermes" in answer.headers["toolwire-repairs"]
+
+
+def test_a_call_in_a_fence_counts_where_tools_are_in_the_prompt_or_a_call_is_demanded() -> None:
+    assert calls(Served("prompted").ask(FENCED)) == PARIS
+    assert calls(Served("auto").ask(FENCED, tool_choice="required")) == PARIS
+    assert calls(Served("auto").ask(FENCED)) == []
+
+
+def test_prose_around_a_fence_makes_it_text() -> None:
+    answer = Served("prompted").ask(f"For example:\n{FENCED}\nThat is how.")
+    assert calls(answer) == []
+    assert answer.json["choices"][0]["message"]["content"].endswith("That is how.")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_plain_text_comes_out_as_it_is(stream: bool) -> None:
+    text = "A list: [1, 2], an object {}, `code` and <b>tags</b>. Action: none."
+    answer = Served().ask(text, stream=stream)
+    if stream:
+        deltas = [c["choices"][0]["delta"].get("content") or "" for c in answer.chunks]
+        assert "".join(deltas) == text
+    else:
+        assert answer.json["choices"][0]["message"]["content"] == text
