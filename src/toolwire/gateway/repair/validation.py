@@ -3,7 +3,7 @@
 Live, events pass at once and a call is checked when it is over: what does not fit was delivered as
 it is, and that is recorded. Whole, calls wait for the end of the turn: they are repaired, checked,
 and delivered all together or, if one does not fit, not at all, so that the model can be asked
-again and the client never sees it. Both only find out what is wrong; `Attempt` and `run` act on it.
+again and the client never sees it. Both only find out what is wrong; `Attempt` and `retry` act on it.
 What takes long to check is put off until `resolve` is told what was found elsewhere: at the end.
 """
 
