@@ -17,16 +17,12 @@ _TICKS = re.compile(r"`*+")
 class Quotes:
     """What is quoted, as far as one turn has been read."""
 
-    __slots__ = ("_fence", "_ticks")
+    __slots__ = ("_ticks", "fenced")
 
     def __init__(self) -> None:
-        self._fence = 0
+        self.fenced = 0
+        """How many backticks the code fence has that is open; 0 if none is."""
         self._ticks = 0
-
-    @property
-    def fenced(self) -> bool:
-        """Whether a code fence is open."""
-        return self._fence > 0
 
     @property
     def inline(self) -> bool:
@@ -44,7 +40,7 @@ class Quotes:
 
     def open(self) -> None:
         """A code fence was taken together with something else."""
-        self._fence = len(FENCE)
+        self.fenced = len(FENCE)
 
     def pass_fence(self, reader: Reader, take: Callable[[int], None]) -> Need[None]:
         """At a code fence, which is given to `take`: it opens one, or ends the one that is open."""
@@ -57,7 +53,7 @@ class Quotes:
                 break
             yield
         self.forget()
-        if not self._fence:
-            self._fence = run
-        elif run >= self._fence:
-            self._fence = 0
+        if not self.fenced:
+            self.fenced = run
+        elif run >= self.fenced:
+            self.fenced = 0
