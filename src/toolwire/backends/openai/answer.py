@@ -163,9 +163,11 @@ class AnswerDecoder:
         if chunk.error:
             raise self._failure(chunk.error)
         choices = chunk.choices or ()
-        if len(choices) > 1:
+        if len(choices) == 1:
+            fragments = [_fragment(choices[0])]
+        else:
             _check_width(choices)
-        fragments = list(map(_fragment, choices))
+            fragments = [_fragment(choice) for choice in choices]
         if choices and choices[-1].index:
             self._choices.update(choice.index for choice in choices)
         if chunk.usage is not None and (usage := _usage(chunk.usage)) is not None:
@@ -224,13 +226,13 @@ def _fragment(choice: _Choice) -> Fragment:
     delta = choice.delta or choice.message or _NOTHING
     calls: tuple[CallFragment, ...] = ()
     if delta.tool_calls:
-        if len(delta.tool_calls) > 1:
-            _check_count(len(delta.tool_calls), MOST_CALLS, "tool calls")
         if choice.delta is None:
-            # A whole message: each entry is a call of its own, whatever its index or id.
-            for at, call in enumerate(delta.tool_calls):
-                call.index = at
-        calls = tuple(map(_call, delta.tool_calls))
+            calls = _whole_calls(delta.tool_calls)
+        elif len(delta.tool_calls) == 1:
+            calls = (_call(delta.tool_calls[0]),)
+        else:
+            _check_count(len(delta.tool_calls), MOST_CALLS, "tool calls")
+            calls = tuple([_call(call) for call in delta.tool_calls])
     elif delta.function_call is not None:
         # The form of before 2023, which some servers still write.
         calls = (CallFragment(0, None, delta.function_call.name, delta.function_call.arguments),)
@@ -251,6 +253,14 @@ def _fragment(choice: _Choice) -> Fragment:
         _encode(choice.logprobs) if choice.logprobs else b"",
         extras,
     )
+
+
+def _whole_calls(calls: list[_Call]) -> tuple[CallFragment, ...]:
+    """The calls of a whole message: each entry is one of its own, whatever its index or id."""
+    _check_count(len(calls), MOST_CALLS, "tool calls")
+    for at, call in enumerate(calls):
+        call.index = at
+    return tuple([_call(call) for call in calls])
 
 
 def _extras(delta: _Delta) -> tuple[tuple[str, bytes], ...]:
