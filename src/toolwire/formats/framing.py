@@ -328,9 +328,9 @@ class MarkerFramer:
         text = reader.buf[reader.pos : reader.pos + size]
         self._sink.text(text)
         self._quotes.see(text)
-        start = reader.offset
         reader.pos += size
-        self._trace(start, "text", why)
+        if self._turn.trace is not None:
+            self._trace(reader.offset - size, "text", why)
 
     def _take(self, size: int, kind: Literal["markup", "reasoning"], why: str = "") -> None:
         start = self._reader.offset

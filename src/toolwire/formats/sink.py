@@ -61,14 +61,18 @@ class Sink:
     def text(self, text: str) -> None:
         """The next piece of the answer."""
         if text:
-            self._put(_TEXT, text)
+            if self._kind != _TEXT:
+                self._become(_TEXT)
+            self._parts.append(text)
             if self.blank and not text.isspace():
                 self.blank = False
 
     def reasoning(self, text: str) -> None:
         """The next piece of reasoning."""
         if text:
-            self._put(_REASONING, text)
+            if self._kind != _REASONING:
+                self._become(_REASONING)
+            self._parts.append(text)
 
     def start(self, name: str, provider_id: str | None = None) -> None:
         """A call begins."""
@@ -127,11 +131,9 @@ class Sink:
     def _call_events(self) -> list[Event]:
         return self._events if self.live else self._staged
 
-    def _put(self, kind: int, text: str) -> None:
-        if self._kind != kind:
-            self._flush()
-            self._kind = kind
-        self._parts.append(text)
+    def _become(self, kind: int) -> None:
+        self._flush()
+        self._kind = kind
 
     def _flush(self) -> None:
         if not self._parts:

@@ -1,1 +1,1 @@
-"""One turn: from a checked request to events. Pure, except `run`."""
+"""One turn: from a checked request to events. Pure, except `pump` and `turn`."""

@@ -1,18 +1,16 @@
 """One backend's answer to one plan: fragments through the stages, events out. Pure."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from toolwire.errors import ArgumentsUnchecked, ArgumentsUnfit, UpstreamError
+from toolwire.gateway.choice import Choice, Reading
 from toolwire.gateway.native import NativeReader
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.policy import Policy
 from toolwire.gateway.repair.correction import objection
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
 from toolwire.gateway.repair.findings import Finding
-from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
+from toolwire.gateway.repair.validation import BufferedValidator
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.gateway.text_calls import TextCallReader
@@ -23,46 +21,6 @@ from toolwire.protocol.fragments import MOST_CHOICES, Fragment
 from toolwire.protocol.usage import Usage
 
 Send = Callable[[int, list[Event]], None]
-
-
-class Reading(Protocol):
-    """The first stage of a choice: what the backend said -> events."""
-
-    @property
-    def repairs(self) -> set[str]:
-        """What was mended."""
-        ...
-
-    def feed(self, fragment: Fragment) -> list[Event]:
-        """Take what the backend said next."""
-        ...
-
-    def finish(self, *, done: bool) -> list[Event]:
-        """The answer is over."""
-        ...
-
-
-@dataclass(slots=True)
-class _Choice:
-    """The stages of one choice, in their order."""
-
-    reading: Reading
-    policy: Policy
-    fit: StreamingValidator | BufferedValidator | None
-
-    @property
-    def repairs(self) -> set[str]:
-        repairs = self.reading.repairs | self.policy.repairs
-        return repairs | self.fit.repairs if self.fit is not None else repairs
-
-    @property
-    def rejected(self) -> Finding | None:
-        return self.fit.rejected if isinstance(self.fit, BufferedValidator) else None
-
-    def passed(self, events: list[Event]) -> list[Event]:
-        """What of the events of the first stage may go out."""
-        events = self.policy.feed(events)
-        return events if self.fit is None else self.fit.feed(events)
 
 
 class Attempt:
@@ -94,16 +52,11 @@ class Attempt:
         self._new_call_id = new_call_id
         self._final = final
         self._resumed = resumed
-        self._choices: dict[int, _Choice] = {}
+        self._choices: dict[int, Choice] = {}
         self._sent: list[tuple[int, list[Event]]] = []
         self._ends: list[tuple[int, list[Event]]] = []
         self._allowance = Allowance()
         self._may_be_rejected = not final and plan.delivery == "whole"
-
-    @property
-    def begun(self) -> bool:
-        """Whether the backend has said anything."""
-        return bool(self._choices)
 
     def feed(self, fragments: list[Fragment]) -> None:
         """Take what one read of the backend gave."""
@@ -114,8 +67,7 @@ class Attempt:
                     continue
             index = fragment.choice
             choice = self._choices.get(index) or self._open(index)
-            events = choice.reading.feed(fragment)
-            if events and (events := choice.passed(events)):
+            if events := choice.feed(fragment):
                 self._send(index, events)
                 if self._may_be_rejected:
                     self._sent.append((index, events))
@@ -127,15 +79,18 @@ class Attempt:
         if not self._choices:
             raise UpstreamError("The backend's answer was empty.")
         for index, choice in sorted(self._choices.items()):
-            self._ends.append((index, choice.passed(choice.reading.finish(done=done))))
+            self._ends.append((index, choice.finish(done=done)))
         if not self.costly:
             self._conclude()
 
     @property
     def costly(self) -> list[CostlyCall]:
         """The calls that are to be checked elsewhere."""
-        fits = [choice.fit for _, choice in sorted(self._choices.items())]
-        return [call for fit in fits if fit is not None for call in fit.costly]
+        calls: list[CostlyCall] = []
+        for _, choice in sorted(self._choices.items()):
+            if choice.fit is not None:
+                calls += choice.fit.costly
+        return calls
 
     def resolve(self, fitted: Sequence[CheckedCall]) -> None:
         """What was found about the `costly` calls. Now it is the end, see `finish`."""
@@ -177,7 +132,7 @@ class Attempt:
                 return objection(fit.said, fit.calls, fit.findings)
         return []
 
-    def _open(self, index: int) -> _Choice:
+    def _open(self, index: int) -> Choice:
         if len(self._choices) >= MOST_CHOICES:
             raise UpstreamError(f"The backend's answer has more than {MOST_CHOICES} choices.")
         plan, strategy = self._plan, self._strategy
@@ -189,7 +144,7 @@ class Attempt:
                 native, make_parser, self._new_call_id, promoting=strategy.promotes
             )
         fit = plan.fit(self._allowance, final=self._final, resumed=self._resumed)
-        choice = self._choices[index] = _Choice(reading, plan.policy(final=self._final), fit)
+        choice = self._choices[index] = Choice(reading, plan.policy(final=self._final), fit)
         return choice
 
 

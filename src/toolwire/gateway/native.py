@@ -44,7 +44,8 @@ class NativeReader:
         self._by_id: dict[str, NativeCall] = {}
         self._released = 0
         self._gap = False
-        self._said = False
+        self.said = False
+        """Whether any of the answer could be read."""
         self._finish: str | None = None
         self._flowing: NativeCall | None = None
         """The last call, if it is in turn and nothing of it waits."""
@@ -61,25 +62,65 @@ class NativeReader:
 
     def feed(self, fragment: Fragment) -> list[Event]:
         """Take what the backend said next."""
-        if self._flowing is not None and (piece := _only_arguments(fragment)) is not None:
-            index = piece.index
-            if index is None or self._by_index.get(index) is self._flowing:
-                return self._flow(self._flowing, piece.arguments)
         events: list[Event] = []
+        if fragment.gap or fragment.reasoning:
+            self.before_text(fragment, events)
+        if fragment.text:
+            events.append(TextDelta(fragment.text, fragment.logprobs))
+            self.said = True
+        if fragment.calls or fragment.extras or fragment.finish is not None:
+            self.after_text(fragment, events)
+        return events
+
+    def before_text(self, fragment: Fragment, events: list[Event]) -> None:
+        """Take what comes before the text of a fragment, which somebody else may read."""
         if fragment.gap:
             self._mind_the_gap()
         if fragment.reasoning:
             events.append(ReasoningDelta(fragment.reasoning))
-        if fragment.text:
-            events.append(TextDelta(fragment.text, fragment.logprobs))
+            self.said = True
+
+    def after_text(self, fragment: Fragment, events: list[Event]) -> None:
+        """Take what comes after the text of a fragment."""
         for name, json in fragment.extras:
             events.append(Extra(name, json))
         for piece in fragment.calls:
             self._take(piece, events)
         if fragment.finish is not None:
             self._finish = fragment.finish
-        self._said = self._said or bool(events)
-        return events
+        self.said = self.said or bool(events)
+
+    @property
+    def flowing(self) -> "NativeReader | None":
+        """This reader, if more arguments of the call in turn would come out as they come in."""
+        return self if self._flowing is not None else None
+
+    @property
+    def in_turn(self) -> int:
+        """The number of the call in turn."""
+        return self._released
+
+    def more(self, fragment: Fragment) -> str | None:
+        """What a fragment adds to the arguments of the call that is `flowing`.
+
+        None if it is anything else than a piece of them, alone: `feed` it.
+        """
+        call, calls = self._flowing, fragment.calls
+        if call is None or len(calls) != 1 or fragment.text or fragment.reasoning:
+            return None
+        if fragment.extras or fragment.finish is not None or fragment.gap:
+            return None
+        piece = calls[0]
+        text, index = piece.arguments, piece.index
+        if piece.id or piece.name or type(text) is not str:
+            return None
+        if index is not None and self._by_index.get(index) is not call:
+            return None
+        used = call.balance.feed(text)
+        if used != len(text):
+            text = self._cut(text, used)
+        call.pieces.append(text)
+        return text
 
     def finish(self, *, done: bool) -> list[Event]:
         """The answer is over. `done`: the backend said so, rather than just falling silent."""
@@ -96,7 +137,7 @@ class NativeReader:
             raise UpstreamError("The backend's event stream is broken: its tool call is lost.")
         events: list[Event] = []
         self._release(events, last=True)
-        if self._gap and not (self._said or events):
+        if self._gap and not (self.said or events):
             raise UpstreamError("The backend's event stream is broken: none of it could be read.")
         events.append(TurnEnd(_REASONS.get(reason or "", "stop")))
         return events
@@ -107,14 +148,6 @@ class NativeReader:
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
         self._gap = True
         self.repairs.add("broken_line_skipped")
-
-    def _flow(self, call: NativeCall, text: str) -> list[Event]:
-        """More arguments of the call in turn, which nearly every chunk of a call's stream is."""
-        text = self._fitting(call, text)
-        if not text:
-            return []
-        call.pieces.append(text)
-        return [ArgsDelta(self._released, text)]
 
     def _take(self, piece: CallFragment, events: list[Event]) -> None:
         self._flowing = None
@@ -205,14 +238,11 @@ class NativeReader:
         if call.custom:
             call.add(text)
             return
-        if text := self._fitting(call, text):
+        if text := self._cut(text, call.balance.feed(text)):
             call.add(text)
 
-    def _fitting(self, call: NativeCall, text: str) -> str:
-        """What of the text belongs to the call's JSON."""
-        used = call.balance.feed(text)
-        if used == len(text):
-            return text
+    def _cut(self, text: str, used: int) -> str:
+        """What of the text belongs to the call's JSON: so much of it."""
         if text[used:].strip():
             self.repairs.add("arguments_repeated")
         return text[:used]
@@ -268,16 +298,6 @@ class NativeReader:
             events.append(ArgsDelta(index, "".join(call.waiting)))
         events.append(CallEnd(index, complete))
         self._released += 1
-
-
-def _only_arguments(fragment: Fragment) -> CallFragment | None:
-    """The delta of a fragment that is nothing but more arguments, as text, of one call."""
-    if len(fragment.calls) != 1 or fragment.text or fragment.reasoning or fragment.extras:
-        return None
-    piece = fragment.calls[0]
-    if piece.id or piece.name or fragment.finish is not None or fragment.gap:
-        return None
-    return piece if isinstance(piece.arguments, str) else None
 
 
 def _goes_on(call: NativeCall | None, piece: CallFragment) -> bool:

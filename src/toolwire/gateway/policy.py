@@ -58,13 +58,12 @@ class Policy:
         Where a call is demanded, nothing goes out before it has begun: without one the model can
         still be asked again.
         """
-        if self._held is None and len(events) == 1:
-            delta = events[0]
-            if type(delta) is ArgsDelta and self._kept.get(delta.index) == delta.index:
-                return events  # nearly every chunk of a stream of calls
         out: list[Event] = []
         for event in events:
-            self._take(event, out)
+            if self._spoke and isinstance(event, TextDelta):
+                out.append(event)
+            else:
+                self._take(event, out)
         if self._held is None:
             return out
         self._held += out
@@ -72,6 +71,10 @@ class Policy:
             return []
         out, self._held = self._held, None
         return out
+
+    def number(self, index: int) -> int | None:
+        """The number that call `index` goes out under, if all of it goes out as it comes."""
+        return None if self._held is not None else self._kept.get(index)
 
     def _take(self, event: Event, out: list[Event]) -> None:
         if isinstance(event, ArgsDelta):
@@ -91,9 +94,8 @@ class Policy:
             out.append(event)
 
     def _text(self, event: TextDelta, out: list[Event]) -> None:
-        if self._spoke:
-            out.append(event)
-        elif event.text.isspace():
+        """The first text. White space may turn out to stand beside calls only."""
+        if event.text.isspace():
             self._blank.append(event)
         else:
             self._spoke = True

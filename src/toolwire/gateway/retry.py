@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 
 from toolwire.backends.pool import BackendPool, Member
-from toolwire.errors import UpstreamError
+from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError
+from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.routes import ServedModel
+from toolwire.gateway.sink import Begun
+from toolwire.gateway.strategies.base import ToolStrategy
+from toolwire.gateway.strategies.native import NATIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +50,99 @@ class Tries:
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= pace.max_retry_after else None
         return pace.backoff * float(2 ** (tries - 1))
+
+
+@dataclass(slots=True)
+class Tried:
+    """One attempt at a turn: who was asked, and how far it came."""
+
+    member: Member
+    strategy: ToolStrategy = NATIVE
+    attempt: Attempt | None = None
+    begun: Begun | None = None
+    committed: bool = False
+    """Whether the client has seen any of the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """There is another attempt, after so many seconds."""
+
+    delay: float = 0.0
+    reason: str = ""
+    """What the report says of it if nothing was learned from the answer."""
+    repair: str = ""
+    """What the report says of it if the model is told what was wrong with its answer."""
+
+
+class RetryPolicy:
+    """What follows each attempt at one turn.
+
+    A backend that fails is followed by another, or by itself after a while (`Tries`). An answer
+    that must not be delivered goes back to the model with what is wrong with it. A backend that
+    turns out to lack something is asked again with another strategy.
+    """
+
+    __slots__ = ("_asks", "_limits", "_model", "_spare", "_tries", "plan")
+
+    def __init__(self, plan: Plan, model: ServedModel, limits: TurnLimits) -> None:
+        self.plan = plan
+        """What the next attempt is made by."""
+        self._model = model
+        self._limits = limits
+        self._tries = Tries(model.pool, limits)
+        self._asks = 0
+        self._spare: Tried | None = None
+
+    @property
+    def final(self) -> bool:
+        """Whether the model is not asked again whatever it answers next."""
+        return self._asks >= self._limits.asks
+
+    def pick(self) -> Member:
+        """The backend for the next attempt."""
+        return self._tries.pick()
+
+    def after(self, tried: Tried, error: UpstreamError) -> Retry | None:
+        """What follows a failed attempt; None if nothing may."""
+        retry = self._ask_again(tried, error) or self._switch(tried, error)
+        if retry is not None or tried.committed:
+            return retry
+        delay = self._tries.delay(tried.member, error)
+        return None if delay is None else Retry(delay, reason_of(error))
+
+    def spare(self, *, committed: bool) -> Tried | None:
+        """The attempt to deliver when there can be no better one: agents get on with a call that
+        does not fit, and stop at an error. None if the client has seen any of a later one."""
+        spare = self._spare
+        return spare if spare is not None and spare.committed == committed else None
+
+    def _ask_again(self, tried: Tried, error: UpstreamError) -> Retry | None:
+        """Tell the model what was wrong with its calls, which no client has seen."""
+        attempt = tried.attempt
+        if not isinstance(error, ArgumentsUnfit) or attempt is None or self.final:
+            return None
+        self._asks += 1
+        if attempt.deliverable:
+            self._spare = tried
+        self.plan = self.plan.continued(attempt.objection())
+        return Retry(repair=f"asked_again:{error.code}")
+
+    def _switch(self, tried: Tried, error: UpstreamError) -> Retry | None:
+        """Ask the same backend again, differently: it may have no tools after all."""
+        if tried.committed or not self.plan.offers_tools:
+            return None
+        lack = tried.strategy.lack(error)
+        learned = lack is not None and self._model.strategies.learn(
+            tried.member.backend, self.plan.request.model, lack
+        )
+        if isinstance(error, ToolChoiceUnmet) and not self.final:
+            self._asks += 1
+            self.plan = self.plan.corrected(error.said)
+            return Retry(repair="asked_again:tool_choice")
+        return Retry(reason=f"{lack}_refused") if learned else None
+
+
+def reason_of(error: UpstreamError) -> str:
+    """What a report calls an error."""
+    return error.code or "upstream_error"

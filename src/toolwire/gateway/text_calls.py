@@ -16,7 +16,7 @@ from toolwire.errors import UpstreamError
 from toolwire.gateway.call_sequencer import CALL_EVENTS, CallSequencer
 from toolwire.gateway.native import NativeReader
 from toolwire.gateway.strategies.text_reader import TextReader
-from toolwire.protocol.events import Event, TextDelta, TurnEnd
+from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.fragments import Fragment
 
 
@@ -38,8 +38,6 @@ class TextCallReader:
         self._new_call_id = new_call_id
         self._logprobs: list[bytes] = []
         self._calls: CallSequencer | None = None
-        self._begun = 0
-        self._calling = False
         self._gap = False
 
     @property
@@ -47,21 +45,44 @@ class TextCallReader:
         """What was mended."""
         return self._native.repairs
 
+    @property
+    def flowing(self) -> NativeReader | None:
+        """See `Reading.flowing`. After a call in the text, native ones may have to wait."""
+        return None if self._calls is not None else self._native.flowing
+
     def feed(self, fragment: Fragment) -> list[Event]:
         """Take what the backend said next."""
-        if not fragment.text:
+        native, text = self._native, fragment.text
+        if not text:
             if fragment.gap:
                 self._mind_the_gap()
-            if self._calls is None:
-                return self._native.feed(fragment)
-        elif self._calls is None:
-            self._note_calls()  # those before this text
-        return self._read(self._native.feed(fragment))
+            events = native.feed(fragment)
+            return events if self._calls is None else _numbered(events, self._calls)
+        out: list[Event] = []
+        if fragment.gap or fragment.reasoning:
+            native.before_text(fragment, out)
+        native.said = True
+        if fragment.logprobs:
+            self._logprobs.append(fragment.logprobs)
+        if self._parser is None:
+            self._parser = self._make_parser()
+        self._from_text(self._parser.feed(text), out)
+        if fragment.calls or fragment.extras or fragment.finish is not None:
+            rest: list[Event] = []
+            native.after_text(fragment, rest)
+            out += rest if self._calls is None else _numbered(rest, self._calls)
+        return out
 
     def finish(self, *, done: bool) -> list[Event]:
         """The answer is over."""
         events = self._native.finish(done=done)
-        return events if self._parser is None else self._read(events)
+        if self._calls is not None:
+            events = _numbered(events, self._calls)
+        if self._parser is not None:
+            end = events.pop()
+            self._from_text(self._parser.finish(), events)
+            events.append(end)
+        return events
 
     def _mind_the_gap(self) -> None:
         """Text was lost. In a call it would make a wrong one; before one, it may have been what
@@ -69,27 +90,6 @@ class TextCallReader:
         if self._parser is not None and not self._parser.idle:
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
         self._gap = True
-
-    def _note_calls(self) -> None:
-        self._begun, self._calling = self._native.begun, self._native.calling
-
-    def _read(self, events: list[Event]) -> list[Event]:
-        out: list[Event] = []
-        for event in events:
-            if isinstance(event, TextDelta):
-                if event.logprobs:
-                    self._logprobs.append(event.logprobs)
-                if self._parser is None:
-                    self._parser = self._make_parser()
-                self._from_text(self._parser.feed(event.text), out)
-            elif self._calls is not None and isinstance(event, CALL_EVENTS):
-                self._calls.from_backend(event, out)
-            else:
-                if self._parser is not None and isinstance(event, TurnEnd):
-                    self._note_calls()
-                    self._from_text(self._parser.finish(), out)
-                out.append(event)
-        return out
 
     def _from_text(self, events: list[Event], out: list[Event]) -> None:
         for event in events:
@@ -101,7 +101,9 @@ class TextCallReader:
                 self._logprobs = []  # those of a call's tokens are not part of an answer
                 if self._calls is None:
                     self._calls = CallSequencer(
-                        self._begun, calling=self._calling, new_call_id=self._new_call_id
+                        self._native.begun,
+                        calling=self._native.calling,
+                        new_call_id=self._new_call_id,
                     )
                 self._calls.from_text(event, out)
             elif self._logprobs and isinstance(event, TextDelta):
@@ -109,6 +111,17 @@ class TextCallReader:
                 self._logprobs = []
             else:
                 out.append(event)
+
+
+def _numbered(events: list[Event], calls: CallSequencer) -> list[Event]:
+    """Calls that the backend found itself, numbered together with those in the text."""
+    out: list[Event] = []
+    for event in events:
+        if isinstance(event, CALL_EVENTS):
+            calls.from_backend(event, out)
+        else:
+            out.append(event)
+    return out
 
 
 def _joined(logprobs: list[bytes]) -> bytes:

@@ -14,11 +14,11 @@ from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, make_plan
+from toolwire.gateway.pump import Pump
 from toolwire.gateway.repair.costly import Checker
 from toolwire.gateway.report import Report
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.run import Turn
 from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.trace.records import TurnTrace
 from toolwire.gateway.watchdog import Watchdog
@@ -144,7 +144,7 @@ class TurnService:
         context.model, context.route, context.stream = request.model, model.name, request.stream
         sink = caller.sink(plan)
         recorded = sink if kept is None else Recorder(sink)
-        turn = Turn(
+        turn = Pump(
             plan,
             model,
             recorded,

@@ -85,13 +85,13 @@ class SseDecoder:
         if piece:
             self._pieces.append(piece)
             self._held += len(piece)
-            self._check(self._held)
+            if self._held > self._max_line:
+                raise self._too_large()
 
-    def _check(self, size: int) -> None:
-        if size > self._max_line:
-            raise UpstreamError(
-                f"The backend sent an event of more than {self._max_line} bytes in its stream."
-            )
+    def _too_large(self) -> UpstreamError:
+        return UpstreamError(
+            f"The backend sent an event of more than {self._max_line} bytes in its stream."
+        )
 
     def _read(self, lines: list[bytes]) -> list[SseEvent]:
         if self._at_start:
@@ -109,7 +109,8 @@ class SseDecoder:
             elif line.startswith(b"data:"):
                 self._data.append(line[6:] if line[5:6] == b" " else line[5:])
                 self._size += len(line)
-                self._check(self._size)
+                if self._size > self._max_line:
+                    raise self._too_large()
             elif line.startswith(b"event:"):
                 self._event = line[6:].strip()
         return events

@@ -265,7 +265,7 @@ class App:
         if context.error is not None and context.backend:
             metrics.backend_error(context.error)
         if context.report is not None:
-            self._count(context.report)
+            self._count(context.report, stream=context.stream)
             self._tell_formats(context)
         if context.usage is not None:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
@@ -296,10 +296,10 @@ class App:
                 text = "the model %r on %s writes its calls as %s: set format = %r for its route"
                 _log.info(text, found[0][:100], found[1], name, name)
 
-    def _count(self, report: Report) -> None:
+    def _count(self, report: Report, *, stream: bool) -> None:
         metrics = self.metrics
         metrics.calls(report.calls)
-        if report.first_token_after is not None:
+        if stream and report.first_token_after is not None:
             metrics.first_token(report.first_token_after)
         for reason in report.retries:
             metrics.retried(reason)

@@ -228,6 +228,17 @@ def test_metrics_count_what_happens(gateway: Gateway, backend: ScriptedServer) -
     assert after["process_resident_memory_bytes"] > 0
 
 
+def test_only_streamed_answers_have_a_time_to_their_first_byte(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    backend.use("std", ["hello"])
+    before = _metrics(gateway)["toolwire_first_token_seconds_count"]
+    assert ask(gateway.port, chat_body(stream=False)).status == 200
+    assert _metrics(gateway)["toolwire_first_token_seconds_count"] == before
+    assert ask(gateway.port, chat_body(stream=True)).status == 200
+    assert _metrics(gateway)["toolwire_first_token_seconds_count"] == before + 1
+
+
 def _metrics(gateway: Gateway) -> dict[str, float]:
     reply = ask(gateway.port, path="/metrics")
     assert reply.headers["content-type"].startswith("text/plain")

@@ -9,10 +9,10 @@ from toolwire.backends.base import UNKNOWN, BackendTimeouts, Listener, Outgoing
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.plan import make_plan
+from toolwire.gateway.pump import Pump
 from toolwire.gateway.report import Report
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import ServedModel
-from toolwire.gateway.run import Turn
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.chat import Message, Request
 from toolwire.protocol.events import Event
@@ -84,7 +84,7 @@ def turn(backend: Backend, pace: TurnLimits = AT_ONCE) -> Report:
         plan = make_plan(request, repair_history=False)
         clock: Callable[[], float] = asyncio.get_running_loop().time
         model = ServedModel("m", BackendPool([backend], clock))
-        return await Turn(
+        return await Pump(
             plan, model, Sink(), pace, lambda: "c", flow=lambda *_: None, watchdog=Watchdog()
         ).run()
 

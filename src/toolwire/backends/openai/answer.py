@@ -75,6 +75,7 @@ class _Chunk(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Chunk).decode
 _encode = msgspec.json.Encoder().encode
 _NOTHING = _Delta()
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class AnswerDecoder:
@@ -99,7 +100,12 @@ class AnswerDecoder:
             data = self._sse.one(block)
             if data is None:
                 return self._events(self._sse.feed(block))
-            return [] if self.done else self._event(data)
+            if self.done:
+                return []
+            try:
+                return self._chunk(data)
+            except _UNREADABLE:
+                return self._gap()
         if not self._body and self._is_stream(block[:1]):
             self._sse = SseDecoder(max_line=self._room)
             return self._events(self._sse.feed(block))
@@ -118,7 +124,7 @@ class AnswerDecoder:
             raise UpstreamError("The backend sent an empty answer.")
         try:
             fragments = self._chunk(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except _UNREADABLE as error:
             raise UpstreamError(
                 f"The backend's answer is not what it should be: {error}."
             ) from None
@@ -139,14 +145,11 @@ class AnswerDecoder:
             if event.data.strip() == b"[DONE]":
                 self.done = True
                 continue
-            fragments += self._event(event.data)
+            try:
+                fragments += self._chunk(event.data)
+            except _UNREADABLE:
+                fragments += self._gap()
         return fragments
-
-    def _event(self, data: bytes) -> list[Fragment]:
-        try:
-            return self._chunk(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return self._gap()
 
     def _gap(self) -> list[Fragment]:
         """A line that is no chunk: passed over, but what it stood in the middle of is suspect."""
@@ -160,9 +163,11 @@ class AnswerDecoder:
         if chunk.error:
             raise self._failure(chunk.error)
         choices = chunk.choices or ()
-        if len(choices) > 1:
+        if len(choices) == 1:
+            fragments = [_fragment(choices[0])]
+        else:
             _check_width(choices)
-        fragments = [_fragment(choice) for choice in choices]
+            fragments = [_fragment(choice) for choice in choices]
         if choices and choices[-1].index:
             self._choices.update(choice.index for choice in choices)
         if chunk.usage is not None and (usage := _usage(chunk.usage)) is not None:
@@ -177,7 +182,7 @@ class AnswerDecoder:
 def _any_json(data: bytes) -> object:
     try:
         value = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         return data.decode("utf-8", "replace")
     return value.get("error", value) if isinstance(value, dict) else value
 
@@ -221,15 +226,19 @@ def _fragment(choice: _Choice) -> Fragment:
     delta = choice.delta or choice.message or _NOTHING
     calls: tuple[CallFragment, ...] = ()
     if delta.tool_calls:
-        _check_count(len(delta.tool_calls), MOST_CALLS, "tool calls")
         if choice.delta is None:
-            # A whole message: each entry is a call of its own, whatever its index or id.
-            for at, call in enumerate(delta.tool_calls):
-                call.index = at
-        calls = tuple([_call(call) for call in delta.tool_calls])
+            calls = _whole_calls(delta.tool_calls)
+        elif len(delta.tool_calls) == 1:
+            calls = (_call(delta.tool_calls[0]),)
+        else:
+            _check_count(len(delta.tool_calls), MOST_CALLS, "tool calls")
+            calls = tuple([_call(call) for call in delta.tool_calls])
     elif delta.function_call is not None:
         # The form of before 2023, which some servers still write.
         calls = (CallFragment(0, None, delta.function_call.name, delta.function_call.arguments),)
+    extras: tuple[tuple[str, bytes], ...] = ()
+    if not (delta.refusal is None and delta.annotations is None and delta.audio is None):
+        extras = _extras(delta)
     text, reasoning = delta.content or choice.text, delta.reasoning_content or delta.reasoning or ""
     if text is not None and not isinstance(text, str):
         text, thought = _parts(text)
@@ -242,13 +251,19 @@ def _fragment(choice: _Choice) -> Fragment:
         choice.finish_reason or None,
         None,
         _encode(choice.logprobs) if choice.logprobs else b"",
-        _extras(delta),
+        extras,
     )
 
 
+def _whole_calls(calls: list[_Call]) -> tuple[CallFragment, ...]:
+    """The calls of a whole message: each entry is one of its own, whatever its index or id."""
+    _check_count(len(calls), MOST_CALLS, "tool calls")
+    for at, call in enumerate(calls):
+        call.index = at
+    return tuple([_call(call) for call in calls])
+
+
 def _extras(delta: _Delta) -> tuple[tuple[str, bytes], ...]:
-    if delta.refusal is None and delta.annotations is None and delta.audio is None:
-        return ()
     values = [(name, getattr(delta, name)) for name in _MESSAGE_EXTRAS]
     return tuple((name, _encode(value)) for name, value in values if value)
 

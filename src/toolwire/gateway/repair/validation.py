@@ -3,12 +3,13 @@
 Live, events pass at once and a call is checked when it is over: what does not fit was delivered as
 it is, and that is recorded. Whole, calls wait for the end of the turn: they are repaired, checked,
 and delivered all together or, if one does not fit, not at all, so that the model can be asked
-again and the client never sees it. Both only find out what is wrong; `Attempt` and `run` act on it.
-What takes long to check is put off until `resolve` is told what was found elsewhere: at the end.
+again and the client never sees it. Both only find out what is wrong; `attempt.py` and `retry.py`
+act on it. What takes long to check is put off until `resolve` is told what was found elsewhere: at
+the end.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import msgspec
 
@@ -48,6 +49,11 @@ class Fit(Protocol):
         """The calls that are to be checked elsewhere when the answer is over."""
         ...
 
+    @property
+    def kept(self) -> list[str] | None:
+        """The arguments of the call under way, if more of them need only be added to these."""
+        ...
+
     def feed(self, events: list[Event]) -> list[Event]:
         """The events that may go out."""
         ...
@@ -64,6 +70,9 @@ class StreamingValidator:
     these alone can still be repaired.
     """
 
+    live: ClassVar[bool] = True
+    """Arguments go out as they come in."""
+
     def __init__(self, tools: ToolSet, rules: RepairRules, allowance: Allowance) -> None:
         self.findings: list[Finding] = []
         self.repairs: set[str] = set()
@@ -75,11 +84,13 @@ class StreamingValidator:
         self._pieces: list[str] = []
         self._passing = False
 
+    @property
+    def kept(self) -> list[str] | None:
+        """See `Fit.kept`."""
+        return self._pieces if self._passing else None
+
     def feed(self, events: list[Event]) -> list[Event]:
         """See `Fit.feed`."""
-        if self._passing and len(events) == 1 and isinstance(delta := events[0], ArgsDelta):
-            self._pieces.append(delta.json)  # nearly every chunk of a stream of calls
-            return events
         out: list[Event] = []
         for event in events:
             if isinstance(event, ArgsDelta):
@@ -157,6 +168,8 @@ class BufferedValidator:
     one goes out only if there is nothing else.
     """
 
+    live: ClassVar[bool] = False
+
     def __init__(
         self,
         tools: ToolSet,
@@ -192,6 +205,11 @@ class BufferedValidator:
             ToolCall(held.start.call_id, held.start.name, held.arguments, held.start.kind)
             for held in self._calls
         ]
+
+    @property
+    def kept(self) -> list[str] | None:
+        """See `Fit.kept`."""
+        return self._calls[-1].pieces if self._calls else None
 
     def feed(self, events: list[Event]) -> list[Event]:
         """See `Fit.feed`."""

@@ -48,28 +48,28 @@ class HttpExchange:
 
     def write(self, data: bytes) -> None:
         """Send the next piece of a begun answer; if it is empty, no more than the head."""
-        self._send(self._framed(data))
+        self.sent += len(data)
+        if data and self._chunked:
+            data = b"%x\r\n%b\r\n" % (len(data), data)
+        if self._waiting:
+            data, self._waiting = self._waiting + data, b""
+        if data:
+            self._connection.write(data)
 
     def end(self, last: bytes = b"") -> None:
         """The begun answer is complete, with this last piece."""
         self._over()
-        data = self._framed(last)
-        self._send(data + b"0\r\n\r\n" if self._chunked else data)
-
-    def _framed(self, data: bytes) -> bytes:
-        self.sent += len(data)
-        return b"%x\r\n%b\r\n" % (len(data), data) if data and self._chunked else data
-
-    def _send(self, data: bytes) -> None:
-        if self._waiting:
-            data, self._waiting = self._waiting + data, b""
+        self.sent += len(last)
+        if self._chunked:
+            last = b"%x\r\n%b\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n"
+        data, self._waiting = self._waiting + last, b""
         if data:
             self._connection.write(data)
 
     def abort(self) -> None:
         """The begun answer cannot be completed: close, so that no one takes it for complete."""
         self._over()
-        self._send(b"")
+        self.write(b"")
         self.request.keep_alive = False
 
     def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:

@@ -59,11 +59,6 @@ class ChunkEncoder:
 
     def encode(self, choice: int, events: Sequence[Event]) -> bytes:
         """The chunks for the next events of one choice."""
-        if len(events) == 1 and not (choice or self._custom or self._call_ids):
-            delta = events[0]
-            if type(delta) is ArgsDelta:  # nearly every chunk of a stream of calls
-                self.characters += len(delta.json)
-                return self._more % (delta.index, _encode(delta.json))
         chunks: list[bytes] = []
         if choice not in self._roles and events:
             self._roles.add(choice)
@@ -73,7 +68,7 @@ class ChunkEncoder:
             match event:
                 case ArgsDelta(index, json):
                     self.characters += len(json)
-                    chunks.append(self._chunk(choice, self._arguments(choice, index, json)))
+                    chunks.append(self._arguments(choice, index, json))
                 case TextDelta(text, logprobs):
                     self.characters += len(text)
                     chunks.append(self._chunk(choice, b'{"content":%b}' % _encode(text), logprobs))
@@ -143,19 +138,15 @@ class ChunkEncoder:
         )
 
     def _arguments(self, choice: int, index: int, json: str) -> bytes:
-        if self._custom and (choice, index) in self._custom:
-            return b'{"tool_calls":[{"index":%d%b,"custom":{"input":%b}}]}' % (
-                index,
-                self._call_ids.get((choice, index), b""),
-                _encode(json),
-            )
-        if self._call_ids:
-            return b'{"tool_calls":[{"index":%d%b,"function":{"arguments":%b}}]}' % (
-                index,
-                self._call_ids.get((choice, index), b""),
-                _encode(json),
-            )
-        return b'{"tool_calls":[{"index":%d,"function":{"arguments":%b}}]}' % (index, _encode(json))
+        if not (choice or self._custom or self._call_ids):
+            return self._more % (index, _encode(json))
+        call = choice, index
+        inner = b'"custom":{"input":%b}' if call in self._custom else b'"function":{"arguments":%b}'
+        return self._chunk(
+            choice,
+            b'{"tool_calls":[{"index":%d%b,%b}]}'
+            % (index, self._call_ids.get(call, b""), inner % _encode(json)),
+        )
 
 
 def encode_usage(usage: Usage) -> bytes:

@@ -99,13 +99,15 @@ class StreamSink(_Sink):
         """See `Sink.flush`."""
         chunks = self._chunks
         if chunks:
-            self._start()
+            if not self.exchange.started:
+                self._start()
             self.exchange.write(chunks[0] if len(chunks) == 1 else b"".join(chunks))
             chunks.clear()
 
     def keepalive(self) -> None:
         """See `Sink.keepalive`."""
-        self._start()
+        if not self.exchange.started:
+            self._start()
         self.exchange.write(KEEPALIVE)
 
     def done(self, report: Report) -> Usage:
@@ -121,7 +123,8 @@ class StreamSink(_Sink):
         if asked and report.usage is None:
             notes["usage"] = "estimated"
         self._chunks.append(self._encoder.end(self._reasons, usage if asked else None, notes))
-        self._start()
+        if not self.exchange.started:
+            self._start()
         self.exchange.end(b"".join(self._chunks))
         return usage
 
@@ -131,12 +134,11 @@ class StreamSink(_Sink):
         super().fail(error)
 
     def _start(self) -> None:
-        if not self.exchange.started:
-            headers = self.headers(self.plan.repairs)
-            headers.append(("content-type", "text/event-stream; charset=utf-8"))
-            headers.append(("cache-control", "no-cache"))
-            headers.append(("x-accel-buffering", "no"))
-            self.exchange.start(200, headers)
+        headers = self.headers(self.plan.repairs)
+        headers.append(("content-type", "text/event-stream; charset=utf-8"))
+        headers.append(("cache-control", "no-cache"))
+        headers.append(("x-accel-buffering", "no"))
+        self.exchange.start(200, headers)
 
 
 class WholeSink(_Sink):

@@ -1,0 +1,211 @@
+"""The pump: open a backend, feed what it says through the stages, send what comes out.
+
+The only file of a turn with an event loop: here it waits, and here it is cancelled. What follows a
+failure is decided in `retry.py`, what is late in `deadline.py`. Blocks are handled inside the
+reader's callback: no queue and no task switch per chunk.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from toolwire.backends.base import Answer, Outgoing
+from toolwire.errors import UpstreamError, UpstreamTimeout
+from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.deadline import Deadline
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.repair.costly import Checker, unchecked
+from toolwire.gateway.report import Report
+from toolwire.gateway.retry import RetryPolicy, Tried, TurnLimits, reason_of
+from toolwire.gateway.routes import ServedModel
+from toolwire.gateway.sink import Begun, Flow, Sink
+from toolwire.gateway.strategies.base import ToolStrategy
+from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
+from toolwire.gateway.watchdog import Watchdog
+from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.usage import add_usage
+
+
+class Pump:
+    """One turn from its plan to its end. `run` it once."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        model: ServedModel,
+        sink: Sink,
+        limits: TurnLimits,
+        new_call_id: Callable[[], str],
+        *,
+        flow: Flow,
+        watchdog: Watchdog,
+        checker: Checker | None = None,
+        trace: TurnTrace | None = None,
+    ) -> None:
+        self.report = Report(repairs=set(plan.repairs))
+        self._model = model
+        self._sink = sink
+        self._flow = flow
+        self._new_call_id = new_call_id
+        self._checker = checker
+        self._trace = trace
+        self._watchdog = watchdog
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task(self._loop)
+        self._retries = RetryPolicy(plan, model, limits)
+        self._deadline = Deadline(limits, self._loop.time())
+
+    async def run(self) -> Report:
+        """Make the turn. Raises `GatewayError` if it cannot be made."""
+        self._watchdog.add(self, self._loop)
+        try:
+            await self._attempts()
+        except asyncio.CancelledError:
+            if not self._deadline.expired or self._task is None or self._task.uncancel():
+                raise  # also if somebody else wants it to end, at the same time
+            raise UpstreamTimeout(self._deadline.too_slow(self.report.backend)) from None
+        finally:
+            self._watchdog.remove(self)
+            self._task = None  # a cancelled task knows the frames of this turn, and so the turn
+        return self.report
+
+    def check(self, now: float) -> None:
+        """Is the turn late, or has the client heard nothing for long? See `Watchdog`."""
+        due = self._deadline.look(now)
+        if due == "keepalive":
+            self._sink.keepalive()
+        elif due == "end":
+            self._watchdog.remove(self)
+            if self._task is not None:
+                self._task.cancel()
+
+    async def _attempts(self) -> None:
+        while True:
+            tried = Tried(self._retries.pick())
+            error = await self._try(tried)
+            if error is None:
+                return
+            tried.committed = self._sink.committed
+            retry = self._retries.after(tried, error)
+            if retry is None:
+                if self._deliver_spare(error):
+                    return
+                try:
+                    raise error
+                finally:
+                    del error  # it knows this frame; if the frame knew it, neither would go away
+            if retry.repair:
+                self.report.repairs.add(retry.repair)
+            if retry.reason:
+                self.report.retries.append(retry.reason)
+            self._deadline.rest()
+            await asyncio.sleep(retry.delay)
+
+    async def _try(self, tried: Tried) -> UpstreamError | None:
+        """Ask one backend once; what went wrong, if something did."""
+        backend, plan = tried.member.backend, self._retries.plan
+        self.report.backend = backend.name
+        self._deadline.begin(backend.timeouts, self._loop.time())
+        traced = None
+        try:
+            with self._model.pool.using(tried.member):
+                if plan.offers_tools and backend.needs_probe:
+                    await backend.probe()
+                tried.strategy = self._model.strategies.choose(backend, plan)
+                traced = self._traced(tried, plan)
+                await self._ask(tried, plan, traced)
+        except UpstreamError as error:
+            if traced is not None:
+                traced.error = error
+            return error
+        return None
+
+    def _traced(self, tried: Tried, plan: Plan) -> AttemptTrace | None:
+        if self._trace is None:
+            return None
+        return self._trace.attempt(
+            tried.member.backend.name,
+            tried.strategy,
+            plan,
+            self._deadline.since_start(self._loop.time()),
+            final=self._retries.final,
+            resumed=self._sink.committed,
+        )
+
+    async def _ask(self, tried: Tried, plan: Plan, traced: AttemptTrace | None) -> None:
+        backend, strategy = tried.member.backend, tried.strategy
+        attempt = tried.attempt = Attempt(
+            plan,
+            strategy,
+            self._sink.send,
+            self._new_call_id,
+            final=self._retries.final,
+            resumed=self._sink.committed,
+            trace=traced,
+        )
+        answer = await backend.open(await _outgoing(strategy, plan))
+        try:
+            self._flow(answer.pause, answer.resume)
+            tried.begun = Begun(backend.name, str(strategy), backend.ignored(plan.request))
+            self._sink.begin(tried.begun)
+            await self._relay(answer, attempt, traced)
+        finally:
+            answer.close()
+            self._account(attempt, traced)
+
+    async def _relay(self, answer: Answer, attempt: Attempt, traced: AttemptTrace | None) -> None:
+        """Feed the attempt with all that the backend says, to the end."""
+        deadline, report, sink, now = self._deadline, self.report, self._sink, self._loop.time
+
+        def feed(fragments: list[Fragment]) -> None:
+            deadline.news = True
+            if report.first_token_after is None:
+                report.first_token_after = deadline.since_start(now())
+            if traced is not None:
+                traced.heard.append((deadline.since_start(now()), fragments))
+            attempt.feed(fragments)
+            sink.flush()
+
+        done = await answer.relay(feed)
+        if traced is not None:
+            traced.done = done
+        attempt.finish(done=done)
+        if attempt.costly:
+            await self._check_elsewhere(attempt)
+
+    async def _check_elsewhere(self, attempt: Attempt) -> None:
+        """Have calls checked that would make others wait. The backend has said all it has to."""
+        self._deadline.rest()
+        calls = attempt.costly
+        if self._checker is not None:
+            attempt.resolve(await self._checker.fit(calls))
+        else:
+            attempt.resolve([unchecked(call, "it takes too long") for call in calls])
+
+    def _account(self, attempt: Attempt, traced: AttemptTrace | None) -> None:
+        """What was consumed counts, also where the answer could not be used."""
+        if traced is not None:
+            traced.account(attempt.findings, attempt.repairs)
+        report = self.report
+        report.repairs |= attempt.repairs
+        report.findings = attempt.findings
+        report.calls = attempt.calls
+        report.usage = add_usage(report.usage, attempt.usage)
+
+    def _deliver_spare(self, error: UpstreamError) -> bool:
+        """Deliver an earlier attempt instead of this error, if there is one."""
+        spare = self._retries.spare(committed=self._sink.committed)
+        if spare is None or spare.attempt is None:
+            return False
+        self.report.retries.append(reason_of(error))
+        if spare.begun is not None:
+            self._sink.begin(spare.begun)
+        spare.attempt.deliver(again=not spare.committed)
+        self.report.findings, self.report.calls = spare.attempt.findings, spare.attempt.calls
+        return True
+
+
+async def _outgoing(strategy: ToolStrategy, plan: Plan) -> Outgoing:
+    """What the backend is sent. A long conversation is rewritten beside the loop."""
+    if strategy.rewrites and plan.is_long:
+        return await asyncio.to_thread(strategy.outgoing, plan)
+    return strategy.outgoing(plan)

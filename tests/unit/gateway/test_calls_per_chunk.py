@@ -1,0 +1,36 @@
+"""A chunk passes few functions on its way: this is what a gateway in Python costs.
+
+Counted, not timed, so that it is the same on every machine. `benchmarks/calls.py --where` lists the
+functions.
+"""
+
+import asyncio
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "calls.py"
+MOST = {"arguments chunk": 20, "word of text": 28, "word, without tools": 20, "request": 400}
+
+
+def _benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("benchmark_of_calls", BENCHMARK)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("mode", ["native", "hybrid"])
+def test_a_chunk_and_a_request_pass_few_functions(mode: str) -> None:
+    found = asyncio.run(_benchmark().measure(mode))
+    calls = {name: c.calls.total() / c.times for name, c in found.items()}
+    assert len(calls) == len(MOST)
+    for name, count in calls.items():
+        most = next(most for what, most in MOST.items() if name.startswith(what))
+        assert 5 < count <= most, (name, count)
