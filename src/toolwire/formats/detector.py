@@ -39,6 +39,7 @@ _OVERLAP = 64  # where all formats gave up, a sign may have begun so far back
 _BUDGET = 20_000  # characters read for nothing, after which signs are no longer looked for
 _EACH = 16  # what it costs to begin, in characters
 _OWN_FENCE = "```tool_code"  # the fence of a format, and no Markdown
+_PLAIN = 256  # so many pieces of plain text are kept before they are looked at
 _SPACE = 64  # so much whitespace may stand in front of an answer
 
 
@@ -53,7 +54,9 @@ class OutputDetector:
         "_idle",
         "_mentions",
         "_parser",
+        "_plain",
         "_quotes",
+        "_rare",
         "_reader",
         "_run",
         "_signs",
@@ -71,6 +74,8 @@ class OutputDetector:
         self._tools = tuple(tools)
         self._toolset = ToolSet(self._tools)
         self._signs = signatures_of(self._toolset.names())
+        self._rare = self._signs.rare.search
+        self._plain: list[str] = []
         self._fences = fences
         self._delivery = delivery
         self._budget = _BUDGET
@@ -93,9 +98,12 @@ class OutputDetector:
         """The events that `text`, the next piece of the turn, makes certain."""
         if self._parser:
             return self._parser.feed(text)
-        if not self._tools or (self._idle and not self._signs.rare.search(text)):
-            self._quotes.see(text)
+        if not self._tools or (self._idle and not self._rare(text)):
+            self._plain.append(text)
+            if len(self._plain) > _PLAIN:
+                self._see_plain()
             return [TextDelta(text)] if text else []
+        self._see_plain()
         self._reader.add(text)
         return self._take()
 
@@ -103,10 +111,17 @@ class OutputDetector:
         """The events that only the end of the turn makes certain."""
         if self._parser or not self._tools:
             return self._parser.finish() if self._parser else []
+        self._see_plain()
         self._reader.add("")
         self._reader.final = True
         events = self._take()
         return [*events, *self._parser.finish()] if self._parser else events
+
+    def _see_plain(self) -> None:
+        """Plain text matters only once a sign stands behind it: until then it is just kept."""
+        if self._plain:
+            self._quotes.see("".join(self._plain))
+            self._plain.clear()
 
     def _take(self) -> list[Event]:
         next(self._run, None)

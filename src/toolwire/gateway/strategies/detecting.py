@@ -41,7 +41,14 @@ class DetectingReader:
         if expected is None:
             return detector.feed(text) if detector is not None else []
         events = expected.feed(text)
-        return events if detector is None else self._passed(events)
+        if detector is None:
+            return events
+        if len(events) == 1 and type(only := events[0]) is TextDelta:
+            events = detector.feed(only.text)  # nearly every piece of a plain answer
+            if detector.found is not None:
+                self._hand_over(detector, events)
+            return events
+        return self._passed(events)
 
     def finish(self) -> list[Event]:
         """See `TextReader.finish`."""
