@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from toolwire.backends.base import DEFAULT_TIMEOUTS, Backend
 from toolwire.backends.pool import Member
-from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError, UpstreamTimeout
+from toolwire.errors import (
+    ArgumentsUnchecked,
+    ArgumentsUnfit,
+    ToolChoiceUnmet,
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamTimeout,
+)
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.costly import Checker, unchecked
@@ -99,10 +106,13 @@ class Turn:
                 return
             if self._asks_again(error) or self._goes_another_way(error, member.backend):
                 continue
-            delay = None if self._sink.committed else tries.delay(member, error)
+            left = self._started + self._pace.total - self._loop.time()
+            delay = None if self._sink.committed else tries.delay(member, error, left=left)
             if delay is None:
                 if self._deliver_spare(error):
                     return
+                if self._sink.committed:
+                    _explain(error, member.backend.name)
                 try:
                     raise error
                 finally:
@@ -269,3 +279,22 @@ class Turn:
         if self._attempt is None or not self._attempt.begun:
             return f"The backend '{name}' gave no answer within {timeouts.first_token:g} s."
         return f"The backend '{name}' was silent for {timeouts.idle:g} s within its answer."
+
+
+_OF_THE_MODEL = (ArgumentsUnfit, ArgumentsUnchecked, ToolChoiceUnmet)
+_WHAT_TO_DO = (
+    "What came of the answer is incomplete: send the request again; if it fails again, look at the "
+    "backend's log."
+)
+
+
+def _explain(error: UpstreamError, backend: str) -> None:
+    """Say who broke off an answer that the client has begun to read, and what to do."""
+    if isinstance(error, _OF_THE_MODEL) or _WHAT_TO_DO in error.message:
+        return
+    said = error.message.strip()
+    said = said if said.endswith((".", "!", "?")) else f"{said}."
+    if f"'{backend}'" not in said:
+        said = f"The backend '{backend}' failed in the middle of its answer: {said}"
+    again = not error.lasting and not isinstance(error, UpstreamRefused)
+    error.message = f"{said} {_WHAT_TO_DO}" if again else said

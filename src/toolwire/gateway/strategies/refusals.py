@@ -15,6 +15,8 @@ from toolwire.errors import (
 )
 from toolwire.gateway.strategies.base import Lack
 
+_OF_BACKENDS = (UpstreamError, UpstreamRefused, UpstreamUnavailable)
+"""Errors in a backend's own words; the others are about a model's answer, or a key."""
 _CONSTRAINTS = ("response_format", "json_schema", "structured_outputs", "grammar", "guided")
 _TOOLS = ("tool", "function")
 _REFUSING = (
@@ -36,7 +38,7 @@ def refused(error: UpstreamError, sent: Lack) -> Lack | None:
         return None if error.called and sent == "tools" else sent
     if isinstance(error, ToolsRefused):
         return sent
-    if not isinstance(error, (UpstreamRefused, UpstreamUnavailable)):
+    if type(error) not in _OF_BACKENDS:
         return None
     words = f"{error.message} {error.param or ''}".casefold()
     return sent if _REFUSED[sent](words) else None

@@ -11,6 +11,8 @@ from tests.contract.wire import USER, asked, body, call, read, result, tool
 
 from toolwire.backends.base import UNKNOWN, Capabilities
 from toolwire.errors import (
+    ArgumentsUnfit,
+    KeyRefused,
     ToolChoiceUnmet,
     UpstreamError,
     UpstreamRefused,
@@ -227,7 +229,8 @@ ABOUT_THIS_REQUEST = [
 @pytest.mark.parametrize("words", WITHOUT_TOOLS)
 def test_servers_that_have_no_tools_are_understood(words: str) -> None:
     assert HYBRID.lack(refused(words)) == "tools"
-    assert HYBRID.lack(UpstreamUnavailable(f"The backend 'b' answered 500: {words}")) == "tools"
+    assert HYBRID.lack(UpstreamError(f"The backend 'b' answered 500: {words}")) == "tools"
+    assert HYBRID.lack(UpstreamUnavailable(f"The backend 'b' answered 503: {words}")) == "tools"
 
 
 @pytest.mark.parametrize("words", ABOUT_THIS_REQUEST)
@@ -261,7 +264,7 @@ def test_a_call_of_another_tool_than_the_one_demanded_says_that_there_are_tools(
     assert CONSTRAINED.lack(unmet) == "constraint"
 
 
-@pytest.mark.parametrize("kind", [UpstreamError, UpstreamTimeout])
+@pytest.mark.parametrize("kind", [KeyRefused, UpstreamTimeout, ArgumentsUnfit])
 def test_a_backend_that_fails_lacks_nothing(kind: type[UpstreamError]) -> None:
     assert HYBRID.lack(kind("The tools are not supported.")) is None
 
