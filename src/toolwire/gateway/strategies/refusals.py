@@ -20,9 +20,10 @@ _OF_BACKENDS = (UpstreamError, UpstreamRefused, UpstreamUnavailable)
 _CONSTRAINTS = ("response_format", "json_schema", "structured_outputs", "grammar", "guided")
 _TOOLS = ("tool", "function")
 _REFUSING = (
-    "not support", "unsupported", "support tool use", "not enabled", "disabled", "not implemented",
-    "not permitted", "not allowed", "requires --", "unrecognized", "unknown field",
-    "unknown parameter", "unknown argument", "unexpected keyword", "unexpected field",
+    "not support", "n't support", "no support for", "unsupported", "support tool use",
+    "not enabled", "disabled", "not implemented", "not permitted", "not allowed", "requires --",
+    "tool-call-parser", "invalid parameter", "unrecognized", "unknown field", "unknown parameter",
+    "unknown argument", "unexpected keyword", "unexpected field", "cannot use tools",
 )  # fmt: skip
 _OF_ONE_REQUEST = ("schema", "context", "tool_call_id", "role")
 """Words of a refusal that is about these tools, or this conversation, and not about tools."""
@@ -45,11 +46,20 @@ def refused(error: UpstreamError, sent: Lack) -> Lack | None:
 
 
 def _refuses_tools(words: str) -> bool:
-    return (
+    return "answered 501" in words or (
         any(word in words for word in _TOOLS)
         and any(word in words for word in _REFUSING)
         and not any(word in words for word in _OF_ONE_REQUEST)
     )
+
+
+def _refuses_system(words: str) -> bool:
+    """No system role, or roles that must alternate, of which a system prompt breaks the order."""
+    return (
+        "system" in words
+        and any(word in words for word in ("role", "prompt", "message"))
+        and any(word in words for word in _REFUSING)
+    ) or "roles must alternate" in words
 
 
 def _refuses_constraint(words: str) -> bool:
@@ -60,4 +70,5 @@ _REFUSED: dict[Lack, Callable[[str], bool]] = {
     "tools": _refuses_tools,
     "constraint": _refuses_constraint,
     "union": _refuses_constraint,
+    "system": _refuses_system,
 }
