@@ -186,7 +186,7 @@ class Turn:
         self._heard = self._loop.time()
         self._news = False  # what an earlier attempt said is none of this one's
         request = self._plan.request
-        if self._plan.offers_tools and backend.needs_probe:
+        if backend.needs_probe and (self._plan.offers_tools or backend.ignored(request)):
             await backend.probe()
         strategy = self._strategy = self._model.strategies.choose(backend, self._plan)
         final, resumed = self._asks >= self._pace.asks, self._sink.committed

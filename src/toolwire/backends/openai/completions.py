@@ -36,10 +36,13 @@ class CompletionsBackend(OpenAiHttpBackend):
         self, name: str, pool: HttpPool, dialect: Dialect, template: ChatTemplate, **options: Any
     ) -> None:
         self.knows = template.capabilities
-        super().__init__(name, pool, completions_dialect(dialect), **options)
+        super().__init__(name, pool, dialect, **options)
         self.template = template
         self._process = TemplateProcess(template.source)
         self._turn_end: str | None = None
+
+    def _speak(self, dialect: Dialect) -> None:
+        super()._speak(completions_dialect(dialect))
 
     async def open(self, outgoing: Outgoing) -> Answer:
         """See `Backend.open`."""
