@@ -87,7 +87,7 @@ UPSTREAM = (
     ("`--gguf FILE`", "`TOOLWIRE_GGUF`", "model file to run inside Toolwire; see `[embedded]`"),
     ("`--upstream`, repeatable", "`TOOLWIRE_UPSTREAM`, separated by spaces", "base URL"),
     ("`--upstream-key-env NAME`", "`TOOLWIRE_UPSTREAM_KEY` (the key itself)", "its key"),
-    ("`--upstream-dialect`", "`TOOLWIRE_UPSTREAM_DIALECT`", "its dialect; default `openai`"),
+    ("`--upstream-dialect`", "`TOOLWIRE_UPSTREAM_DIALECT`", "its dialect; default: found out"),
     ("`--upstream-mode`", "`TOOLWIRE_UPSTREAM_MODE`", "its `mode`, as in `[[models]]`"),
     ("`--upstream-format`", "`TOOLWIRE_UPSTREAM_FORMAT`", "its `format`, as in `[[models]]`"),
     (
@@ -278,8 +278,19 @@ def errors() -> str:
         "`array_above_max_length`, `unsupported_parameter`, ... beside "
         "`invalid_form` (a form that cannot be read), `too_many_values` (see "
         "`[limits] values`) and, for the arguments of a call in the history that are not JSON, "
-        "`malformed_tool_arguments`. A backend's own refusal (4xx) is passed on in its words, with "
-        "its status, `param` and `code`.",
+        "`malformed_tool_arguments`.",
+        "A backend's own refusal (4xx) is passed on in its words, with its status, `type`, `param` "
+        "and `code`. Three failures that clients act on have the same code whatever the server "
+        "calls them, and whatever its status: a full context is 400 `context_length_exceeded`, "
+        "what a content filter stops is 400 `content_filter`, and a rate limit is 429 "
+        "`rate_limit_exceeded`, with the backend's `Retry-After`. A backend's 5xx is 502, and 503 "
+        "if it says that it is busy (503, 529).",
+        "A backend that refuses Toolwire's own key is not retried by clients: the status is the "
+        "backend's 401 or 403, the code `upstream_key_refused`, and `x-should-retry: false` is "
+        "sent. That header is also sent with every other error that lasts until somebody changes "
+        "something, such as an empty account (`insufficient_quota`). If a model has several "
+        "backends, the next one is asked instead after 401, 402, 403 and 404, too.",
+        "An error that ends a stream names the backend, and says what to do.",
         "## What is refused before its body is read",
         "The head of a request is judged first: its key (401), its path and method (404, 405), the "
         "length it announces (413). Such a request is answered while its body is still on its way; "

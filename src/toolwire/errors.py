@@ -14,6 +14,7 @@
     ├── ShuttingDown            503  the process is ending
     ├── InternalError           500  our fault
     └── UpstreamError           502  the backend failed
+        ├── KeyRefused          4xx  the backend refused our key, with 401 or 403
         ├── UpstreamUnavailable 503  the backend cannot be reached, or says it is busy
         ├── UpstreamTimeout     504  the backend is too slow
         ├── UpstreamRefused     4xx  the backend refused the request; its own words
@@ -27,7 +28,7 @@ body in one place, in its own words.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -50,8 +51,10 @@ class GatewayError(Exception):
     """
 
     status: int = 500
-    type: ClassVar[str] = "server_error"
+    type: str = "server_error"
     code: str | None = None
+    lasting: bool = False
+    """Asking again cannot help before somebody changes something."""
     retry_after: float | None = None
     """Seconds after which it is worth trying again."""
 
@@ -189,11 +192,31 @@ class InternalError(GatewayError):
 
 
 class UpstreamError(GatewayError):
-    """The backend failed. `retryable`: the same request may succeed if it is sent again."""
+    """The backend failed."""
 
     status = 502
     code = "upstream_error"
     retryable: bool = True
+    """The same request may succeed if it is sent again."""
+    elsewhere: bool = False
+    """Another backend of the same model may do what this one will not."""
+    own_type: str | None = None
+    """What the backend itself calls this type of error."""
+
+
+class KeyRefused(UpstreamError):
+    """The backend refused our key, or what it is used for; its own words."""
+
+    status = 401
+    type = "invalid_request_error"
+    code = "upstream_key_refused"
+    retryable = False
+    lasting = True
+    elsewhere = True
+
+    def __init__(self, message: str, *, status: int = 401) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class UpstreamUnavailable(UpstreamError):
@@ -222,6 +245,7 @@ class UpstreamTimeout(UpstreamError):
 class UpstreamRefused(UpstreamError):
     """The backend refused the request: its status and its own words, in our form."""
 
+    type = "invalid_request_error"
     retryable = False
 
     def __init__(
@@ -239,6 +263,9 @@ class UpstreamRefused(UpstreamError):
 
 class ToolsRefused(UpstreamRefused):
     """The backend does not support tools."""
+
+    status = 400
+    code = "unsupported_parameter"
 
     def __init__(self, message: str) -> None:
         super().__init__(message, status=400, place=Place("tools"), code="unsupported_parameter")

@@ -4,8 +4,8 @@ A dialect says which request parameters are forwarded and under which name, and 
 server wants call ids, roles and reasoning. How a request is written is not said here.
 
 A parameter is listed when the server documents it and when a client may safely set it. Left out
-on purpose are those that reach into the server: chat templates and their arguments, grammars and
-regular expressions, adapters, logit processors, token id lists, priorities, cache transfer.
+on purpose are those that reach into the server: chat templates, grammars and regular expressions,
+adapters, logit processors, token id lists, priorities, cache transfer.
 A configuration can add any of them with `params_add`.
 """
 
@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from toolwire.backends.base import Probe
 from toolwire.backends.openai import llamacpp
+from toolwire.backends.openai.detection import AUTO
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
@@ -95,6 +96,14 @@ _OPENAI = _SAMPLING | _names(
 
 _ALL = (
     Dialect(
+        name=AUTO,
+        params=_OPENAI,
+        call_ids="openai",
+        developer_role=True,
+        note="The default: the server is asked what it is, before the first request that has tools "
+        "or a parameter of some servers only. As `openai` if it does not tell.",
+    ),
+    Dialect(
         name="openai",
         params=_OPENAI,
         call_ids="openai",
@@ -113,7 +122,7 @@ _ALL = (
         params=_SAMPLING
         | _names(
             "top_k min_p repetition_penalty length_penalty min_tokens thinking_token_budget "
-            "include_reasoning cache_salt"
+            "include_reasoning cache_salt chat_template_kwargs"
         ),
         strips_special_tokens=True,
         reasoning_in_history=True,
@@ -126,7 +135,7 @@ _ALL = (
         params=_SAMPLING
         | _names(
             "top_k min_p repetition_penalty min_tokens reasoning separate_reasoning "
-            "stream_reasoning cache_salt"
+            "stream_reasoning cache_salt chat_template_kwargs"
         ),
         strips_special_tokens=True,
         reasoning_in_history=True,
@@ -138,7 +147,8 @@ _ALL = (
         | _names(
             "top_k min_p typical_p repeat_penalty repeat_last_n mirostat mirostat_tau "
             "mirostat_eta dynatemp_range dynatemp_exponent xtc_probability xtc_threshold "
-            "dry_multiplier dry_base dry_allowed_length dry_penalty_last_n cache_prompt"
+            "dry_multiplier dry_base dry_allowed_length dry_penalty_last_n cache_prompt "
+            "chat_template_kwargs"
         ),
         renames=_OLD_LIMIT,
         reasoning_in_history=True,
@@ -161,6 +171,20 @@ _ALL = (
         renames=_OLD_LIMIT,
         tool_choices=_CHOICES - {"named"},
         note="Refuses a named tool_choice.",
+    ),
+    Dialect(
+        name="lmdeploy",
+        params=_SAMPLING - {"parallel_tool_calls"}
+        | _names("top_k min_p repetition_penalty min_new_tokens enable_thinking"),
+        strips_special_tokens=True,
+        reasoning_in_history=True,
+        note="Has tools only with --tool-call-parser.",
+    ),
+    Dialect(
+        name="tgi",
+        params=_GENERIC | _names("n logit_bias logprobs top_logprobs user"),
+        renames=_OLD_LIMIT,
+        note="Text Generation Inference.",
     ),
     Dialect(
         name="mistral",

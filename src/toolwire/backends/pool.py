@@ -38,12 +38,13 @@ class BackendPool:
 
     @contextmanager
     def using(self, member: Member) -> Iterator[None]:
-        """Count one request on a backend; after a failure that may pass, prefer others a while."""
+        """Count one request on a backend; after a failure that others may not have, prefer those
+        for a while."""
         member.in_flight += 1
         try:
             yield
         except UpstreamError as error:
-            if error.retryable:
+            if error.retryable or error.elsewhere:
                 member.failed_at = self._clock()
             raise
         finally:

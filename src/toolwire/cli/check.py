@@ -14,7 +14,7 @@ from toolwire.server.check import check_backends
 @click.command("check")
 @with_configuration
 def command(path: Path | None, **flags: Any) -> None:
-    """Check the configuration, and try each backend."""
+    """Check the configuration, and try each backend, with one harmless tool call."""
     config = load_configuration(path, flags)
     click.echo("The configuration is valid.")
     failures = 0

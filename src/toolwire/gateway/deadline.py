@@ -39,6 +39,10 @@ class Deadline:
         """Seconds since the turn began."""
         return now - self._started
 
+    def left(self, now: float) -> float:
+        """Seconds until the turn must be over."""
+        return self._started + self._limits.total - now
+
     def begin(self, timeouts: BackendTimeouts, now: float) -> None:
         """A backend is asked: what an earlier one said counts no more."""
         self._timeouts = timeouts

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from toolwire.backends.base import Answer, Outgoing
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.breaks import explain_break
 from toolwire.gateway.deadline import Deadline
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.costly import Checker, unchecked
@@ -85,10 +86,13 @@ class Pump:
             if error is None:
                 return
             tried.committed = self._sink.committed
-            retry = self._retries.after(tried, error)
+            left = self._deadline.left(self._loop.time())
+            retry = self._retries.after(tried, error, left=left)
             if retry is None:
                 if self._deliver_spare(error):
                     return
+                if tried.committed:
+                    explain_break(error, tried.member.backend.name)
                 try:
                     raise error
                 finally:
@@ -108,7 +112,7 @@ class Pump:
         traced = None
         try:
             with self._model.pool.using(tried.member):
-                if plan.offers_tools and backend.needs_probe:
+                if backend.needs_probe and (plan.offers_tools or backend.ignored(plan.request)):
                     await backend.probe()
                 tried.strategy = self._model.strategies.choose(backend, plan)
                 traced = self._traced(tried, plan)

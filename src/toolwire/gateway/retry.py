@@ -1,5 +1,6 @@
 """Whether, where and when a request is sent again. Pure: whoever asks does the waiting."""
 
+import math
 from dataclasses import dataclass
 
 from toolwire.backends.pool import BackendPool, Member
@@ -28,28 +29,38 @@ class TurnLimits:
 class Tries:
     """The attempts that one request has had, over the backends of its pool."""
 
-    __slots__ = ("_pace", "_pool", "_tried")
+    __slots__ = ("_pace", "_pool", "_tried", "_waited")
 
     def __init__(self, pool: BackendPool, pace: TurnLimits) -> None:
         self._pool = pool
         self._pace = pace
         self._tried: list[Member] = []
+        self._waited = 0.0
 
     def pick(self) -> Member:
         """The backend for the next attempt."""
         return self._pool.pick(self._tried)
 
-    def delay(self, failed: Member, error: UpstreamError) -> float | None:
-        """Seconds until the attempt after a failed one; None if there must not be one."""
+    def delay(
+        self, failed: Member, error: UpstreamError, *, left: float = math.inf
+    ) -> float | None:
+        """Seconds until the attempt after a failed one; None if there must not be one.
+
+        `left`: seconds until the turn must be over.
+        """
         self._tried.append(failed)
-        pace, tries = self._pace, len(self._tried)
-        if not error.retryable or tries >= pace.attempts:
+        if len(self._tried) >= self._pace.attempts:
             return None
-        if self.pick() not in self._tried:
+        if (error.retryable or error.elsewhere) and self.pick() not in self._tried:
             return 0.0
-        if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= pace.max_retry_after else None
-        return pace.backoff * float(2 ** (tries - 1))
+        if not error.retryable:
+            return None
+        if error.retry_after is None:
+            return self._pace.backoff * float(2 ** (len(self._tried) - 1))
+        # No client should wait here, and then be told to wait again as long.
+        self._waited += error.retry_after
+        patient = self._waited <= self._pace.max_retry_after and error.retry_after < left
+        return error.retry_after if patient else None
 
 
 @dataclass(slots=True)
@@ -103,12 +114,12 @@ class RetryPolicy:
         """The backend for the next attempt."""
         return self._tries.pick()
 
-    def after(self, tried: Tried, error: UpstreamError) -> Retry | None:
-        """What follows a failed attempt; None if nothing may."""
+    def after(self, tried: Tried, error: UpstreamError, *, left: float = math.inf) -> Retry | None:
+        """What follows a failed attempt; None if nothing may. `left`: see `Tries.delay`."""
         retry = self._ask_again(tried, error) or self._switch(tried, error)
         if retry is not None or tried.committed:
             return retry
-        delay = self._tries.delay(tried.member, error)
+        delay = self._tries.delay(tried.member, error, left=left)
         return None if delay is None else Retry(delay, reason_of(error))
 
     def spare(self, *, committed: bool) -> Tried | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from toolwire.backends.base import Backend, BackendTimeouts, Redact
@@ -12,6 +13,7 @@ from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.loop_turn import LoopTurn
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.openai.completions import CompletionsBackend
+from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
@@ -70,13 +72,19 @@ def _backend(
         "timeouts": timeouts,
         "redact": redact,
     }
+    named = config.dialect
+    if named == AUTO:
+        named = dialect_of_host(pool.origin.host) or AUTO
+    options["adapt"] = partial(_adapted, config)
+    dialect = _adapted(config, DIALECTS[named])
     if config.chat_template is None:
-        return OpenAiHttpBackend(config.name, pool, _dialect(config), **options)
-    return CompletionsBackend(config.name, pool, _dialect(config), config.chat_template, **options)
+        return OpenAiHttpBackend(config.name, pool, dialect, **options)
+    return CompletionsBackend(config.name, pool, dialect, config.chat_template, **options)
 
 
-def _dialect(config: BackendConfig) -> Dialect:
-    dialect = DIALECTS[config.dialect].with_params(config.params_add, config.params_remove)
+def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:
+    """The dialect, with what is configured of it."""
+    dialect = dialect.with_params(config.params_add, config.params_remove)
     if config.call_ids is not None:
         dialect = replace(dialect, call_ids=config.call_ids)
     if config.constraint is not None:

@@ -1,15 +1,21 @@
-"""`toolwire check`: can each backend be reached, does it take our key, which models has it?"""
+"""`toolwire check`: can each backend be reached, does it take our key, which models has it, and how
+have they to be given their tools?"""
 
 import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from toolwire.backends.base import Backend
+from toolwire.backends.embedded.backend import EmbeddedBackend
 from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.errors import GatewayError
+from toolwire.gateway.routes import ServedModel
 from toolwire.server.app import App
+from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
 from toolwire.server.logs import setup
+from toolwire.server.tool_check import try_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,32 +31,55 @@ class BackendCheck:
 
 
 def check_backends(config: Config, engine: EmbeddedEngine | None = None) -> Iterator[BackendCheck]:
-    """Ask every backend for its models."""
+    """Ask every backend for its models, and send each one harmless request with a tool."""
     yield from asyncio.run(_check(config, engine))
 
 
 async def _check(config: Config, engine: EmbeddedEngine | None) -> list[BackendCheck]:
     app = App(config, setup("error"), clock=time.perf_counter, engine=engine)
     wanted = {
-        backend.name: backend.model or (None if route.name == "*" else route.name)
+        (route.name, backend.name): backend.model or (None if route.name == "*" else route.name)
         for route in config.models
         for backend in route.backends
     }
-    findings = []
-    for backend in app.backends():
-        try:
-            async with asyncio.timeout(config.timeouts.connect + 10):
-                names = await backend.models()
-                how = await backend.check()
-        except GatewayError as error:
-            hint = " (404) Is the URL right? Most end in /v1." if error.status == 404 else ""
-            findings.append(BackendCheck(backend.name, ok=False, text=f"{error.message}{hint}"))
-        except TimeoutError:
-            findings.append(BackendCheck(backend.name, ok=False, text="it does not answer."))
-        else:
-            findings.append(_models(backend.name, names, wanted[backend.name], how))
+    findings = [
+        await _look_at(config, model, backend, wanted[model.name, backend.name])
+        for model in app.routes.models
+        for backend in model.pool.backends
+    ]
     await app.aclose()
     return findings
+
+
+async def _look_at(
+    config: Config, model: ServedModel, backend: Backend, wanted: str | None
+) -> BackendCheck:
+    try:
+        async with asyncio.timeout(config.timeouts.connect + 10):
+            names = await backend.models()
+            how = await backend.check()
+    except GatewayError as error:
+        hint = " (404) Is the URL right? Most end in /v1." if error.status == 404 else ""
+        return BackendCheck(backend.name, ok=False, text=f"{error.message}{hint}")
+    except TimeoutError:
+        return BackendCheck(backend.name, ok=False, text="it does not answer.")
+    found = _models(backend.name, names, wanted, how)
+    name = wanted or next(iter(names), None)
+    if not found.ok or name is None or isinstance(backend, EmbeddedBackend):
+        return found
+    return await _tools(config, model, backend, name, found)
+
+
+async def _tools(
+    config: Config, model: ServedModel, backend: Backend, name: str, found: BackendCheck
+) -> BackendCheck:
+    """What was found, with how this model has to be given its tools."""
+    try:
+        need = await try_tools(model, backend, name, request_reader(config), time.perf_counter)
+    except GatewayError as error:
+        text = f"{found.text}; a request with a tool to '{name}' failed: {error.message}"
+        return BackendCheck(backend.name, ok=not error.lasting, text=text)
+    return BackendCheck(backend.name, ok=True, text=f"{found.text}; {name}: {need}")
 
 
 def _models(backend: str, names: list[str], wanted: str | None, how: str) -> BackendCheck:

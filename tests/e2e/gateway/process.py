@@ -104,11 +104,16 @@ def running(
 def start(
     folder: Path, *flags: str, config: str = "", env: Mapping[str, str] | None = None
 ) -> "subprocess.Popen[bytes]":
-    """Start the process in a folder of its own, on a port that the system chooses."""
+    """Start the process in a folder of its own, on a port that the system chooses.
+
+    A backend is not asked what it is unless a test says so: tests count requests.
+    """
     if config:
         (folder / "toolwire.toml").write_text(config)
     if "--port" not in flags:
         flags = ("--port", "0", *flags)
+    if "--upstream" in flags and "--upstream-dialect" not in flags:
+        flags = (*flags, "--upstream-dialect", "openai")
     with (folder / "out.txt").open("wb") as out, (folder / "log.txt").open("wb") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "toolwire", "serve", *flags],

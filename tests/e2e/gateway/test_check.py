@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.gateway.process import Gateway, running
+from tests.scripted import ScriptedServer
 
 from toolwire.server.check import check_backends
 from toolwire.server.config.loader import load
@@ -35,13 +36,13 @@ def check(url: str) -> str:
 
 
 def test_a_backend_that_is_there_is_reached(plain: Gateway) -> None:
-    assert check(plain.url).endswith("reached; models: far")
+    assert "reached; models: far; a request with a tool to 'far' failed: " in check(plain.url)
 
 
 def test_https_is_served_and_spoken(secure: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "cert.pem"))
     assert "https://127.0.0.1" in secure.out
-    assert check(f"https://localhost:{secure.port}/v1").endswith("reached; models: far")
+    assert "reached; models: far" in check(f"https://localhost:{secure.port}/v1")
 
 
 def test_a_certificate_of_a_stranger_is_not_trusted(secure: Gateway) -> None:
@@ -71,3 +72,37 @@ def test_a_port_where_nobody_listens_is_said() -> None:
 
 def test_a_base_url_without_its_path_is_told_what_most_have(plain: Gateway) -> None:
     assert "(404) Is the URL right? Most end in /v1." in check(plain.url.removesuffix("/v1"))
+
+
+WRITTEN = '<tool_call>\n{"name": "ping", "arguments": {"text": "hello"}}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("variant", "script", "need"),
+    [
+        ("std", "file_task", "the server's own tools work (mode native)"),
+        ("std", [WRITTEN], "(mode hybrid), format hermes"),
+        ("refuses_tools", "raw:hermes", "written into the prompt (mode prompted)"),
+        ("ignores_tools", "raw:hermes", "written into the prompt (mode prompted)"),
+    ],
+)
+def test_one_request_with_a_tool_tells_which_mode_a_backend_needs(
+    variant: str, script: object, need: str
+) -> None:
+    with ScriptedServer(variant, script) as backend:
+        said = check(backend.url)
+        assert said.startswith("ok")
+        assert f"; scripted: {'the server' if 'prompted' not in need else 'tools'}" in said
+        assert said.endswith(need)
+
+
+def test_a_key_that_lists_models_and_no_more_is_no_good() -> None:
+    with ScriptedServer("err401") as backend:
+        said = check(backend.url)
+        assert said.startswith("FAIL")
+        assert "refused Toolwire's key (401): Incorrect API key provided." in said
+
+
+def test_a_model_that_fails_for_now_does_not_fail_the_check() -> None:
+    with ScriptedServer("err503:always") as backend:
+        assert check(backend.url).startswith("ok")

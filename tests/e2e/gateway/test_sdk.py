@@ -47,7 +47,7 @@ def test_its_accumulated_stream_equals_the_whole_answer(
     [
         ("err400", openai.BadRequestError),
         ("err429_retry7", openai.RateLimitError),
-        ("err401", openai.InternalServerError),
+        ("err401", openai.AuthenticationError),
         ("garbage_json", openai.InternalServerError),
         ("ctxlen", openai.BadRequestError),
     ],

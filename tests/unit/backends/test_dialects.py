@@ -7,7 +7,7 @@ ALL = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 # What would let a client reach into the server: never forwarded unless a configuration says so.
 DANGEROUS = {
     "api_base", "api_key", "base_url", "extra_body", "extra_headers",
-    "chat_template", "chat_template_kwargs", "grammar", "guided_grammar", "guided_json",
+    "chat_template", "grammar", "guided_grammar", "guided_json",
     "guided_regex", "regex", "ebnf", "structured_outputs", "custom_logit_processor", "lora_path",
     "lora", "session_params", "bad_words", "stop_token_ids", "allowed_token_ids", "priority",
     "kv_transfer_params", "vllm_xargs", "bootstrap_host", "use_beam_search", "echo",
@@ -16,9 +16,9 @@ DANGEROUS = {
 
 
 def test_every_kind_of_server_is_there_under_its_own_name() -> None:
-    local = {"vllm", "sglang", "llamacpp", "ollama", "lmstudio"}
+    local = {"vllm", "sglang", "llamacpp", "ollama", "lmstudio", "lmdeploy", "tgi"}
     hosted = {"openai", "mistral", "openrouter", "deepseek", "moonshot"}
-    assert set(DIALECTS) == local | hosted | {"generic"}
+    assert set(DIALECTS) == local | hosted | {"generic", "auto"}
     assert all(name == dialect.name for name, dialect in DIALECTS.items())
 
 
@@ -92,7 +92,17 @@ def test_a_tool_choice_is_kept_only_if_it_is_forwarded(dialect: Dialect) -> None
 
 def test_only_servers_that_want_the_reasoning_back_get_it() -> None:
     wanting = {name for name, dialect in DIALECTS.items() if dialect.reasoning_in_history}
-    assert wanting == {"vllm", "sglang", "llamacpp", "deepseek", "moonshot"}
+    assert wanting == {"vllm", "sglang", "llamacpp", "lmdeploy", "deepseek", "moonshot"}
+
+
+def test_every_server_that_strips_special_tokens_is_asked_not_to() -> None:
+    stripping = {name for name, dialect in DIALECTS.items() if dialect.strips_special_tokens}
+    assert stripping == {"vllm", "sglang", "lmdeploy"}
+
+
+def test_what_models_of_local_servers_need_is_forwarded() -> None:
+    for name in ("vllm", "sglang", "llamacpp"):
+        assert {"top_k", "min_p", "chat_template_kwargs"} <= DIALECTS[name].params
 
 
 def test_a_configuration_can_add_and_remove_parameters() -> None:

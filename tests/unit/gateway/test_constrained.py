@@ -127,3 +127,31 @@ def test_a_beginning_of_calls_is_no_text_where_they_were_not_demanded(stream: bo
 def test_what_a_free_model_leaves_half_done_stays_text(stream: bool) -> None:
     whole, _ = turn([TEXT[:30]], stream=stream, way=Prompted(format="generic"))
     assert shown(whole) == (TEXT[:30], [], "length")
+
+
+CALL = f"{NAMED}{FIRST}}}"
+OWN_MARKUP = [
+    f"<tool_call>\n{CALL}\n</tool_call>",
+    f"[TOOL_CALLS][{CALL}]",
+    f"<|tool_call_begin|>\n{CALL}\n<|tool_call_end|>",
+    f"<tool_call>\n{CALL}\n</tool_call>\n<tool_call>\n{CALL}\n</tool_call>",
+]
+
+
+@STREAMED
+@pytest.mark.parametrize("text", OWN_MARKUP)
+def test_markup_around_the_calls_of_a_server_that_ignores_the_schema_is_left_out(
+    text: str, stream: bool
+) -> None:
+    for pieces in ([text], text):
+        content, calls, reason = shown(turn(pieces, stream=stream, finish="stop")[0])
+        assert (content, reason) == ("", "tool_calls")
+        assert calls == [FIRST] * text.count(CALL)
+
+
+@STREAMED
+def test_prose_beside_such_a_call_stays(stream: bool) -> None:
+    text = f"I look <b>it</b> up, [see] above.\n<tool_call>{CALL}</tool_call>\n"
+    for pieces in ([text], text):
+        content, calls, _ = shown(turn(pieces, stream=stream, finish="stop")[0])
+        assert (content, calls) == ("I look <b>it</b> up, [see] above.", [FIRST])

@@ -175,7 +175,7 @@ def test_a_whole_file_is_read(load_text: Loader) -> None:
         headers={"x-team": "a"},
         timeouts=Timeouts(first_token=90.5, idle=5.0),
     )
-    assert (second.name, second.timeouts, second.dialect) == ("gpu-2", None, "openai")
+    assert (second.name, second.timeouts, second.dialect) == ("gpu-2", None, "auto")
 
 
 def test_a_flag_wins_over_a_variable_and_a_variable_over_the_file(load_text: Loader) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from toolwire.backends.base import Redact, clip
+from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, CallFragment, Fragment
 from toolwire.protocol.sse import SseDecoder, SseEvent
@@ -175,8 +176,14 @@ class AnswerDecoder:
         return fragments
 
     def _failure(self, error: object) -> UpstreamError:
-        words = self._redact(error_text(error), 500).strip()
-        return UpstreamError(words or "The backend reported an error.")
+        words = self._redact(error_text(error), 500).strip() or "The backend reported an error."
+        fields = error if isinstance(error, dict) else {}
+        kind = kind_of_error(words, fields.get("type"), fields.get("code"))
+        if kind is not None:
+            return known_refusal(kind, words)
+        failure = UpstreamError(words, code=own_word(fields.get("code"), self._redact))
+        failure.own_type = own_word(fields.get("type"), self._redact)
+        return failure
 
 
 def _any_json(data: bytes) -> object:

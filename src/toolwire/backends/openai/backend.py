@@ -1,6 +1,7 @@
 """A server that speaks the OpenAI API over HTTP."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,11 +17,12 @@ from toolwire.backends.base import (
     Redact,
     clip,
 )
-from toolwire.backends.dialects import Dialect
+from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.backends.http import Connection, Head, HttpPool
 from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai import llamacpp
 from toolwire.backends.openai.answer import AnswerDecoder
+from toolwire.backends.openai.detection import AUTO, detect
 from toolwire.backends.openai.params import ignored_params
 from toolwire.backends.openai.refusal import refusal
 from toolwire.backends.openai.request import encode_body
@@ -36,12 +38,14 @@ class _Models(msgspec.Struct):
     data: list[_Model]
 
 
+_log = logging.getLogger("toolwire.backends")
 _decode_models = msgspec.json.Decoder(_Models)
 _MAX_ERROR_BODY = 64 * 1024
 _MAX_FETCHED = 8 << 20
 _LONGEST_MEETING = 5.0
 _REMEMBERED = 600.0
 """Seconds after which a server is asked again: it may have another model."""
+_MOST_REPORTED = 1024
 _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url", "no route")
 """What servers say of a path that they do not have. "Refused" are our words for none at all."""
 
@@ -119,7 +123,11 @@ class RawHttpAnswer:
 
 
 class OpenAiHttpBackend:
-    """Speaks to one base URL, in one dialect. `redact` masks keys in what the server says."""
+    """Speaks to one base URL, in one dialect. `redact` masks keys in what the server says.
+
+    The dialect `auto` becomes another one when the server has told what it is; `adapt` then makes
+    the changes to it that are configured.
+    """
 
     endpoint = "/chat/completions"
     tells = True
@@ -142,12 +150,17 @@ class OpenAiHttpBackend:
         max_line: int = 8 << 20,
         timeouts: BackendTimeouts = DEFAULT_TIMEOUTS,
         redact: Redact = clip,
+        adapt: Callable[[Dialect], Dialect] = lambda dialect: dialect,
     ) -> None:
         self.name = name
         self.pool = pool
         self.timeouts = timeouts
-        self.capabilities = replace(self.knows, constrains=dialect.constraint != "none")
-        self._dialect = dialect
+        self.capabilities = self.knows
+        self._speak(dialect)
+        self._adapt = adapt
+        self._detects = dialect.name == AUTO
+        self._detected = ""
+        self._reported: set[tuple[str, str]] = set()
         self._model = model
         self._headers = {**(headers or {}), "accept-encoding": "identity"}
         self._heads = {
@@ -156,30 +169,51 @@ class OpenAiHttpBackend:
         }
         self._max_line = max_line
         self._redact = redact
-        self._probe = dialect.probe
-        self.needs_probe = self.tells and self._probe is not None
+        self.needs_probe = self._detects or (self.tells and dialect.probe is not None)
         self._met_until = 0.0
         self._meeting = asyncio.Lock()
         self._missed = 0
 
+    def _speak(self, dialect: Dialect) -> None:
+        """From now on, write requests in this dialect."""
+        self._dialect = dialect
+        self._probe = dialect.probe
+        self.capabilities = replace(self.capabilities, constrains=dialect.constraint != "none")
+
     async def probe(self) -> None:
         """See `Backend.probe`."""
-        missed, probe = self._missed, self._probe or llamacpp.PROBE
+        missed = self._missed
         async with self._meeting:
             if not self.needs_probe or self._missed > missed:
                 return  # others did, or could not, while this one waited
             try:
                 async with asyncio.timeout(_LONGEST_MEETING):
-                    told = await self._fetch(probe.path, self.pool.origin.root)
-                constrains = self.capabilities.constrains
-                self.capabilities = replace(probe.read(told), constrains=constrains)
+                    if self._detects:
+                        await self._detect()
+                    if self.tells and (self._probe is not None or not self._detects):
+                        await self._ask_capabilities()
             except UpstreamUnavailable:
                 self._missed += 1
                 return  # as what is to be asked now will be, most likely
             except (UpstreamError, TimeoutError, ValueError):
                 pass  # another server, or one that does not tell
-            self.needs_probe = False
+            self.needs_probe = self._detects = False
             self._met_until = asyncio.get_running_loop().time() + _REMEMBERED
+
+    async def _detect(self) -> None:
+        """Find out which dialect the server speaks."""
+        found = await detect(self._fetch, lambda path: self._fetch(path, self.pool.origin.root))
+        if found is None:
+            _log.info("backend %s does not tell what it is: dialect openai", self.name)
+            return
+        self._detected = f"dialect {found.dialect}, {found.why}"
+        _log.info("backend %s: %s", self.name, self._detected)
+        self._speak(self._adapt(DIALECTS[found.dialect]))
+
+    async def _ask_capabilities(self) -> None:
+        probe = self._probe or llamacpp.PROBE
+        told = probe.read(await self._fetch(probe.path, self.pool.origin.root))
+        self.capabilities = replace(told, constrains=self.capabilities.constrains)
 
     def _notice(self, head: Head) -> None:
         """A server that calls itself llama.cpp is worth a meeting, again from time to time."""
@@ -188,7 +222,25 @@ class OpenAiHttpBackend:
 
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""
-        return ignored_params(request, self._dialect)
+        ignored = ignored_params(request, self._dialect)
+        if ignored and not self.needs_probe:
+            self._report(request.model, ignored)
+        return ignored
+
+    def _report(self, model: str, ignored: list[str]) -> None:
+        """Log what is not sent, once for each model."""
+        for name in ignored:
+            if (model, name) in self._reported or len(self._reported) >= _MOST_REPORTED:
+                continue
+            self._reported.add((model, name))
+            _log.warning(
+                "backend %s is not sent '%s' for the model %s: the dialect %s does not take it "
+                "(params_add)",
+                self.name,
+                self._redact(name, 100),
+                self._redact(model, 100),
+                self._dialect.name,
+            )
 
     async def open(self, outgoing: Outgoing) -> Answer:
         """See `Backend.open`."""
@@ -275,7 +327,8 @@ class OpenAiHttpBackend:
         if self.needs_probe:
             await self.probe()
         has_tools = self.capabilities.has_tools
-        return "" if has_tools else "its model has no tools: they are prompted"
+        about = [self._detected, "" if has_tools else "its model has no tools: they are prompted"]
+        return "; ".join(filter(None, about))
 
     async def aclose(self) -> None:
         """See `Backend.aclose`."""

@@ -36,10 +36,13 @@ class CompletionsBackend(OpenAiHttpBackend):
         self, name: str, pool: HttpPool, dialect: Dialect, template: ChatTemplate, **options: Any
     ) -> None:
         self.knows = template.capabilities
-        super().__init__(name, pool, completions_dialect(dialect), **options)
+        super().__init__(name, pool, dialect, **options)
         self.template = template
         self._process = TemplateProcess(template.source)
         self._turn_end: str | None = None
+
+    def _speak(self, dialect: Dialect) -> None:
+        super()._speak(completions_dialect(dialect))
 
     async def open(self, outgoing: Outgoing) -> Answer:
         """See `Backend.open`."""
@@ -64,6 +67,9 @@ class CompletionsBackend(OpenAiHttpBackend):
         try:
             try:
                 prompt = await self._render(messages)
+                if _is_dropped(messages, prompt):
+                    # A template without a system role may also say nothing and leave it out.
+                    prompt = await self._with_system(messages, prompt)
             except TemplateRefused:
                 # Not every template has a system role, or takes roles in any order.
                 prompt = await self._render(folded(messages))
@@ -79,6 +85,14 @@ class CompletionsBackend(OpenAiHttpBackend):
             ) from None
         bos = self.template.bos if self.template.adds_bos else ""
         return prompt.removeprefix(bos)
+
+    async def _with_system(self, messages: list[dict[str, Any]], prompt: str) -> str:
+        """The prompt with the system prompt in the user's first message, if that shows it."""
+        try:
+            told = await self._render(folded(messages))
+        except TemplateRefused:
+            return prompt
+        return prompt if _is_dropped(messages, told) else told
 
     async def _render(self, messages: list[dict[str, Any]], *, asked: bool = True) -> str:
         return await self._process.render(
@@ -103,3 +117,9 @@ class CompletionsBackend(OpenAiHttpBackend):
         """See `Backend.aclose`: the template has a process of its own."""
         self._process.close()
         await super().aclose()
+
+
+def _is_dropped(messages: list[dict[str, Any]], prompt: str) -> bool:
+    """Whether a system prompt is not in the prompt that the template made."""
+    texts = (message["content"].strip() for message in messages if message["role"] == "system")
+    return any(text not in prompt for text in texts)

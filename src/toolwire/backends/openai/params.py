@@ -59,7 +59,10 @@ def forwarded(params: Params, dialect: Dialect) -> Params:
 
 def ignored_params(request: Request, dialect: Dialect) -> list[str]:
     """What the client sent and this dialect does not take."""
-    return [name for name in wire_params(request) if dialect.forwarded_as(name) is None]
+    ignored = [name for name in wire_params(request) if dialect.forwarded_as(name) is None]
+    if not dialect.reasoning_in_history and any(said.reasoning for said in request.messages):
+        ignored.append("reasoning_content")
+    return ignored
 
 
 def constrain(params: Params, constraint: tuple[str, bytes], schema: bytes) -> None:

@@ -7,62 +7,103 @@ import msgspec
 from toolwire.backends.base import Redact
 from toolwire.backends.http import Head
 from toolwire.backends.openai.answer import error_text
-from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
+from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
+from toolwire.errors import KeyRefused, UpstreamError, UpstreamRefused, UpstreamUnavailable
 
 _NO_QUOTA = "insufficient_quota"
-_RETRY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+_BUSY = frozenset({408, 425, 429, 503, 529})
+"""The statuses of a server that says to come back later."""
+_LASTING = frozenset({501, 505})
+_TOO_LARGE = 413
+"""A single request that is over a rate limit by itself: waiting does not help."""
+_KEY_ADVICE = "Set the right one with 'key_env' in toolwire.toml or --upstream-key-env."
 
 
 def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError:
     """Translate an error answer: its own words where they help, never its secrets."""
-    fields = _error_fields(body)
+    fields = error_fields(body)
     said = redact(error_text(fields) if fields else body.decode("utf-8", "replace"), 500).strip()
     said = "" if said.startswith("<") else said  # an HTML page of some proxy
-    status = head.status
-    if status == 429 and fields.get("code") == _NO_QUOTA:
-        # Asking again does not help: the account is empty.
-        return UpstreamRefused(said, status=status, code=_NO_QUOTA)
-    if status in _RETRY_STATUS:
-        return UpstreamUnavailable(
-            f"The backend '{name}' answered {status}" + (f": {said}" if said else "."),
-            retry_after=_retry_after(head),
-            rate_limited=status == 429,
-        )
-    if status in (401, 403):
-        return lasting(
-            f"The backend '{name}' refused Toolwire's key ({status}). "
-            "Set the right one with 'key_env' in toolwire.toml or --upstream-key-env."
-        )
-    if 400 <= status < 500:
-        param, code = fields.get("param"), fields.get("code")
-        return UpstreamRefused(
-            said or f"The backend '{name}' refused the request ({status}).",
-            status=status,
-            param=redact(param, 200) if isinstance(param, str) else None,
-            code=redact(code, 200) if isinstance(code, str) else "upstream_error",
-        )
-    if 300 <= status < 400:
-        return lasting(
-            f"The backend '{name}' answered with a redirect ({status}), which is never followed. "
-            "Configure the final address."
-        )
-    return UpstreamError(f"The backend '{name}' answered {status}" + (f": {said}" if said else "."))
-
-
-def lasting(message: str) -> UpstreamError:
-    """A failure that stays until the configuration is changed: asking again cannot help."""
-    error = UpstreamError(message)
-    error.retryable = False
+    error = _known(name, head, fields, said, redact) or _by_status(name, head, fields, said, redact)
+    error.own_type = error.own_type or own_word(fields.get("type"), redact)
+    if error.code in (None, UpstreamError.code):
+        error.code = own_word(fields.get("code"), redact) or UpstreamError.code
     return error
 
 
-def _error_fields(body: bytes) -> dict[str, object]:
+def error_fields(body: bytes) -> dict[str, object]:
+    """The members of an `error`, in whatever form it came; empty if it is none."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
     error = value.get("error", value) if isinstance(value, dict) else value
     return error if isinstance(error, dict) else {"message": error_text(error)}
+
+
+def lasting(message: str) -> UpstreamError:
+    """A failure that stays until the configuration is changed: asking again cannot help."""
+    error = UpstreamError(message)
+    error.retryable = False
+    error.lasting = True
+    return error
+
+
+def _known(
+    name: str, head: Head, fields: dict[str, object], said: str, redact: Redact
+) -> UpstreamError | None:
+    """The error under OpenAI's code, if the server's words tell what it is about."""
+    status, code = head.status, fields.get("code")
+    if code == _NO_QUOTA or (fields.get("type") == _NO_QUOTA and status == 429):
+        error = UpstreamRefused(said, status=429, code=_NO_QUOTA)
+        error.lasting = error.elsewhere = True  # the account is empty
+        return error
+    kind = kind_of_error(said, fields.get("type"), code)
+    if status == 429 or (kind == "rate_limit_exceeded" and status != _TOO_LARGE):
+        return UpstreamUnavailable(
+            _answered(name, status, said), retry_after=_retry_after(head), rate_limited=True
+        )
+    if kind is None or kind == "rate_limit_exceeded":
+        return None
+    return known_refusal(kind, said or kind, own_word(fields.get("param"), redact))
+
+
+def _by_status(
+    name: str, head: Head, fields: dict[str, object], said: str, redact: Redact
+) -> UpstreamError:
+    status = head.status
+    if status in _BUSY:
+        return UpstreamUnavailable(_answered(name, status, said), retry_after=_retry_after(head))
+    if status in (401, 403):
+        words = f": {_sentence(said)}" if said else "."
+        return KeyRefused(
+            f"The backend '{name}' refused Toolwire's key ({status}){words} {_KEY_ADVICE}",
+            status=status,
+        )
+    if 400 <= status < 500:
+        error = UpstreamRefused(
+            said or f"The backend '{name}' refused the request ({status}).",
+            status=status,
+            param=own_word(fields.get("param"), redact),
+        )
+        # It may have no such model, or no such endpoint, or no credit.
+        error.elsewhere = status in (402, 404, 405)
+        return error
+    if 300 <= status < 400:
+        return lasting(
+            f"The backend '{name}' answered with a redirect ({status}), which is never followed. "
+            "Configure the final address."
+        )
+    text = _answered(name, status, said)
+    return lasting(text) if status in _LASTING else UpstreamError(text)
+
+
+def _answered(name: str, status: int, said: str) -> str:
+    return f"The backend '{name}' answered {status}" + (f": {said}" if said else ".")
+
+
+def _sentence(said: str) -> str:
+    return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
 def _retry_after(head: Head) -> float | None:

@@ -93,13 +93,19 @@ class JsonCalls:
             turn.sink.drop()
         return clean
 
-    def read_items(self, turn: Turn, *, strict: bool, depth: int = 0) -> Need[bool]:
-        """Elements up to the closing bracket, which may be missing at the end of the text."""
+    def read_items(
+        self, turn: Turn, *, strict: bool, depth: int = 0, listed: bool = False
+    ) -> Need[bool]:
+        """Elements up to the closing bracket, which may be missing at the end of the text.
+
+        `listed`: the list is named `tool_calls`, so that a tool that nobody knows is called in it.
+        """
         reader, before = turn.reader, turn.sink.calls
         while True:
             char = yield from skip_space(reader, _SPACE)
             if char == "{":
-                if not (yield from _CallObject(self, turn, strict=strict, depth=depth).read()):
+                call = _CallObject(self, turn, strict=strict, depth=depth, listed=listed)
+                if not (yield from call.read()):
                     return False
                 char = yield from skip_space(reader, _SPACE)
             if char == ",":
@@ -133,13 +139,24 @@ def _first_key(keys: str) -> str:
 class _CallObject:
     """One call object being read, member by member."""
 
-    __slots__ = ("depth", "engine", "held", "name", "provider_id", "strange", "strict", "turn")
+    __slots__ = (
+        "depth", "engine", "held", "listed", "name", "provider_id", "strange", "strict", "turn",
+    )  # fmt: skip
 
-    def __init__(self, engine: JsonCalls, turn: Turn, *, strict: bool, depth: int = 0) -> None:
+    def __init__(
+        self,
+        engine: JsonCalls,
+        turn: Turn,
+        *,
+        strict: bool,
+        depth: int = 0,
+        listed: bool = False,
+    ) -> None:
         self.engine = engine
         self.turn = turn
         self.strict = strict
         self.depth = depth
+        self.listed = listed  # it stands in a list that is said to be one of calls
         self.name = ""
         self.provider_id: str | None = None
         self.held: str | None = None  # arguments that came before the name
@@ -201,7 +218,7 @@ class _CallObject:
         if not self._deeper():
             return False
         self.turn.reader.pos += 1
-        items = self.engine.read_items(self.turn, strict=self.strict, depth=self.depth)
+        items = self.engine.read_items(self.turn, strict=self.strict, depth=self.depth, listed=True)
         return (yield from items) and (yield from self._pass_brace())
 
     def _deeper(self) -> bool:
@@ -231,7 +248,7 @@ class _CallObject:
         if not written or len(written) > _MAX_NAME:
             return turn.refuse("the name is not a string")
         self.name = turn.tools.resolve(written)
-        if self.strict and not turn.tools.allows(self.name):
+        if self.strict and not self.listed and not turn.tools.allows(self.name):
             return turn.refuse(f"{self.name[:80]!r} is not a known tool")
         return None
 

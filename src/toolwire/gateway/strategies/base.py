@@ -17,7 +17,7 @@ from toolwire.gateway.strategies.escape_markers import escaped
 from toolwire.gateway.strategies.text_reader import TextReader
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]
-Lack: TypeAlias = Literal["tools", "constraint", "union"]
+Lack: TypeAlias = Literal["tools", "constraint", "union", "system"]
 """What a backend can turn out not to have."""
 
 

@@ -6,17 +6,28 @@ of a call that had not begun, is left out; and a call that had begun is delivere
 came, as that of a backend with tools is.
 """
 
+import re
+
+from toolwire.gateway.strategies.base import TextReader
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.events import Event, TextDelta
 
 _OPENING = '{"tool_calls":['
+_MARKUP = re.compile(
+    r"(?:\s|<[^<>\s]{1,40}>|\[/?[A-Z_]{1,30}\]|\[(?![/A-Z_])|\]|```\w{0,16})*+"
+    r"(?:<[^<>\s]{0,40}|\[/?[A-Z_]{0,30}|`{1,2})?\Z"
+)
+"""What formats put around their calls (tags, special tokens, brackets, fences), at the end of a
+text; the last of it may be incomplete."""
+_LONGEST_MARKUP = 256
 
 
 class ConstrainedReader:
     """Reads with `parser`, and leaves out what is between the calls.
 
     Only where the answer begins as calls do: it may be text in the form that the client wants, or
-    come from a server that ignores schemas. `demanded`: the answer must be calls, so that even a
+    come from a server that ignores schemas. In that case only the markup is left out that the
+    model's own format puts around a call. `demanded`: the answer must be calls, so that even a
     beginning that is too short to tell is one of calls.
     """
 
@@ -28,6 +39,8 @@ class ConstrainedReader:
         self._is_calls: bool | None = None
         self._held: list[Event] = []
         """White space, while it cannot be told what follows it."""
+        self._markup = ""
+        self._called = False
 
     def feed(self, text: str) -> list[Event]:
         """See `TextReader.feed`."""
@@ -41,12 +54,15 @@ class ConstrainedReader:
         if self._is_calls is None:
             self._is_calls = self._demanded
         self._held += self._parser.finish()
-        return self._taken()
+        events = self._taken()
+        if self._markup and not self._called:
+            events.append(TextDelta(self._markup))
+        return events
 
     @property
     def idle(self) -> bool:
         """See `TextReader.idle`."""
-        return self._is_calls is False and self._parser.idle
+        return self._is_calls is False and not self._markup and self._parser.idle
 
     def _look_at(self, text: str) -> None:
         beginning = self._beginning = self._beginning + "".join(text.split())
@@ -58,7 +74,30 @@ class ConstrainedReader:
     def _taken(self) -> list[Event]:
         events, self._held = self._held, []
         if not self._is_calls:
-            return events
+            return self._without_markup(events)
         if any("{" in event.text for event in events if isinstance(event, TextDelta)):
             self._repairs.add("call_dropped:cut_off")
         return [event for event in events if not isinstance(event, TextDelta)]
+
+    def _without_markup(self, events: list[Event]) -> list[Event]:
+        """What the model said, less the markup right before and after a call."""
+        taken: list[Event] = []
+        for event in events:
+            if not isinstance(event, TextDelta):
+                self._called, self._markup = True, ""
+                taken.append(event)
+                continue
+            text = self._markup + event.text
+            said = _end_of_words(text)
+            self._markup = text[said:]
+            if said:
+                self._called = False
+                taken.append(TextDelta(text[:said], event.logprobs))
+        return taken
+
+
+def _end_of_words(text: str) -> int:
+    """Where the markup at the end of a text begins."""
+    before = max(0, len(text) - _LONGEST_MARKUP)
+    found = _MARKUP.search(text, before)
+    return found.start() if found else len(text)

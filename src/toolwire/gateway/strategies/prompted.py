@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from toolwire.backends.base import Constraint, Outgoing
-from toolwire.errors import UpstreamError
+from toolwire.errors import ToolChoiceUnmet, ToolsRefused, UpstreamError
 from toolwire.formats import Trace, get, parser_for
 from toolwire.formats.neutral import guarded
 from toolwire.gateway.plan import Plan
@@ -18,7 +18,7 @@ from toolwire.gateway.strategies.calls_schema import (
     response_schema,
 )
 from toolwire.gateway.strategies.constrained_reader import ConstrainedReader
-from toolwire.gateway.strategies.prompting import prompted
+from toolwire.gateway.strategies.prompting import prompted, without_system
 from toolwire.gateway.strategies.refusals import refused
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.chat import NO_TOOLS, Message, Request
@@ -40,6 +40,8 @@ class Prompted(ToolStrategy):
     """How many calls of other tools the model is shown."""
     one_call: bool = False
     """The model is asked for one call at most, whatever the client allows."""
+    system_role: bool = True
+    """Whether there may be a system prompt; else it goes into the user's first message."""
 
     @property
     def rewrites(self) -> bool:
@@ -57,15 +59,15 @@ class Prompted(ToolStrategy):
         """Tools are in the prompt, and a fence is the commonest slip of those who are told so."""
         return True
 
-    def lack(self, error: UpstreamError) -> Lack | None:  # noqa: ARG002
-        """See `ToolStrategy.lack`. It needs nothing that a backend could lack."""
-        return None
+    def lack(self, error: UpstreamError) -> Lack | None:
+        """See `ToolStrategy.lack`. All it needs is a place for the tools."""
+        return refused(error, "system") if self.system_role and _is_said(error) else None
 
     def _written(
         self, plan: Plan, form: Mapping[str, Any] | None, examples: int
     ) -> Sequence[Message]:
         outgoing = self._escaped(plan)
-        return prompted(
+        messages = prompted(
             outgoing.messages,
             outgoing.tools,
             plan.request.choice,
@@ -74,6 +76,7 @@ class Prompted(ToolStrategy):
             form=form,
             examples=examples,
         )
+        return messages if self.system_role else without_system(messages)
 
     def _parallel(self, plan: Plan) -> bool:
         return plan.request.parallel and not self.one_call
@@ -114,7 +117,12 @@ class Constrained(Prompted):
 
     def lack(self, error: UpstreamError) -> Lack | None:
         """See `ToolStrategy.lack`."""
-        return refused(error, "union" if self.union else "constraint")
+        return Prompted.lack(self, error) or refused(error, "union" if self.union else "constraint")
+
+
+def _is_said(error: UpstreamError) -> bool:
+    """Whether a backend says it, rather than an answer without the call that was demanded."""
+    return not isinstance(error, (ToolChoiceUnmet, ToolsRefused))
 
 
 def _form(plan: Plan) -> Mapping[str, Any] | None:

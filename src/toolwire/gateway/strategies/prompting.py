@@ -78,6 +78,19 @@ def prompted(
     return _with_system(written, "\n\n".join(lines))
 
 
+def without_system(messages: Sequence[Message]) -> list[Message]:
+    """The same conversation for a model that has no system role: its system prompts are said by
+    the user, at the beginning of the first message."""
+    texts = [message.content for message in messages if _is_system(message)]
+    rest = [message for message in messages if not _is_system(message)]
+    if not texts:
+        return rest
+    if rest and rest[0].role == "user":
+        first = structs.replace(rest[0], content=_joined([*texts, rest[0].content]))
+        return [first, *rest[1:]]
+    return [Message("user", _joined(texts)), *rest]
+
+
 def _safe_json(record: Format, form: Mapping[str, Any], tools: Collection[str]) -> str:
     shown = unspell_objects(form, tools) if is_bare(record) else form
     return unspell_strings(record, neutralize(record, values.to_json(shown)), tools)

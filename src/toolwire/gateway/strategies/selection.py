@@ -70,6 +70,8 @@ class StrategySelector:
         if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
             return Hybrid(format=name, watch=watch) if watch is not None else _hybrid(name)
         options: dict[str, Any] = {"examples": self.examples, "one_call": known.one_call}
+        if self._lacks(backend, model, "system"):
+            options["system_role"] = False
         if plan.offers_tools and known.constrains and not self._lacks(backend, model, "constraint"):
             if plan.demands_call or (known.chooses and _may_choose(plan.request)):
                 return Constrained(**options)

@@ -306,7 +306,7 @@ class BackendConfig:
     ] = None
     dialect: Annotated[
         str, Option("which kind of server it is: see Dialects", parse=values.dialect)
-    ] = "openai"
+    ] = "auto"
     params_add: Annotated[
         tuple[str, ...],
         Option("request parameters to forward beside the dialect's", parse=values.parameters),

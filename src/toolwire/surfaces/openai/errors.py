@@ -4,7 +4,7 @@ import math
 
 import msgspec
 
-from toolwire.errors import GatewayError, MethodNotAllowed
+from toolwire.errors import GatewayError, MethodNotAllowed, UpstreamError
 from toolwire.surfaces.openai.words import worded
 
 
@@ -24,7 +24,10 @@ def error_body(error: GatewayError) -> bytes:
 
 
 def error_type(error: GatewayError) -> str:
-    """A backend's refusal is the client's error by its status; the rest is said on the class."""
+    """What the backend calls it; else a refusal is the client's error by its status, and the rest
+    is said on the class."""
+    if isinstance(error, UpstreamError) and error.own_type and error.status != 429:
+        return error.own_type
     if error.status == 429:
         return error.code if error.code == "insufficient_quota" else "requests"
     return "invalid_request_error" if 400 <= error.status < 500 else error.type
@@ -35,6 +38,9 @@ def error_headers(error: GatewayError) -> list[tuple[str, str]]:
     headers = [("content-type", "application/json")]
     if error.retry_after is not None:
         headers.append(("retry-after", str(math.ceil(error.retry_after))))
+    if error.lasting:
+        # Some libraries retry by the status alone, and others for a minute, unless told not to.
+        headers.append(("x-should-retry", "false"))
     if isinstance(error, MethodNotAllowed):
         headers.append(("allow", ", ".join(error.allowed)))
     return headers

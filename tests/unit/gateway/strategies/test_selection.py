@@ -11,6 +11,8 @@ from tests.contract.wire import USER, asked, body, call, read, result, tool
 
 from toolwire.backends.base import UNKNOWN, Capabilities
 from toolwire.errors import (
+    ArgumentsUnfit,
+    KeyRefused,
     ToolChoiceUnmet,
     UpstreamError,
     UpstreamRefused,
@@ -209,6 +211,9 @@ WITHOUT_TOOLS = [
     "Additional properties are not allowed ('tools' was unexpected)",
     "Chat.create() got an unexpected keyword argument 'tools'",
     "[{'loc': ['body', 'tools'], 'msg': 'Extra inputs are not permitted'}]",
+    "Please launch the api_server with --tool-call-parser if you want to use tool.",
+    "This model doesn't support tool calling",
+    "Invalid parameter: tools",
 ]
 ABOUT_THIS_REQUEST = [
     "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8000 "
@@ -227,7 +232,8 @@ ABOUT_THIS_REQUEST = [
 @pytest.mark.parametrize("words", WITHOUT_TOOLS)
 def test_servers_that_have_no_tools_are_understood(words: str) -> None:
     assert HYBRID.lack(refused(words)) == "tools"
-    assert HYBRID.lack(UpstreamUnavailable(f"The backend 'b' answered 500: {words}")) == "tools"
+    assert HYBRID.lack(UpstreamError(f"The backend 'b' answered 500: {words}")) == "tools"
+    assert HYBRID.lack(UpstreamUnavailable(f"The backend 'b' answered 503: {words}")) == "tools"
 
 
 @pytest.mark.parametrize("words", ABOUT_THIS_REQUEST)
@@ -261,7 +267,7 @@ def test_a_call_of_another_tool_than_the_one_demanded_says_that_there_are_tools(
     assert CONSTRAINED.lack(unmet) == "constraint"
 
 
-@pytest.mark.parametrize("kind", [UpstreamError, UpstreamTimeout])
+@pytest.mark.parametrize("kind", [KeyRefused, UpstreamTimeout, ArgumentsUnfit])
 def test_a_backend_that_fails_lacks_nothing(kind: type[UpstreamError]) -> None:
     assert HYBRID.lack(kind("The tools are not supported.")) is None
 
@@ -300,3 +306,28 @@ def test_a_model_is_not_let_choose_after_a_result_or_where_text_has_a_form() -> 
     assert prompted.choose(CHOOSING, answered) == PROMPTED
     form = prompted.choose(CHOOSING, asked_for(optional=formed(type="json_object")))
     assert form == replace(CONSTRAINED, union=True)
+
+
+def test_what_a_server_does_not_implement_when_it_is_sent_tools_is_tools() -> None:
+    assert HYBRID.lack(UpstreamError("The backend 'b' answered 501.")) == "tools"
+
+
+WITHOUT_SYSTEM = [
+    "System role not supported",
+    "Conversation roles must alternate user/assistant/user/assistant/...",
+    "This model does not support system messages",
+]
+
+
+@pytest.mark.parametrize("words", WITHOUT_SYSTEM)
+def test_a_model_without_a_system_role_is_told_of_its_tools_by_the_user(words: str) -> None:
+    auto = StrategySelector("prompted", format="hermes")
+    plan = asked_for("m")
+    first = auto.choose(HERE, plan)
+    lack = first.lack(refused(words))
+    assert lack == "system"
+    assert auto.learn(HERE, "m", lack)
+    told = auto.choose(HERE, plan).outgoing(plan).messages
+    assert [message.role for message in told] == ["user"]
+    assert str(told[0].content).startswith("You can call the following tools.")
+    assert auto.choose(HERE, plan).lack(refused(words)) is None

@@ -1,0 +1,129 @@
+"""Which kind of server is at a URL, by what it answers to harmless GETs.
+
+Most say it in `owned_by` of their models. The others are known by an address that only they have,
+and by what is there: some answer 200 to any path.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import msgspec
+
+from toolwire.errors import UpstreamError, UpstreamUnavailable
+
+AUTO = "auto"
+"""The dialect of a backend whose kind is to be found out."""
+
+Fetch: TypeAlias = Callable[[str], Awaitable[bytes]]
+"""Gets what a server has at a path. Raises `UpstreamError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A dialect, and how it was told."""
+
+    dialect: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """What only one kind of server answers at a path of its root."""
+
+    dialect: str
+    path: str
+    tells: Callable[[dict[str, Any]], bool]
+
+
+_HOSTS = {
+    "api.openai.com": "openai",
+    "openrouter.ai": "openrouter",
+    "api.mistral.ai": "mistral",
+    "api.deepseek.com": "deepseek",
+    "api.moonshot.ai": "moonshot",
+    "api.moonshot.cn": "moonshot",
+}
+_OWNERS = {
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "llamacpp": "llamacpp",
+    "lmdeploy": "lmdeploy",
+    "library": "ollama",
+    "organization_owner": "lmstudio",
+    "organization-owner": "lmstudio",
+    "openai": "openai",
+    "openai-internal": "openai",
+}
+
+
+def _has(*keys: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda told: all(key in told for key in keys)
+
+
+def _is_version(told: dict[str, Any]) -> bool:
+    return set(told) == {"version"} and isinstance(told["version"], str)
+
+
+def _is_lm_studio(told: dict[str, Any]) -> bool:
+    data = told.get("data")
+    return isinstance(data, list) and any(isinstance(m, dict) and "state" in m for m in data)
+
+
+_SIGNS = (
+    _Sign("llamacpp", "/props", _has("default_generation_settings")),
+    _Sign("ollama", "/api/version", _is_version),
+    _Sign("lmstudio", "/api/v0/models", _is_lm_studio),
+    _Sign("tgi", "/info", _has("model_id", "max_input_tokens")),
+    _Sign("sglang", "/get_model_info", _has("model_path")),
+    _Sign("vllm", "/version", _is_version),
+)
+
+
+def dialect_of_host(host: str) -> str | None:
+    """The dialect of a service that is known by its name."""
+    return _HOSTS.get(host.casefold())
+
+
+async def detect(fetch_models: Fetch, fetch: Fetch) -> Detected | None:
+    """The kind of server; None if nothing tells. Raises `UpstreamUnavailable` if it is not up.
+
+    `fetch_models` gets what is below the base URL, `fetch` what is below the server's root.
+    """
+    if (owner := await _owner(fetch_models)) is not None:
+        return owner
+    for sign in _SIGNS:
+        told = await _told(fetch, sign.path)
+        if told is not None and sign.tells(told):
+            return Detected(sign.dialect, f"by what it has at {sign.path}")
+    return None
+
+
+async def _owner(fetch: Fetch) -> Detected | None:
+    try:
+        told = _object(await fetch("/models")) or {}
+    except UpstreamUnavailable:
+        raise
+    except UpstreamError:
+        return None
+    models = told.get("data")
+    for model in models if isinstance(models, list) else ():
+        owner = model.get("owned_by") if isinstance(model, dict) else None
+        if isinstance(owner, str) and owner in _OWNERS:
+            return Detected(_OWNERS[owner], f"its models are owned by '{owner}'")
+    return None
+
+
+async def _told(fetch: Fetch, path: str) -> dict[str, Any] | None:
+    try:
+        return _object(await fetch(path))
+    except UpstreamError:
+        return None
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

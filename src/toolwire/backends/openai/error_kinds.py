@@ -1,0 +1,95 @@
+"""What a server's error is about, whatever its wording: a table of patterns.
+
+Clients act on OpenAI's codes (they compact the conversation, wait, or tell the user), and every
+server words the same failure in its own way. Patterns are matched against the error's message,
+type and code, in lower case.
+"""
+
+import re
+from typing import Literal, TypeAlias
+
+from toolwire.backends.base import Redact
+from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
+
+_LONGEST = 200
+ErrorKind: TypeAlias = Literal["context_length_exceeded", "content_filter", "rate_limit_exceeded"]
+
+_FULL_CONTEXT = (
+    r"context_length_exceeded",
+    r"exceed_context_size",  # llama.cpp
+    r"maximum context length",  # OpenAI, vLLM, SGLang, OpenRouter, DeepSeek, Mistral, Ollama
+    r"model'?s context length",  # vLLM, SGLang
+    r"context length is only",  # vLLM
+    r"maximum model length",  # vLLM
+    r"available context size",  # llama.cpp
+    r"exceeds? (?:the |this |model'?s? )*context (?:window|length|size|limit)",  # OpenAI, Ollama
+    r"context (?:window|length|size|limit) (?:is |was |has been )?(?:full|exceeded|exceeds)",
+    r"exceeded max context length",  # Ollama
+    r"context the overflows",  # LM Studio, in these words
+    r"context overflow",
+    r"greater than the context length",  # LM Studio
+    r"reached context length of",  # LM Studio
+    r"max_new_tokens`? must be <=",  # TGI
+    r"`?inputs`? must have less than \d+ tokens",  # TGI
+    r"too large for model with \d+",  # Mistral
+    r"prompt (?:is )?too long",  # Anthropic, Ollama
+    r"prompt exceeds max length",  # Z.ai
+    r"maximum prompt length",  # xAI
+    r"exceed(?:s|ed)? (?:the )?model(?:'s)? token limit",  # Moonshot
+    r"input token count.{0,40}exceeds",  # Google
+    r"prompt token count.{0,40}exceeds",  # GitHub
+    r"input is too long for requested model",  # Bedrock
+    r"input length should be",  # DashScope
+    r"reduce the length of the (?:messages|prompt|input)",  # OpenAI, Groq, Cerebras
+    r"number of tokens in the prompt cannot exceed",  # Cohere
+    r"input_?length_?error",  # LMDeploy
+)
+_FILTER = (
+    r"content_?filter",
+    r"content_policy_violation",
+    r"responsibleaipolicyviolation",
+    r"content management policy",  # Azure
+    r"rejected as a result of our safety system",  # OpenAI
+    r"data_?inspection_?failed",  # DashScope
+    r"content exists risk",  # DeepSeek
+    r"considered high risk",  # Moonshot
+    r"prohibited_content",  # Google
+    r"input was flagged",  # OpenRouter
+    r"requires moderation",  # OpenRouter
+)
+_RATE = (
+    r"rate_?limit",
+    r"rate limit (?:reached|exceeded|hit)",
+    r"rate.limited",
+    r"too many requests",
+    r"requests per (?:minute|second|day)",
+    r"resource_exhausted",  # Google
+    r"throttl(?:ed|ing)",
+)
+_KINDS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = (
+    ("context_length_exceeded", re.compile("|".join(_FULL_CONTEXT))),
+    ("content_filter", re.compile("|".join(_FILTER))),
+    ("rate_limit_exceeded", re.compile("|".join(_RATE))),
+)
+
+
+def kind_of_error(*said: object) -> ErrorKind | None:
+    """What the error is about, by its message, type and code; None if nothing tells."""
+    words = " ".join(part for part in said if isinstance(part, str)).casefold()
+    return next((kind for kind, pattern in _KINDS if pattern.search(words)), None)
+
+
+def known_refusal(kind: ErrorKind, words: str, param: str | None = None) -> UpstreamError:
+    """The error of a kind, as OpenAI gives it: its status, type and code; the server's words."""
+    if kind == "rate_limit_exceeded":
+        return UpstreamUnavailable(words, rate_limited=True)
+    error = UpstreamRefused(words, status=400, param=param, code=kind)
+    error.own_type = "invalid_request_error"
+    return error
+
+
+def own_word(value: object, redact: Redact) -> str | None:
+    """A server's own type or code of an error, if it is a word that can be passed on."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    return redact(value.strip(), _LONGEST)

@@ -1,0 +1,27 @@
+"""An answer that breaks off after the client has begun to read it: who did it, and what to do."""
+
+from toolwire.errors import (
+    ArgumentsUnchecked,
+    ArgumentsUnfit,
+    ToolChoiceUnmet,
+    UpstreamError,
+    UpstreamRefused,
+)
+
+_OF_THE_MODEL = (ArgumentsUnfit, ArgumentsUnchecked, ToolChoiceUnmet)
+_WHAT_TO_DO = (
+    "What came of the answer is incomplete: send the request again; if it fails again, look at the "
+    "backend's log."
+)
+
+
+def explain_break(error: UpstreamError, backend: str) -> None:
+    """Say who broke off an answer that the client has begun to read, and what to do."""
+    if isinstance(error, _OF_THE_MODEL) or _WHAT_TO_DO in error.message:
+        return
+    said = error.message.strip()
+    said = said if said.endswith((".", "!", "?")) else f"{said}."
+    if f"'{backend}'" not in said:
+        said = f"The backend '{backend}' failed in the middle of its answer: {said}"
+    again = not error.lasting and not isinstance(error, UpstreamRefused)
+    error.message = f"{said} {_WHAT_TO_DO}" if again else said

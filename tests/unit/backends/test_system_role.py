@@ -1,0 +1,44 @@
+"""A chat template without a system role: what it would leave out is said by the user."""
+
+import asyncio
+
+import pytest
+
+from toolwire.backends.base import Outgoing
+from toolwire.backends.dialects import DIALECTS
+from toolwire.backends.http import HttpPool, Origin
+from toolwire.backends.openai.completions import CompletionsBackend
+from toolwire.backends.templates.chat_template import ChatTemplate
+from toolwire.protocol.chat import NO_TOOLS, Message, Request
+
+_EACH = "{% for m in messages %}"
+SILENT = _EACH + "{% if m.role != 'system' %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}"
+REFUSING = (
+    _EACH + "{% if m.role == 'system' %}{{ raise_exception('System role not supported') }}"
+    "{% endif %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+)
+HAVING = _EACH + "<{{ m.role }}>{{ m.content | trim }}{% endfor %}"
+
+
+def prompt(source: str) -> str:
+    """The prompt that a conversation becomes."""
+    messages = (Message("system", "Tools: f. "), Message("user", "hi"))
+
+    async def make() -> str:
+        pool = HttpPool(Origin.of("http://127.0.0.1:9/v1"), connect_timeout=1)
+        backend = CompletionsBackend("b", pool, DIALECTS["generic"], ChatTemplate(source))
+        try:
+            return await backend.prompt(Outgoing(Request("m", messages), messages, NO_TOOLS))
+        finally:
+            await backend.aclose()
+
+    return asyncio.run(make())
+
+
+@pytest.mark.parametrize("source", [SILENT, REFUSING], ids=["silent", "refusing"])
+def test_instructions_are_never_lost(source: str) -> None:
+    assert prompt(source) == "<user>Tools: f. \n\nhi"
+
+
+def test_a_template_that_has_one_is_used_as_it_is() -> None:
+    assert prompt(HAVING) == "<system>Tools: f.<user>hi"
