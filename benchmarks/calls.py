@@ -195,7 +195,7 @@ async def per_request(app: App, blocks: list[bytes], content: bytes) -> Cost:
 
 
 async def measure(mode: str) -> dict[str, Cost]:
-    backend = BackendConfig(name="b", url="http://127.0.0.1:9/v1")
+    backend = BackendConfig(name="b", url="http://127.0.0.1:9/v1", dialect="openai")
     route = RouteConfig("m", (backend,), mode=mode)  # type: ignore[arg-type]
     logs = Logs(level=50, as_json=False, redactor=Redactor(), stream=io.StringIO())
     app = App(Config(models=(route,)), logs, clock=time.perf_counter)

@@ -8,10 +8,10 @@ import msgspec
 from toolwire.backends.base import Backend
 from toolwire.backends.pool import BackendPool
 from toolwire.gateway.plan import make_plan
+from toolwire.gateway.pump import Pump
 from toolwire.gateway.report import Report
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import ServedModel
-from toolwire.gateway.run import Turn
 from toolwire.gateway.sink import Begun
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.events import Event
@@ -72,7 +72,7 @@ async def try_tools(
     request = reader.read(msgspec.json.encode({"model": name, **_BODY}))
     alone = ServedModel(model.name, BackendPool([backend], clock), strategies=model.strategies)
     sink, ids = _Sink(), count()
-    turn = Turn(
+    turn = Pump(
         make_plan(request, repair_history=False),
         alone,
         sink,

@@ -52,7 +52,7 @@ async def exchange(port: int, *, stream: bool, leaves: bool) -> None:
 
 async def left_behind(url: str, trace: TraceFiles, **how: bool) -> set[str]:
     """What of ours only the collector would find after a request."""
-    route = RouteConfig("*", (BackendConfig(name="b", url=url),))
+    route = RouteConfig("*", (BackendConfig(name="b", url=url, dialect="openai"),))
     logs = Logs(level=50, as_json=False, redactor=Redactor(), stream=io.StringIO())
     config = Config(models=(route,), retries=Retries(backoff=0, max_retry_after=0), trace=trace)
     app = App(config, logs, clock=time.perf_counter)

@@ -8,7 +8,6 @@ came, as that of a backend with tools is.
 
 import re
 
-from toolwire.gateway.strategies.base import TextReader
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.events import Event, TextDelta
 
