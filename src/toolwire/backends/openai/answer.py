@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from toolwire.backends.base import Redact, clip
+from toolwire.backends.openai.tolerant import tolerate
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, CallFragment, Fragment
 from toolwire.protocol.sse import SseDecoder, SseEvent
@@ -72,7 +73,12 @@ class _Chunk(msgspec.Struct):
     error: Any = None
 
 
-_decode = msgspec.json.Decoder(_Chunk).decode
+_NEEDED = frozenset(
+    {"choices", "delta", "message", "content", "text", "tool_calls", "function_call", "function"}
+    | {"custom", "name", "input", "reasoning_content", "reasoning", "index"}
+)
+"""What is part of the answer. The rest of a chunk may have any type."""
+_strict = msgspec.json.Decoder(_Chunk).decode
 _encode = msgspec.json.Encoder().encode
 _NOTHING = _Delta()
 
@@ -156,7 +162,10 @@ class AnswerDecoder:
         return [Fragment(choice, gap=True) for choice in sorted(self._choices)]
 
     def _chunk(self, data: bytes) -> list[Fragment]:
-        chunk = _decode(data)
+        try:
+            chunk = _strict(data)
+        except msgspec.ValidationError:
+            chunk = tolerate(msgspec.json.decode(data), _Chunk, _NEEDED)
         if chunk.error:
             raise self._failure(chunk.error)
         choices = chunk.choices or ()
