@@ -73,7 +73,9 @@ class Plan(msgspec.Struct, frozen=True):
         tools, rules = self.outgoing.tools, self.repair_policy.rules
         if self.delivery == "live":
             return StreamingValidator(tools, rules, allowance)
-        return BufferedValidator(tools, rules, allowance, final=final, resumed=resumed)
+        return BufferedValidator(
+            tools, rules, allowance, final=final, resumed=resumed, demanded=self.demands_call
+        )
 
     @property
     def demands_call(self) -> bool:
