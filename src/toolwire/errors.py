@@ -90,7 +90,6 @@ HistoryFault: TypeAlias = Literal[
     "orphan_result",
     "repeated_call_id",
     "long_call_id",
-    "malformed_arguments",
 ]
 
 

@@ -144,7 +144,7 @@ def make_plan(
 def _out_of_loop(plan: Plan) -> Plan:
     """Tell a model that makes the same wrong call again and again what is wrong with it."""
     most, tools = plan.repair_policy.loop_after, plan.outgoing.tools
-    finding = find_loop(plan.outgoing.messages, tools, most)
+    finding = find_loop(plan.request.messages, tools, most)  # as the model made its calls
     if finding is None:
         return plan
     told = plan.continued([break_loop(finding, tools, most)])
