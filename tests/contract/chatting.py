@@ -186,6 +186,7 @@ async def _answer(
     custom_tools: bool = False,
     repair_history: bool = False,
     mode: Mode = "native",
+    asks: int = 1,
 ) -> None:
     pool = BackendPool([backend], asyncio.get_running_loop().time)
     numbers = itertools.count()
@@ -196,7 +197,7 @@ async def _answer(
     model = ServedModel(served, pool, custom_tools=custom_tools, strategies=strategies)
     turns = TurnService(
         routes=Routes([model]),
-        pace=TurnLimits(attempts=1),
+        pace=TurnLimits(attempts=1, asks=asks),
         repair_history=repair_history,
         new_call_id=lambda: surface.new_id("call_"),
         now=surface.now,

@@ -97,7 +97,9 @@ class Turn:
             error = await self._try(member)
             if error is None:
                 return
-            if self._asks_again(error) or self._goes_another_way(error, member.backend):
+            if self._asks_again(error, member.backend) or self._goes_another_way(
+                error, member.backend
+            ):
                 continue
             delay = None if self._sink.committed else tries.delay(member, error)
             if delay is None:
@@ -116,16 +118,18 @@ class Turn:
         self._limit = math.inf
         await asyncio.sleep(delay)
 
-    def _asks_again(self, error: UpstreamError) -> bool:
+    def _asks_again(self, error: UpstreamError, backend: Backend) -> bool:
         """Whether to tell the model what was wrong with its calls, which no client has seen."""
         if not isinstance(error, ArgumentsUnfit) or self._attempt is None:
             return False
         if self._asks >= self._pace.asks:
             return False
         self._asks += 1
+        self._plan = self._plan.continued(self._attempt.objection())
         if self._attempt.deliverable:
             self._spare = _Spare(self._attempt, self._begun, self._sink.committed)
-        self._plan = self._plan.continued(self._attempt.objection())
+        elif self._model.strategies.can_constrain(backend, self._plan.request.model):
+            self._plan = self._plan.held_to(f.tool for f in self._attempt.findings)
         self.report.repairs.add(f"asked_again:{error.code}")
         return True
 
@@ -149,7 +153,10 @@ class Turn:
         lack = self._strategy.lack(error)
         model = self._plan.request.model
         learned = lack is not None and self._model.strategies.learn(backend, model, lack)
-        if isinstance(error, ToolChoiceUnmet) and self._asks < self._pace.asks:
+        if isinstance(error, ToolChoiceUnmet):
+            # The model has answered, so whatever is learned, this is one more request to it.
+            if self._asks >= self._pace.asks:
+                return False
             self._asks += 1
             self._plan = self._plan.corrected(error.said)
             self.report.repairs.add("asked_again:tool_choice")

@@ -65,15 +65,23 @@ class StrategySelector:
             return NATIVE
         model, known = plan.request.model, backend.capabilities
         name = self.format_of(model, known).format
+        constrains = self.can_constrain(backend, model)
+        options: dict[str, Any] = {"examples": self.examples, "one_call": known.one_call}
+        if plan.strictly and constrains:
+            return Constrained(**options)
         if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
             return _hybrid(name)
-        options: dict[str, Any] = {"examples": self.examples, "one_call": known.one_call}
-        if plan.offers_tools and known.constrains and not self._lacks(backend, model, "constraint"):
+        if plan.offers_tools and constrains:
             if plan.demands_call or (known.chooses and _may_choose(plan.request)):
                 return Constrained(**options)
             if plan.wants_json and not self._lacks(backend, model, "union"):
                 return Constrained(**options, union=True)
         return Prompted(format=name, **options)
+
+    def can_constrain(self, backend: Backend, model: str) -> bool:
+        """Whether a turn can be held to a JSON Schema of calls."""
+        known = self.mode != "native" and backend.capabilities.constrains
+        return known and not self._lacks(backend, model, "constraint")
 
     def format_of(self, model: str, known: Capabilities = UNKNOWN) -> Detection:
         """The format that is expected of a model, and why."""
@@ -85,11 +93,11 @@ class StrategySelector:
 
     def known(self, model: str) -> dict[str, str]:
         """What was learned about this model, by backend."""
-        return {
-            backend: f"without {lack}"
-            for (backend, name, lack), at in self._learned.items()
-            if name == model and self._remembers(at)
-        }
+        lacks: dict[str, list[str]] = {}
+        for (backend, name, lack), at in self._learned.items():
+            if name == model and self._remembers(at):
+                lacks.setdefault(backend, []).append(lack)
+        return {backend: f"without {', '.join(found)}" for backend, found in lacks.items()}
 
     def learn(self, backend: Backend, model: str, lack: Lack) -> bool:
         """This backend lacks something; whether that is news and changes the way."""

@@ -300,3 +300,10 @@ def test_a_model_is_not_let_choose_after_a_result_or_where_text_has_a_form() -> 
     assert prompted.choose(CHOOSING, answered) == PROMPTED
     form = prompted.choose(CHOOSING, asked_for(optional=formed(type="json_object")))
     assert form == replace(CONSTRAINED, union=True)
+
+
+def test_one_lack_does_not_hide_another() -> None:
+    strategies = selector("auto")
+    strategies.learn(HERE, "m", "tools")
+    strategies.learn(HERE, "m", "constraint")
+    assert strategies.known("m") == {"b": "without tools, constraint"}
