@@ -414,7 +414,10 @@ class Config:
     ] = "refuse"
     strict_parallel: Annotated[
         Literal["off", "validate"],
-        Option("`off`: one call a turn with strict tools; `validate`: several, each checked"),
+        Option(
+            "strict tools and `parallel_tool_calls: true`: `off`: one call a turn; `validate`: "
+            "several, each checked"
+        ),
     ] = "off"
     passthrough: Annotated[
         tuple[Endpoint, ...],

@@ -146,9 +146,10 @@ class RequestReader:
         asked = _flag(fields, "parallel_tool_calls")
         if asked is not None and _refuses(fields, toolset):
             raise needs_tools("parallel_tool_calls")
-        if toolset.strict and not self.strict_parallel:
+        if asked and toolset.strict and not self.strict_parallel:
             # 000: strict and parallel exclude each other; what the client said is overruled aloud.
-            return False, ("parallel_tool_calls",) if asked else ()
+            # SDKs that say nothing expect several calls, each of which is checked anyway.
+            return False, ("parallel_tool_calls",)
         return asked is not False, ()
 
     def _messages(self, fields: dict[str, Raw], *, lenient_names: bool) -> tuple[Message, ...]:
