@@ -25,9 +25,12 @@ REMEMBERED = 600.0
 _MOST_LEARNED = 1024
 
 
+_GUESS = Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
+
+
 @lru_cache(maxsize=256)
-def _hybrid(format_name: str) -> Hybrid:
-    return Hybrid(format=format_name)
+def _hybrid(format_name: str, *, guessed: bool) -> Hybrid:
+    return Hybrid(format=format_name, guessed=guessed)
 
 
 def _may_choose(request: Request) -> bool:
@@ -41,7 +44,7 @@ def _detect(name: str, template: str, model: str) -> Detection:
     """By the template, which cannot be wrong; then by what the model is called."""
     called = name or model
     found = detect_template(template, called) or detect_model(called) or detect_model(model)
-    return found or Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
+    return found or _GUESS
 
 
 @dataclass(slots=True)
@@ -64,19 +67,20 @@ class StrategySelector:
         if self.mode == "native":
             return NATIVE
         model, known = plan.request.model, backend.capabilities
-        name = self.format_of(model, known).format
+        found = self.format_of(model, known)
+        name, guessed = found.format, found is _GUESS
         constrains = self.can_constrain(backend, model)
         options: dict[str, Any] = {"examples": self.examples, "one_call": known.one_call}
         if plan.strictly and constrains:
             return Constrained(**options)
         if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
-            return _hybrid(name)
+            return _hybrid(name, guessed=guessed)
         if plan.offers_tools and constrains:
             if plan.demands_call or (known.chooses and _may_choose(plan.request)):
                 return Constrained(**options)
             if plan.wants_json and not self._lacks(backend, model, "union"):
                 return Constrained(**options, union=True)
-        return Prompted(format=name, **options)
+        return Prompted(format=name, guessed=guessed, **options)
 
     def can_constrain(self, backend: Backend, model: str) -> bool:
         """Whether a turn can be held to a JSON Schema of calls."""
