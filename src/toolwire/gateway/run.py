@@ -242,6 +242,7 @@ class Turn:
         self.report.repairs |= attempt.repairs
         self.report.findings = attempt.findings
         self.report.calls = attempt.calls
+        self.report.about = attempt.about
         self.report.usage = add_usage(self.report.usage, attempt.usage)
 
     def _feed(self, fragments: list[Fragment]) -> None:

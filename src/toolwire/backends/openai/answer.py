@@ -71,6 +71,8 @@ class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
     error: Any = None
+    system_fingerprint: str | None = None
+    service_tier: str | None = None
 
 
 _NEEDED = frozenset(
@@ -94,6 +96,7 @@ class AnswerDecoder:
         self._redact = redact
         self._streamed = streamed
         self._broken = 0
+        self._told = False
         self._choices = {0}
         self._sse: SseDecoder | None = None
         self._body: list[bytes] = []
@@ -174,6 +177,10 @@ class AnswerDecoder:
         fragments = [_fragment(choice) for choice in choices]
         if choices and choices[-1].index:
             self._choices.update(choice.index for choice in choices)
+        if not self._told:
+            self._told = True
+            if about := _about(chunk):
+                fragments.append(Fragment(about=about))
         if chunk.usage is not None and (usage := _usage(chunk.usage)) is not None:
             fragments.append(Fragment(usage=usage))
         return fragments
@@ -209,6 +216,14 @@ def _check_width(choices: Sequence[_Choice]) -> None:
 def _check_count(count: int, most: int, what: str) -> None:
     if count > most:
         raise UpstreamError(f"The backend's answer has more than {most} {what}.")
+
+
+def _about(chunk: _Chunk) -> tuple[tuple[str, str], ...]:
+    named = (
+        ("system_fingerprint", chunk.system_fingerprint),
+        ("service_tier", chunk.service_tier),
+    )
+    return tuple((name, value) for name, value in named if value)
 
 
 def _usage(usage: _Usage) -> Usage | None:
