@@ -254,7 +254,10 @@ HEADERS = (
     ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
     ("toolwire-repairs", "what was mended in the request, or in an answer that is not streamed"),
     ("toolwire-findings", "calls that were delivered although they do not fit, and why: its code"),
-    ("toolwire-usage", "`estimated`, if the backend gave no usage"),
+    (
+        "toolwire-usage",
+        "`estimated`, if the backend gave no usage and no `tokenizer` of the model could count",
+    ),
 )
 
 

@@ -382,6 +382,13 @@ class RouteConfig:
             aliases=(("watched", "hybrid"),),
         ),
     ] = "auto"
+    tokenizer: Annotated[
+        str | None,
+        Option(
+            "counts tokens where a backend gives no usage: `server` (its `/tokenize`), or the path "
+            "of a `tokenizer.json` (needs `toolwire[tokenizers]`); default: an estimate, marked"
+        ),
+    ] = None
     examples: Annotated[
         int | None,
         Option(
