@@ -260,7 +260,10 @@ HEADERS = (
     ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
     ("toolwire-repairs", "what was mended in the request, or in an answer that is not streamed"),
     ("toolwire-findings", "calls that were delivered although they do not fit, and why: its code"),
-    ("toolwire-usage", "`estimated`, if the backend gave no usage"),
+    (
+        "toolwire-usage",
+        "`estimated`, if the backend gave no usage and no `tokenizer` of the model could count",
+    ),
 )
 
 
@@ -276,9 +279,8 @@ def errors() -> str:
         "Errors of a request that is wrong (400) have OpenAI's codes: `invalid_type`, "
         "`invalid_value`, `missing_required_parameter`, `string_above_max_length`, "
         "`array_above_max_length`, `unsupported_parameter`, ... beside "
-        "`invalid_form` (a form that cannot be read), `too_many_values` (see "
-        "`[limits] values`) and, for the arguments of a call in the history that are not JSON, "
-        "`malformed_tool_arguments`.",
+        "`invalid_form` (a form that cannot be read) and `too_many_values` (see "
+        "`[limits] values`).",
         "A backend's own refusal (4xx) is passed on in its words, with its status, `type`, `param` "
         "and `code`. Three failures that clients act on have the same code whatever the server "
         "calls them, and whatever its status: a full context is 400 `context_length_exceeded`, "
@@ -359,6 +361,15 @@ OTHER_REPAIRS = (
         "a pattern has a look-around or a backreference: not checked",
     ),
     ("dangling_ref:TOOL:REF", "a `$ref` of a schema leads nowhere: anything is allowed there"),
+    (
+        "repeated_call_id:PLACE",
+        'a call with the id of an earlier one: renamed (`history = "repair"`)',
+    ),
+    ("arguments_repaired:PLACE", "arguments in the history that were not JSON, made JSON"),
+    (
+        "arguments_quoted:PLACE",
+        'arguments in the history that are not JSON: the backend gets `{"invalid_json": TEXT}`',
+    ),
     ("tool_name_resolved", "a tool name that differs by case, separators, a namespace or a number"),
     ("arguments_repeated", "text behind the arguments of a call, or the same again, is left out"),
     ("call_promoted_from_text", "a call that the backend handed on as text"),
@@ -394,10 +405,12 @@ def repairs() -> str:
                 ("repaired", "only if it did not begin as an object", "yes"),
                 ("asked for again", "no", "`[repair] ask_again` times, once by default"),
                 ("and if it still does not fit", "delivered as it is", "delivered as it is"),
+                ("and if it is no JSON object", "delivered as it is", "delivered as text"),
                 ("of a strict tool", "(never live)", "error 502; cut off by `length`: left out"),
             ),
         ),
-        "A model's bad call is no HTTP error, unless the tool is strict: agents recover from a bad "
+        "A model's bad call is no HTTP error, unless the tool is strict or, with `stream: false`, "
+        "it is no JSON object and `tool_choice` demands a call: agents recover from a bad "
         "call and stop at an error. What was delivered although it does not fit is named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
         "`toolwire_unfit_calls_total` and written in the [trace](traces.md):",
@@ -408,7 +421,8 @@ def repairs() -> str:
         "One whose arguments had begun is delivered as far as it came; one that had not begun is "
         "left out (`call_dropped:cut_off`), with the brackets and commas around it, where the "
         "server was held to a schema of calls. Where a model wrote the call freely, as text, what "
-        "is left of it with `stream: false` is that text.",
+        "is left of it with `stream: false` is that text. A call whose JSON is not closed ends in "
+        "`length` also where the backend said `stop` or `tool_calls`.",
         "## Repairs",
         "A rule changes what has only one reading, and its change is kept only if the call fits "
         "afterwards, or is JSON where it was not. Each is reported in `toolwire-repairs` (or on "

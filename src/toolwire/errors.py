@@ -93,7 +93,6 @@ HistoryFault: TypeAlias = Literal[
     "orphan_result",
     "repeated_call_id",
     "long_call_id",
-    "malformed_arguments",
 ]
 
 

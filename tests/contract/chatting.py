@@ -25,6 +25,7 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
+from toolwire.gateway.token_count import TokenCounter
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
@@ -186,6 +187,8 @@ async def _answer(
     custom_tools: bool = False,
     repair_history: bool = False,
     mode: Mode = "native",
+    asks: int = 1,
+    tokens: TokenCounter | None = None,
 ) -> None:
     pool = BackendPool([backend], asyncio.get_running_loop().time)
     numbers = itertools.count()
@@ -193,10 +196,12 @@ async def _answer(
         READER, lambda prefix: f"{prefix}{next(numbers):032x}", lambda: 1_700_000_000.9
     )
     strategies = StrategySelector(mode)
-    model = ServedModel(served, pool, custom_tools=custom_tools, strategies=strategies)
+    model = ServedModel(
+        served, pool, custom_tools=custom_tools, strategies=strategies, tokens=tokens
+    )
     turns = TurnService(
         routes=Routes([model]),
-        pace=TurnLimits(attempts=1),
+        pace=TurnLimits(attempts=1, asks=asks),
         repair_history=repair_history,
         new_call_id=lambda: surface.new_id("call_"),
         now=surface.now,

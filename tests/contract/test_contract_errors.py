@@ -266,14 +266,6 @@ ROWS = (
     ),
     Row("not JSON", b"{", NO_JSON + "Input data was truncated.)", None),
     Row(
-        "arguments in the history that are not JSON",
-        history(USER, asked(call(arguments='{"a": ')), result()),
-        "Invalid 'messages[1].tool_calls[0].function.arguments': the arguments of 'f' are not a "
-        "JSON object (Input data was truncated). Send the JSON text that came with the call.",
-        "messages[1].tool_calls[0].function.arguments",
-        "malformed_tool_arguments",
-    ),
-    Row(
         "the pre-2023 functions",
         body(functions=[{"name": "f"}]),
         "Unsupported parameter: 'functions' is not supported. Use 'tools' instead.",

@@ -119,14 +119,6 @@ CASES: dict[str, tuple[bytes, str | None, str | None]] = {
         history(asked({"id": "a", "function": {"name": "f", "arguments": {}}})),
         "messages[0].tool_calls[0].function.arguments", TYPE,
     ),
-    "arguments an array in text": (
-        history(asked(call(arguments="[1]")), result()),
-        "messages[0].tool_calls[0].function.arguments", "malformed_tool_arguments",
-    ),
-    "arguments with something after them": (
-        history(asked(call(arguments="{} x")), result()),
-        "messages[0].tool_calls[0].function.arguments", "malformed_tool_arguments",
-    ),
     "one id twice in a message": (
         history(asked(call("a"), call("a")), result("a")), "messages[0].tool_calls[1].id", VALUE,
     ),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from tests.contract.chatting import chat, speaking
-from tests.contract.wire import body, read, refusal, shown, tool
+from tests.contract.wire import ABSENT, body, read, refusal, shown, tool
 
 from toolwire.errors import RequestError
 from toolwire.protocol.fragments import CallFragment, Fragment
@@ -167,16 +167,39 @@ def test_the_limits_can_be_configured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "adjusted"), [(True, ("parallel_tool_calls",)), (False, ()), (None, ())]
+    ("asked", "parallel", "adjusted"),
+    [(True, False, ("parallel_tool_calls",)), (False, False, ()), (ABSENT, True, ())],
 )
-def test_strict_tools_allow_one_call_a_turn(asked: bool | None, adjusted: tuple[str, ...]) -> None:
+def test_strict_tools_allow_one_call_a_turn_where_the_client_said_anything(
+    asked: object, parallel: bool, adjusted: tuple[str, ...]
+) -> None:
     request = read(strict(closed(), parallel_tool_calls=asked)).request
-    assert (request.parallel, request.adjusted) == (False, adjusted)
+    assert (request.parallel, request.adjusted) == (parallel, adjusted)
 
 
 def test_one_strict_tool_among_others_is_enough() -> None:
-    mixed = body(tools=[tool("g"), tool(parameters=closed(), strict=True)])
-    assert read(mixed).request.parallel is False
+    tools = [tool("g"), tool(parameters=closed(), strict=True)]
+    assert read(body(tools=tools, parallel_tool_calls=True)).request.parallel is False
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_several_strict_calls_are_allowed_where_the_client_said_nothing(stream: bool) -> None:
+    said = Fragment(calls=(CallFragment(0, "a", "f", "{}"), CallFragment(1, "b", "f", "{}")))
+    client = chat(strict(closed(), stream=stream), speaking(said, Fragment(finish="stop")))
+    if stream:
+        deltas = [chunk["choices"][0]["delta"] for chunk in client.chunks]
+        starts = [c for delta in deltas for c in delta.get("tool_calls", ()) if "id" in c]
+        assert len(starts) == 2
+    else:
+        assert len(client.json["choices"][0]["message"]["tool_calls"]) == 2
+    assert "toolwire-adjusted-params" not in client.headers
+
+
+def test_each_of_several_strict_calls_is_checked() -> None:
+    bad = CallFragment(1, "b", "f", '{"no": 1}')
+    said = Fragment(calls=(CallFragment(0, "a", "f", "{}"), bad))
+    client = chat(strict(closed()), speaking(said, Fragment(finish="stop")))
+    assert client.status == 502
 
 
 def test_several_strict_calls_can_be_allowed_by_configuration() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from toolwire.errors import RequestError
 from toolwire.gateway.history import NO_RESULT, History, _Checker, check_history
@@ -68,17 +69,18 @@ def keeps_what_is_right(check: Check, messages: list[Message]) -> bool:
 
 
 def mends_what_is_wrong(check: Check, messages: list[Message]) -> bool:
-    """Law: a repaired history keeps the rules, makes up nothing but missing results, says so, and
-    is made exactly where the history would have been refused."""
+    """Law: a repaired history keeps the rules and every call, makes up nothing but missing results,
+    says so, and is made exactly where the history would have been refused."""
     history = check(messages, True)
     made_up = [message for message in history.messages if message.content == NO_RESULT]
     missing = [repair for repair in history.repairs if repair.startswith("missing_result")]
-    known = set(map(repr, messages))
+    known = {message.content for message in messages if message.role == "tool"}
     kept = [m for m in history.messages if m.role == "tool" and m not in made_up]
     return (
         _accepted(history.messages)
+        and len(history.calls) == sum(len(message.calls) for message in messages)
         and len(made_up) == len(missing)
-        and all(repr(message) in known for message in kept)
+        and all(message.content in known for message in kept)
         and (history.repairs == []) == _accepted(messages)
     )
 
@@ -128,6 +130,14 @@ class TakesAnyResult(_Checker):
             self.history.messages.append(message)
 
 
+class LosesRepeatedCalls(_Checker):
+    """A call with the id of another is left out."""
+
+    def _calls(self, message: Message, position: int) -> Message:
+        calls = tuple(call for call in message.calls if call.call_id not in self.seen)
+        return super()._calls(replace(message, calls=calls), position)
+
+
 class MendsInSilence(_Checker):
     """What was mended is not said."""
 
@@ -151,7 +161,7 @@ def test_the_first_law_catches(mutant: type[_Checker]) -> None:
     assert keeps_what_is_right(ours, found)
 
 
-@pytest.mark.parametrize("mutant", [TakesAnyResult, MendsInSilence])
+@pytest.mark.parametrize("mutant", [TakesAnyResult, LosesRepeatedCalls, MendsInSilence])
 def test_the_second_law_catches(mutant: type[_Checker]) -> None:
     check = with_(mutant)
     found = find(anything, lambda m: not mends_what_is_wrong(check, m), settings=QUICKLY)

@@ -315,8 +315,8 @@ class RepeatsTheRole(ChunkEncoder):
 class FinishesTwice(ChunkEncoder):
     """The reason for the end is said twice."""
 
-    def end(self, reasons: Any, usage: Any, notes: Any) -> bytes:
-        return super().end([*reasons, *reasons], usage, notes)
+    def end(self, reasons: Any, usage: Any, notes: Any, about: Any = None) -> bytes:
+        return super().end([*reasons, *reasons], usage, notes, about)
 
 
 @pytest.mark.parametrize("mutant", [SendsIdsTwice, LosesPieces, RepeatsTheRole, FinishesTwice])

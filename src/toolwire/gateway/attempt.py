@@ -42,6 +42,7 @@ class Attempt:
         trace: AttemptTrace | None = None,
     ) -> None:
         self.usage: Usage | None = None
+        self.about: dict[str, str] = {}
         self.repairs: set[str] = set()
         self.findings: list[Finding] = []
         self.calls = 0
@@ -61,9 +62,10 @@ class Attempt:
     def feed(self, fragments: list[Fragment]) -> None:
         """Take what one read of the backend gave."""
         for fragment in fragments:
-            if fragment.usage is not None:
-                self.usage = fragment.usage
-                if fragment.only_usage:
+            if fragment.usage is not None or fragment.about:
+                self.usage = fragment.usage or self.usage
+                self.about.update(fragment.about)
+                if fragment.of_no_choice:
                     continue
             index = fragment.choice
             choice = self._choices.get(index) or self._open(index)

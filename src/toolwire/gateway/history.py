@@ -2,20 +2,26 @@
 
 By default a broken history is refused; with `repair` it is repaired, and what was done is named.
 Either way results come out in call order, which keeps prompt caches warm and which some models
-insist on.
+insist on. Arguments that are not JSON are never refused: a model wrote them, and an agent that has
+answered the call must not be stopped by it. They are repaired or quoted, since servers and
+templates decode them.
 """
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from toolwire.errors import HistoryError, Place
+from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.ids import MAX_CLIENT_ID
-from toolwire.protocol.nesting import TOO_DEEP, is_deep_text
+from toolwire.protocol.nesting import is_deep_text
 
 NO_RESULT = "(no result: this call was never answered)"
+QUOTED = "invalid_json"
+"""The only field of arguments that stand for text that is not JSON."""
 _SHOWN = 100
 """So many ids, or characters of one, are repeated in a message."""
 
@@ -25,6 +31,7 @@ class _Object(msgspec.Struct):
 
 
 _json = msgspec.json.Decoder(_Object)
+_json_encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
@@ -51,12 +58,17 @@ def check_history(messages: Sequence[Message], *, repair: bool = False) -> Histo
 @dataclass(slots=True)
 class _Checker:
     repair: bool
+    messages: Sequence[Message] = ()
     history: History = field(default_factory=History)
     seen: set[str] = field(default_factory=set)
     open: dict[str, Message | None] = field(default_factory=dict)
     """The calls of the last assistant message, and their results so far."""
+    renamed: dict[str, list[str]] = field(default_factory=dict)
+    """Their ids that were used before, and what they are called now."""
+    names: "_FreshIds | None" = None
 
     def run(self, messages: Sequence[Message]) -> History:
+        self.messages = messages
         for position, message in enumerate(messages):
             if message.role == "tool":
                 self._result(message, position)
@@ -71,6 +83,8 @@ class _Checker:
         return self.history
 
     def _result(self, message: Message, position: int) -> None:
+        if self.renamed:
+            message = self._readdressed(message)
         if self.open.get(message.call_id, message) is not None:
             # Not a call of the last assistant message, or one that has its result already.
             if not self.repair:
@@ -78,6 +92,13 @@ class _Checker:
             self.history.repairs.append(f"orphan_result:messages[{position}]")
             return
         self.open[message.call_id] = message
+
+    def _readdressed(self, message: Message) -> Message:
+        """The result under the id of the first call it can belong to."""
+        for call_id in (message.call_id, *self.renamed.get(message.call_id, ())):
+            if self.open.get(call_id, message) is None:
+                return msgspec.structs.replace(message, call_id=call_id)
+        return message
 
     def _misplaced(self, message: Message, position: int) -> HistoryError:
         call_id = message.call_id[:_SHOWN]
@@ -109,26 +130,64 @@ class _Checker:
                 self.history.repairs.append(f"missing_result:{call_id}")
             self.history.messages.append(result or Message("tool", NO_RESULT, call_id=call_id))
         self.open = {}
+        self.renamed = {}
 
     def _calls(self, message: Message, position: int) -> Message:
         calls = []
         for at, call in enumerate(message.calls):
             if len(call.call_id) > MAX_CLIENT_ID:
                 raise _long_id(call.call_id, Place("id", message=position, call=at))
+            where = f"messages[{position}].tool_calls[{at}]"
             if call.call_id in self.seen:
                 if not self.repair:
                     raise _repeated(call, Place("id", message=position, call=at))
-                where = f"messages[{position}].tool_calls[{at}]"
                 self.history.repairs.append(f"repeated_call_id:{where}")
-                continue
+                call = self._renamed(call)  # noqa: PLW2901
             self.seen.add(call.call_id)
             self.open[call.call_id] = None
-            if call.kind == "function":
-                _check_arguments(call, Place("arguments", message=position, call=at))
+            if call.kind == "function" and not _is_json(call.arguments):
+                call = self._readable(call, where)  # noqa: PLW2901
             calls.append(call)
-        if len(calls) == len(message.calls):
+        if all(map(operator.is_, calls, message.calls)):
             return message
         return msgspec.structs.replace(message, calls=tuple(calls))
+
+    def _renamed(self, call: ToolCall) -> ToolCall:
+        self.names = self.names or _FreshIds(self.messages)
+        call_id = self.names.like(call.call_id)
+        self.renamed.setdefault(call.call_id, []).append(call_id)
+        return msgspec.structs.replace(call, call_id=call_id)
+
+    def _readable(self, call: ToolCall, where: str) -> ToolCall:
+        """The call with arguments that a backend can decode."""
+        arguments = EVERY_RULE.as_json(call.arguments)
+        if arguments is None:
+            said = call.arguments.encode("utf-8", "replace").decode()
+            arguments = _json_encode({QUOTED: said}).decode()
+            self.history.repairs.append(f"arguments_quoted:{where}")
+        else:
+            self.history.repairs.append(f"arguments_repaired:{where}")
+        return msgspec.structs.replace(call, arguments=arguments)
+
+
+class _FreshIds:
+    """Ids that no call of a conversation has."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._taken = {call.call_id for message in messages for call in message.calls}
+        self._numbers: dict[str, int] = {}
+
+    def like(self, call_id: str) -> str:
+        """An id that looks like this one."""
+        base = call_id[: MAX_CLIENT_ID - 16]
+        number = self._numbers.get(base, 1)
+        fresh = call_id
+        while fresh in self._taken:
+            number += 1
+            fresh = f"{base}_{number}"
+        self._numbers[base] = number
+        self._taken.add(fresh)
+        return fresh
 
 
 def _not_answered(call_ids: list[str], position: int, result_id: str = "") -> HistoryError:
@@ -164,25 +223,10 @@ def _long_id(call_id: str, place: Place) -> HistoryError:
     )
 
 
-def _check_arguments(call: ToolCall, place: Place) -> None:
-    """Arguments in the history are JSON. Empty means none; a backend is sent `{}`."""
+def _is_json(arguments: str) -> bool:
+    """Whether arguments can go to a backend: an object, or nothing, which is sent as `{}`."""
     try:
-        _json.decode(call.arguments)
-        if is_deep_text(call.arguments):
-            raise _bad_arguments(call, place, TOO_DEEP)
-    except RecursionError:
-        raise _bad_arguments(call, place, TOO_DEEP) from None
-    except (msgspec.MsgspecError, UnicodeEncodeError) as error:
-        if call.arguments.strip():
-            raise _bad_arguments(call, place, str(error)) from None
-
-
-def _bad_arguments(call: ToolCall, place: Place, why: str) -> HistoryError:
-    return HistoryError(
-        "malformed_arguments",
-        f"the arguments of '{call.name}' are not a JSON object ({why}). "
-        "Send the JSON text that came with the call.",
-        place,
-        (call.call_id,),
-        code="malformed_tool_arguments",
-    )
+        _json.decode(arguments)
+        return not is_deep_text(arguments)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return not arguments.strip()

@@ -1,7 +1,7 @@
 """A request -> what is to be done about it. Everything wrong with it is said here, before any
 byte goes out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.gateway.strategies.prompting import demand_of
-from toolwire.protocol.chat import Message, Request, Tool, ToolSet
+from toolwire.protocol.chat import Message, Request, Tool, ToolChoice, ToolSet
 from toolwire.protocol.content import size_of
 
 
@@ -49,6 +49,8 @@ class Plan(msgspec.Struct, frozen=True):
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     large: bool = False
     """Whether the request has so much of anything that nothing of it is done in passing."""
+    strictly: bool = False
+    """Whether the backend is to hold the calls to their schemas."""
 
     @property
     def delivery(self) -> Literal["live", "whole"]:
@@ -73,7 +75,9 @@ class Plan(msgspec.Struct, frozen=True):
         tools, rules = self.outgoing.tools, self.repair_policy.rules
         if self.delivery == "live":
             return StreamingValidator(tools, rules, allowance)
-        return BufferedValidator(tools, rules, allowance, final=final, resumed=resumed)
+        return BufferedValidator(
+            tools, rules, allowance, final=final, resumed=resumed, demanded=self.demands_call
+        )
 
     @property
     def demands_call(self) -> bool:
@@ -113,6 +117,13 @@ class Plan(msgspec.Struct, frozen=True):
         tools = _only(plan.outgoing.tools, self.request.choice.allowed)
         return replace(plan, outgoing=replace(plan.outgoing, tools=tools))
 
+    def held_to(self, names: Iterable[str]) -> "Plan":
+        """The same turn, after a call of a strict tool that does not fit: one of these is to be
+        called now, and the backend is to hold the model to its schema."""
+        known = frozenset(names) & self.request.tools.tools.keys()
+        choice = ToolChoice("required", known or self.request.choice.allowed)
+        return replace(self, request=replace(self.request, choice=choice), strictly=True)
+
     def continued(self, more: Sequence[Message]) -> "Plan":
         """The same turn, with more said before it that only the backend sees."""
         messages = [*self.outgoing.messages, *more]
@@ -142,7 +153,7 @@ def make_plan(
 def _out_of_loop(plan: Plan) -> Plan:
     """Tell a model that makes the same wrong call again and again what is wrong with it."""
     most, tools = plan.repair_policy.loop_after, plan.outgoing.tools
-    finding = find_loop(plan.outgoing.messages, tools, most)
+    finding = find_loop(plan.request.messages, tools, most)  # as the model made its calls
     if finding is None:
         return plan
     told = plan.continued([break_loop(finding, tools, most)])

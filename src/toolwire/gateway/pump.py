@@ -193,6 +193,7 @@ class Pump:
         report.repairs |= attempt.repairs
         report.findings = attempt.findings
         report.calls = attempt.calls
+        report.about = attempt.about
         report.usage = add_usage(report.usage, attempt.usage)
 
     def _deliver_spare(self, error: UpstreamError) -> bool:

@@ -12,6 +12,8 @@ class Report:
 
     backend: str = ""
     usage: Usage | None = None
+    about: dict[str, str] = field(default_factory=dict)
+    """What the backend says of its answer as a whole."""
     calls: int = 0
     repairs: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)

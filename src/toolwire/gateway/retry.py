@@ -134,9 +134,11 @@ class RetryPolicy:
         if not isinstance(error, ArgumentsUnfit) or attempt is None or self.final:
             return None
         self._asks += 1
+        self.plan = self.plan.continued(attempt.objection())
         if attempt.deliverable:
             self._spare = tried
-        self.plan = self.plan.continued(attempt.objection())
+        elif self._model.strategies.can_constrain(tried.member.backend, self.plan.request.model):
+            self.plan = self.plan.held_to(finding.tool for finding in attempt.findings)
         return Retry(repair=f"asked_again:{error.code}")
 
     def _switch(self, tried: Tried, error: UpstreamError) -> Retry | None:
@@ -147,7 +149,10 @@ class RetryPolicy:
         learned = lack is not None and self._model.strategies.learn(
             tried.member.backend, self.plan.request.model, lack
         )
-        if isinstance(error, ToolChoiceUnmet) and not self.final:
+        if isinstance(error, ToolChoiceUnmet):
+            # The model has answered, so whatever is learned, this is one more request to it.
+            if self.final:
+                return None
             self._asks += 1
             self.plan = self.plan.corrected(error.said)
             return Retry(repair="asked_again:tool_choice")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import ModelNotFound
 from toolwire.gateway.strategies.selection import StrategySelector
+from toolwire.gateway.token_count import TokenCounter
 
 ANY = "*"
 
@@ -18,6 +19,8 @@ class ServedModel:
     pool: BackendPool
     custom_tools: bool = False
     strategies: StrategySelector = field(default_factory=StrategySelector)
+    tokens: TokenCounter | None = None
+    """Counts what a backend does not say; None: it is estimated."""
 
 
 class Routes:

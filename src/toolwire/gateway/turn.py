@@ -20,6 +20,7 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.sink import Begun, Flow, Sink
+from toolwire.gateway.token_count import TokenCounter, count_usage
 from toolwire.gateway.trace.records import TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.chat import Request
@@ -143,7 +144,8 @@ class TurnService:
             trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
         context.model, context.route, context.stream = request.model, model.name, request.stream
         sink = caller.sink(plan)
-        recorded = sink if kept is None else Recorder(sink)
+        counter = _counter(model, request)
+        recorded = sink if kept is None and counter is None else Recorder(sink)
         turn = Pump(
             plan,
             model,
@@ -157,8 +159,12 @@ class TurnService:
         )
         try:
             report = await turn.run()
-            if kept is not None and isinstance(recorded, Recorder):
-                await kept.keep(request, recorded.whole())
+            if isinstance(recorded, Recorder):
+                if counter is not None and report.usage is None:
+                    said = recorded.whole()
+                    report.usage = await count_usage(counter, plan.outgoing, said, report.backend)
+                if kept is not None:
+                    await kept.keep(request, recorded.whole())
             context.usage = sink.done(report)
         except GatewayError as error:
             context.error = error.code
@@ -187,6 +193,13 @@ class TurnService:
             large=large,
         )
         return plan, model
+
+
+def _counter(model: ServedModel, request: Request) -> TokenCounter | None:
+    """What counts the turn's tokens if its backend does not: where the client sees the figures,
+    and there is one answer."""
+    seen = not request.stream or request.include_usage
+    return model.tokens if seen and (request.sampling.n or 1) == 1 else None
 
 
 class Recorder:

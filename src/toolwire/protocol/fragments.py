@@ -29,7 +29,8 @@ class CallFragment(msgspec.Struct, frozen=True, gc=False):
 class Fragment(msgspec.Struct, frozen=True):
     """One delta of one choice. `extras` are other message fields, JSON verbatim.
 
-    `gap`: something stood here that could not be read.
+    `gap`: something stood here that could not be read. `about`: what the backend says of the whole
+    answer, such as its `system_fingerprint`.
     """
 
     choice: int = 0
@@ -41,9 +42,10 @@ class Fragment(msgspec.Struct, frozen=True):
     logprobs: bytes = b""
     extras: tuple[tuple[str, bytes], ...] = ()
     gap: bool = False
+    about: tuple[tuple[str, str], ...] = ()
 
     @property
-    def only_usage(self) -> bool:
-        """Whether it belongs to no choice."""
+    def of_no_choice(self) -> bool:
+        """Whether it is about the answer as a whole."""
         said = self.text or self.reasoning or self.calls or self.finish or self.extras
-        return self.usage is not None and not said and not self.gap
+        return (self.usage is not None or bool(self.about)) and not said and not self.gap

@@ -21,6 +21,11 @@ class JsonBalance:
         self._in_string = False
         self._escaped = False
 
+    @property
+    def open(self) -> bool:
+        """Whether the value, or a string before it, has begun and not ended."""
+        return (self.started or self._in_string) and not self.complete
+
     def feed(self, text: str) -> int:
         """Take the next piece; the number of its characters that belong to the value."""
         if self.complete:
@@ -52,6 +57,13 @@ class JsonBalance:
                 if self._depth <= 0:
                     self.complete = True
                     return at
+
+
+def is_unclosed(text: str) -> bool:
+    """Whether an object, an array or a string begins in this text that does not end in it."""
+    balance = JsonBalance()
+    balance.feed(text)
+    return balance.open
 
 
 def _is_whole(text: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from toolwire.backends.base import Backend, BackendTimeouts, Redact
@@ -15,11 +16,13 @@ from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
+from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import StrategySelector
+from toolwire.gateway.token_count import TokenCounter
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 from toolwire.surfaces.openai.reader import RequestReader
@@ -38,9 +41,21 @@ def build_routes(
         examples = _examples(route, engine)
         strategies = StrategySelector(route.mode, route.format, examples, clock)
         pool = BackendPool(backends, clock)
-        return ServedModel(route.name, pool, custom_tools=custom, strategies=strategies)
+        tokens = _tokens(route, backends)
+        return ServedModel(
+            route.name, pool, custom_tools=custom, strategies=strategies, tokens=tokens
+        )
 
     return Routes(map(served, config.models))
+
+
+def _tokens(route: RouteConfig, backends: list[Backend]) -> TokenCounter | None:
+    if route.tokenizer is None:
+        return None
+    if route.tokenizer != SERVER:
+        return open_tokenizer(Path(route.tokenizer))
+    servers = [backend for backend in backends if isinstance(backend, OpenAiHttpBackend)]
+    return ServerTokenizer({server.name: server for server in servers})
 
 
 def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:

@@ -1,42 +1,80 @@
-"""Says the figure of SC-009: how many malformed inputs there are, and how many are caught."""
+"""Says the figures of SC-009: what becomes of malformed inputs, each outcome by itself."""
 
 import sys
 from collections import Counter
-from functools import partial
+from collections.abc import Iterator
 
-from tests.contract.malformed.answers import answers
+from tests.contract.malformed.answers import BadCall, answers
 from tests.contract.malformed.outcomes import (
-    wrong_with_answer,
+    comes_right,
+    delivered,
+    outcome,
+    strict_outcome,
     wrong_with_request,
-    wrong_with_strict_answer,
 )
 from tests.contract.malformed.requests import requests
 
+_COLUMNS = ("repaired", "re-asked", "rejected", "labelled", "missed")
+_EXPLAINED = """
+repaired   the client got a call that fits
+re-asked   not repaired, but right after the model was told what was wrong, if it learns from that
+           (the columns that follow are of a model that does not)
+rejected   no call reached the client: an error, or text
+labelled   the call reached the client as the model made it, with a finding beside it
+missed     the call reached the client without a word
+"""
+
 
 def report() -> str:
-    """A line for each kind, and one for all."""
+    """A line for each kind, and what a user would call success."""
+    tables = [*_requests(), _head(), *_answers(), _EXPLAINED.rstrip()]
+    return "\n".join(tables)
+
+
+def _requests() -> Iterator[str]:
     tried: Counter[str] = Counter()
-    caught: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
     for request in requests():
-        _count(f"request: {request.kind}", wrong_with_request(request), tried, caught)
-    for call in answers():
-        for form, check in (
-            ("whole", partial(wrong_with_answer, stream=False)),
-            ("stream", partial(wrong_with_answer, stream=True)),
-        ):
-            _count(f"answer, {form}: {call.kind}", check(call), tried, caught)
-        if call.tool == "f":
-            why = wrong_with_strict_answer(call)
-            _count(f"answer, strict: {call.kind}", why, tried, caught)
-    lines = [f"{kind:<45} {caught[kind]:>5} of {count:>5}" for kind, count in tried.items()]
-    total, right = tried.total(), caught.total()
-    lines.append(f"{'all':<45} {right:>5} of {total:>5}: {100 * right / total:.1f} %")
-    return "\n".join(lines)
+        tried[request.kind] += 1
+        refused[request.kind] += wrong_with_request(request) is None
+    for kind, count in tried.items():
+        yield f"{f'request: {kind}':<45} {refused[kind]:>5} of {count:>5} refused"
+    total, right = tried.total(), refused.total()
+    yield f"{'requests':<45} {right:>5} of {total:>5} refused: {100 * right / total:.1f} %\n"
 
 
-def _count(kind: str, why: str | None, tried: Counter[str], caught: Counter[str]) -> None:
-    tried[kind] += 1
-    caught[kind] += why is None
+def _head() -> str:
+    return f"{'':<45} {'':>5} " + " ".join(f"{name:>9}" for name in _COLUMNS)
+
+
+def _answers() -> Iterator[str]:
+    rows: dict[str, Counter[str]] = {}
+    for case in answers():
+        for form, outcomes in _tried(case):
+            rows.setdefault(f"answer, {form}: {case.kind}", Counter()).update(outcomes)
+    for form in ("whole", "stream", "strict"):
+        mine = [row for name, row in rows.items() if name.startswith(f"answer, {form}:")]
+        rows[f"all answers, {form}"] = sum(mine, Counter())
+    for name, row in rows.items():
+        yield f"{name:<45} {row['tried']:>5} " + " ".join(f"{row[c]:>9}" for c in _COLUMNS)
+    for form in ("whole", "stream", "strict"):
+        row = rows[f"all answers, {form}"]
+        good = row["repaired"] + row["re-asked"]
+        yield (
+            f"{form}: {100 * row['repaired'] / row['tried']:.1f} % of bad calls end in a right one "
+            f"by repair alone, {100 * good / row['tried']:.1f} % with a model that learns when told"
+        )
+
+
+def _tried(case: BadCall) -> Iterator[tuple[str, list[str]]]:
+    for form, stream in (("whole", False), ("stream", True)):
+        found = outcome(case, delivered(case, stream=stream))
+        learns = found != "repaired" and comes_right(case, stream=stream)
+        yield form, ["tried", found, *["re-asked"] * learns]
+    if case.tool == "f":
+        found, _ = strict_outcome(case)
+        learns = found != "repaired" and comes_right(case, strict=True)
+        yield "strict", ["tried", found, *["re-asked"] * learns]
 
 
 if __name__ == "__main__":

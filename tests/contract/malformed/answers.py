@@ -1,8 +1,8 @@
 """Calls that models get wrong, and what a client must see of each.
 
-A model that never learns: it makes the same call however often it is asked. So what can be
-repaired is repaired, what cannot is delivered as it is with a finding, and a strict tool's call
-that does not fit is an error.
+A model that never learns makes the same call however often it is asked. So what can be repaired is
+repaired; what cannot is delivered with a finding, or as text if it is no JSON object and nothing
+of it has been sent; and a strict tool's call that does not fit is an error.
 """
 
 import json
@@ -28,6 +28,8 @@ class BadCall:
     tool: str = "f"
     repaired: Any = None
     code: str | None = None
+    right: str = "{}"
+    """What a model that learns says when it is told."""
 
 
 def answers() -> list[BadCall]:
@@ -166,6 +168,7 @@ _CLOSED = {
     "required": ["a", "b"],
     "additionalProperties": False,
 }
+_GOOD = '{"a": "x", "b": 1}'
 
 
 def fields() -> Iterator[BadCall]:
@@ -176,7 +179,7 @@ def fields() -> Iterator[BadCall]:
         '{"a ": "x", "b": 1}', '{"arguments": {"a": "x", "b": 1}}', '{"a": "x", "b": "-1"}',
         '{"a": ["x"], "b": 1}', '{"a": {"a": "x"}, "b": 1}', '{"a": "x", "b": 1.5}',
     ):  # fmt: skip
-        yield BadCall("missing or extra field", text, text, _CLOSED, code=INVALID)
+        yield BadCall("missing or extra field", text, text, _CLOSED, code=INVALID, right=_GOOD)
 
 
 _NO_TOOLS = ("g", "ff", "f1", "read_file", "functions.g", "f.f", "f:x", "<f>", "f()", "ƒ", "f" * 64)

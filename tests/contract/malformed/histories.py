@@ -1,32 +1,26 @@
 """Conversations that break the rules between calls and results."""
 
+import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from tests.contract.malformed.case import TYPE, VALUE, BadRequest
 from tests.contract.malformed.texts import BROKEN_JSON, LONG
 from tests.contract.wire import USER, asked, body, call, history, result, tool
 
 ARGUMENTS = "messages[0].tool_calls[0].function.arguments"
-MALFORMED = "malformed_tool_arguments"
-_FOR_OTHERS = (
-    "a key twice",
-    "a key twice inside",
-    "a number out of range",
-    "a number of 5000 digits",
-)
-"""JSON by its grammar: what such a thing means is for whoever reads it."""
 
 
 def arguments() -> Iterator[BadRequest]:
-    """Arguments in the history that are no JSON object."""
-    for name, text in BROKEN_JSON.items():
-        if name not in _FOR_OTHERS:
-            raw = history(asked(call(arguments=text)), result())
-            yield BadRequest("history arguments", name, raw, ARGUMENTS, MALFORMED)
-    for end in range(1, len(LONG)):
-        raw = history(asked(call(arguments=LONG[:end])), result())
-        yield BadRequest("history arguments", f"cut at {end}", raw, ARGUMENTS, MALFORMED)
+    """Arguments in the history that no model can have written: they are no text."""
+    for value in ({}, {"x": 1}, [], ["x"], 5, 1.5, True, False, None):
+        raw = history(asked(call(arguments=cast("Any", value))), result())
+        yield BadRequest("history arguments", json.dumps(value), raw, ARGUMENTS, TYPE)
+
+
+def unreadable() -> dict[str, str]:
+    """Arguments in the history that are no JSON object: a model wrote them, and was told so."""
+    return BROKEN_JSON | {f"cut at {end}": LONG[:end] for end in range(1, len(LONG))}
 
 
 ONE, TWO = call("a"), call("b")

@@ -5,9 +5,10 @@ from tests.contract.malformed.__main__ import report
 from tests.contract.malformed.answers import BadCall, answers
 from tests.contract.malformed.case import BadRequest
 from tests.contract.malformed.outcomes import (
+    comes_right,
+    strict_outcome,
     wrong_with_answer,
     wrong_with_request,
-    wrong_with_strict_answer,
 )
 from tests.contract.malformed.requests import requests
 
@@ -42,9 +43,24 @@ def test_a_malformed_call_is_caught_before_the_client(kind: str, stream: bool) -
 
 def test_a_strict_call_fits_or_is_an_error() -> None:
     cases = [case for case in ANSWERS if case.tool == "f"]
-    wrong = {(case.kind, case.name): wrong_with_strict_answer(case) for case in cases}
+    wrong = {(case.kind, case.name): strict_outcome(case)[1] for case in cases}
     assert {name: why for name, why in wrong.items() if why} == {}
 
 
-def test_the_figure_is_said() -> None:
-    assert "100.0 %" in report()
+def test_a_model_that_learns_when_told_is_told() -> None:
+    cases = [case for case in ANSWERS if case.code is not None]
+    assert [case.name for case in cases if not comes_right(case)] == []
+
+
+def test_a_model_that_learns_when_told_makes_a_strict_call_that_fits() -> None:
+    cases = [case for case in ANSWERS if case.tool == "f"]
+    rejected = [case for case in cases if strict_outcome(case)[0] == "rejected"]
+    assert [case.name for case in rejected if not comes_right(case, strict=True)] == []
+
+
+def test_the_figures_are_said_one_by_one() -> None:
+    said = report()
+    for word in ("refused: 100.0 %", "repaired", "re-asked", "rejected", "labelled", "missed"):
+        assert word in said
+    (whole,) = [line for line in said.splitlines() if line.startswith("all answers, whole")]
+    assert whole.split()[-1] == "0"

@@ -122,8 +122,8 @@ def test_the_constraint_of_a_backend_wins_over_its_dialects() -> None:
 
 def test_a_form_that_is_none_and_one_that_is_taken_away_are_not_sent() -> None:
     for sent in (
-        body("llamacpp", response_format={}),
-        body("vllm", response_format={"type": None}),
+        body("llamacpp", response_format={"type": "text"}),
+        body("vllm", response_format=None),
         body("vllm", response_format=FORM, remove=("response_format",)),
         body("llamacpp", response_format=FORM, remove=("response_format",)),
     ):
@@ -150,6 +150,9 @@ def test_what_belongs_to_a_chat_is_left_out_and_named() -> None:
     assert ignored_params(request, spoken) == ["logprobs", "top_logprobs", "reasoning_effort"]
 
 
+AUDIO = b'{"type":"input_audio","input_audio":{"data":"","format":"wav"}}'
+
+
 def test_messages_are_given_to_templates_as_plain_text() -> None:
     part = b'{"type":"text","text":"a"}'
     said = (
@@ -163,7 +166,7 @@ def test_messages_are_given_to_templates_as_plain_text() -> None:
         {"role": "assistant", "content": "", "reasoning_content": "R"},
     ]
     with pytest.raises(UpstreamRefused, match="input_audio") as caught:
-        template_messages([Message("user", parts(part, b'{"type":"input_audio"}'))])
+        template_messages([Message("user", parts(part, AUDIO))])
     assert caught.value.place == Place(message=0, part=1)
 
 

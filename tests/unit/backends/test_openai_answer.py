@@ -301,3 +301,73 @@ class TestWidth:
     def test_but_not_too_many(self, calls: int, choices: int, what: str) -> None:
         text = failure(self.whole(calls, choices), max_line=1 << 20)
         assert text == f"The backend's answer has more than {what}."
+
+
+ODD_TOP: list[dict[str, Any]] = [
+    {"usage": ""}, {"usage": []}, {"usage": False}, {"usage": 0}, {"usage": "n/a"},
+    {"usage": {"prompt_tokens": "x", "completion_tokens": 1}},
+    {"usage": {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": []}},
+    {"usage": {"prompt_tokens": 1, "completion_tokens": 1, "completion_tokens_details": "x"}},
+    {"error": ""}, {"error": []}, {"error": False},
+]  # fmt: skip
+ODD_CHOICE: list[dict[str, Any]] = [
+    {"index": None}, {"index": "0"}, {"index": ""}, {"index": 0.0}, {"index": False},
+    {"logprobs": []}, {"logprobs": ""}, {"logprobs": False}, {"logprobs": "none"},
+    {"finish_reason": False}, {"finish_reason": 0}, {"finish_reason": {}},
+    {"message": ""}, {"message": []}, {"text": False},
+]  # fmt: skip
+ODD_DELTA: list[dict[str, Any]] = [
+    {"refusal": False}, {"refusal": {}}, {"refusal": 5}, {"annotations": {}},
+    {"annotations": "x"}, {"audio": []}, {"audio": "x"}, {"tool_calls": {}}, {"tool_calls": ""},
+    {"tool_calls": False}, {"function_call": ""}, {"function_call": []},
+    {"reasoning_content": False}, {"reasoning_content": []}, {"reasoning": {}}, {"reasoning": 0},
+]  # fmt: skip
+ODD_CALL: list[dict[str, Any]] = [
+    {"index": 0.0}, {"index": []}, {"index": {}}, {"index": False}, {"type": 1}, {"type": []},
+    {"id": 7}, {"id": False}, {"custom": ""}, {"custom": []},
+]  # fmt: skip
+
+
+class TestOddSideFields:
+    """What is no part of the answer has any type, and costs nothing of the answer."""
+
+    @pytest.mark.parametrize("odd", ODD_TOP, ids=str)
+    def test_beside_the_choices(self, odd: dict[str, Any]) -> None:
+        fragments, _ = decode(sse({**chunk({"content": "Hi"}), **odd}))
+        assert fragments[0] == Fragment(0, "Hi")
+        assert not any(fragment.gap for fragment in fragments)
+
+    @pytest.mark.parametrize("odd", ODD_CHOICE, ids=str)
+    def test_in_a_choice(self, odd: dict[str, Any]) -> None:
+        assert decode(sse(chunk({"content": "Hi"}, **odd)))[0] == [Fragment(0, "Hi")]
+
+    @pytest.mark.parametrize("odd", ODD_DELTA, ids=str)
+    def test_in_a_delta(self, odd: dict[str, Any]) -> None:
+        fragment = one({"content": "Hi", **odd})
+        assert (fragment.text, fragment.calls, fragment.gap) == ("Hi", (), False)
+
+    @pytest.mark.parametrize("odd", ODD_CALL, ids=str)
+    def test_in_a_call(self, odd: dict[str, Any]) -> None:
+        call = {"index": 0, "function": {"name": "f", "arguments": "{}"}, **odd}
+        (found,) = one({"tool_calls": [call]}).calls
+        assert (found.name, found.arguments) == ("f", "{}")
+
+    @pytest.mark.parametrize("odd", ODD_TOP, ids=str)
+    def test_in_a_whole_answer(self, odd: dict[str, Any]) -> None:
+        body = json.dumps({**message(content="Hi"), **odd}).encode()
+        assert decode(body)[0][0].text == "Hi"
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            {"content": 5},
+            {"content": {"a": 1}},
+            {"tool_calls": "f()"},
+            {"tool_calls": [5]},
+            {"tool_calls": [{"function": "f"}]},
+            {"tool_calls": [{"function": {"name": ["f"]}}]},
+        ],
+        ids=str,
+    )
+    def test_a_part_of_the_answer_that_cannot_be_read_is_a_gap(self, odd: dict[str, Any]) -> None:
+        assert one(odd).gap

@@ -8,7 +8,7 @@ import pytest
 from tests.contract.chatting import Backend, Client, Recitation, chat
 from tests.contract.wire import body, read, tool
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import Capabilities, Outgoing
 from toolwire.errors import ArgumentsUnfit, UpstreamRefused
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.strategies.native import NATIVE
@@ -116,3 +116,54 @@ def test_prose_that_is_cut_off_beside_a_choice_with_the_call_is_delivered(stream
     chunks = client.chunks if stream else [client.json]
     ends = {c["index"]: c["finish_reason"] for chunk in chunks for c in chunk["choices"]}
     assert ends == {0: "tool_calls", 1: "length"}
+
+
+REQUIRED = {"tools": [tool("f", SCHEMA)], "tool_choice": "required"}
+PROSE = [[Fragment(text="No.")], [Fragment(finish="stop")]]
+
+
+@pytest.mark.parametrize("asks", [0, 1, 2])
+@pytest.mark.parametrize("constrains", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_every_request_to_the_model_counts_also_where_the_way_changes(
+    stream: bool, constrains: bool, asks: int
+) -> None:
+    backend = Backend(PROSE, capabilities=Capabilities(constrains=constrains))
+    client = chat(body(**REQUIRED, stream=stream), backend, mode="auto", asks=asks)
+    assert (client.status, len(backend.opened)) == (502, asks + 1)
+
+
+def test_a_refusal_of_tools_is_no_answer_of_the_model() -> None:
+    refusal = UpstreamRefused("This model does not support tools.", status=400)
+    backend = Backend(refusal=refusal)
+    chat(body(**REQUIRED), backend, mode="auto", asks=0)
+    assert [bool(outgoing.tools.tools) for outgoing in backend.opened] == [True, False]
+
+
+@dataclass
+class Constraining(Backend):
+    """Makes a call that does not fit, unless it is held to a schema."""
+
+    async def open(self, outgoing: Outgoing) -> Recitation:
+        self.opened.append(outgoing)
+        if outgoing.constraint is not None:
+            text = '{"tool_calls":[{"name":"f","arguments":{"x":1}}]}'
+            return Recitation([[Fragment(text=text)], [Fragment(finish="stop")]], True, None)
+        call = CallFragment(0, "a", "f", '{"x": "one"}')
+        return Recitation([[Fragment(calls=(call,))], [Fragment(finish="stop")]], True, None)
+
+
+@pytest.mark.parametrize("mode", ["auto", "hybrid"])
+def test_a_strict_call_that_does_not_fit_is_constrained_where_the_backend_can(mode: Any) -> None:
+    backend = Constraining(capabilities=Capabilities(constrains=True))
+    client = chat(body(tools=[tool("f", SCHEMA, strict=True)]), backend, mode=mode)
+    (made,) = message(client)["tool_calls"]
+    assert made["function"]["arguments"] == '{"x":1}'
+    assert [outgoing.constraint is None for outgoing in backend.opened] == [True, False]
+
+
+def test_a_strict_call_is_only_checked_where_the_backend_cannot_constrain() -> None:
+    backend = Constraining()
+    client = chat(body(tools=[tool("f", SCHEMA, strict=True)]), backend, mode="auto")
+    assert client.status == 502
+    assert [outgoing.request.choice.mode for outgoing in backend.opened] == ["auto", "auto"]

@@ -136,7 +136,6 @@ def test_calls_or_the_form_of_the_client_and_nothing_else_fit_the_union() -> Non
         ({"type": "json_schema", "json_schema": {"name": "n", "schema": WEATHER}}, WEATHER),
         ({"type": "json_object"}, {"type": "object"}),
         ({"type": "text"}, None),
-        ({"type": ["json_object"]}, None),
         (None, None),
     ],
 )

@@ -167,3 +167,50 @@ def test_custom_tools_take_any_text() -> None:
         assert out == events
         assert fit.findings == []
         assert fit.repairs == set()
+
+
+CLOSED = ['"hello"', "5", "hello", '{"x": undefined}', "{'x': 1 2}"]
+UNCLOSED = ['{"x": "/et', '{"x": 1', "{", '"half a str', '{"x": [1, 2}', '{"x": "a\\']
+
+
+def turn_end(events: list[Event]) -> str:
+    assert isinstance(events[-1], TurnEnd)
+    return events[-1].reason
+
+
+@pytest.mark.parametrize("text", UNCLOSED)
+def test_a_call_that_is_not_closed_ends_in_length_whatever_the_backend_said(text: str) -> None:
+    broken = call(0, text, complete=False)
+    assert turn_end(live(*broken, END)[1]) == "length"
+    assert turn_end(whole(*broken, END, final=True)[1]) == "length"
+
+
+@pytest.mark.parametrize("text", [*CLOSED, *UNCLOSED])
+def test_whole_arguments_that_are_no_object_are_delivered_as_text(text: str) -> None:
+    fit, out = whole(*call(0, text, complete=False), END, final=True)
+    assert out[0] == TextDelta(f"f({text})")
+    assert arguments(out) == []
+    assert [finding.code for finding in fit.findings] == ["malformed_tool_arguments"]
+
+
+@pytest.mark.parametrize("text", CLOSED)
+def test_a_turn_whose_only_call_became_text_just_stops(text: str) -> None:
+    assert turn_end(whole(*call(0, text, complete=False), END, final=True)[1]) == "stop"
+    assert turn_end(live(*call(0, text, complete=False), END)[1]) == "tool_calls"
+
+
+def test_good_calls_beside_one_that_became_text_are_delivered_in_order() -> None:
+    events = [*call(0, "hello", complete=False), *call(1, '{"x": 1}'), END]
+    _, out = whole(TextDelta("Now."), *events, final=True)
+    assert out[:2] == [TextDelta("Now."), TextDelta("\n\nf(hello)")]
+    assert (arguments(out), turn_end(out)) == (['{"x": 1}'], "tool_calls")
+
+
+def test_a_demanded_call_that_is_no_json_is_no_text() -> None:
+    fit, _ = whole(*call(0, "hello", complete=False), END, final=True, demanded=True)
+    assert fit.rejected is not None
+
+
+def test_a_repaired_call_is_complete() -> None:
+    _, out = whole(*call(0, "{'x': 5, 'y': 'a\"b'}", complete=False), END, final=True)
+    assert turn_end(out) == "tool_calls"

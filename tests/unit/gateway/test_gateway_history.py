@@ -1,9 +1,11 @@
 """The rules between messages: what is refused, in which order results go out, what is mended."""
 
+import json
+
 import pytest
 
 from toolwire.errors import RequestError
-from toolwire.gateway.history import NO_RESULT, History, check_history
+from toolwire.gateway.history import NO_RESULT, QUOTED, History, check_history
 from toolwire.protocol.chat import Message, ToolCall
 from toolwire.surfaces.openai.words import worded
 
@@ -81,20 +83,6 @@ class TestRefused:
         error = refusal(asked("a"), result("a"), asked("b", "a"))
         assert error.param == "messages[2].tool_calls[1].id"
 
-    @pytest.mark.parametrize(
-        "arguments", ["{", "[1]", "x", "null", "1", '"x"', "{} {}", '{"a": 1e}', "\ud800"]
-    )
-    def test_arguments_that_are_no_object(self, arguments: str) -> None:
-        error = refusal(asked("a", arguments=arguments), result("a"))
-        assert error.code == "malformed_tool_arguments"
-
-    @pytest.mark.parametrize("depth", [300, 3_000, 30_000])
-    def test_arguments_that_are_too_deep(self, depth: int) -> None:
-        arguments = '{"a":' * depth + "1" + "}" * depth
-        error = refusal(asked("a", arguments=arguments), result("a"))
-        assert "nested more than 200 levels deep" in error.message
-        assert error.param == "messages[0].tool_calls[0].function.arguments"
-
     def test_only_so_much_of_a_history_is_repeated(self) -> None:
         error = refusal(asked(*(f"call_{at}" for at in range(5_000))))
         assert "and 4900 more" in error.message
@@ -109,6 +97,35 @@ class TestAccepted:
     def test_arguments_that_are_an_object_or_nothing(self, arguments: str) -> None:
         history = check_history([asked("a", arguments=arguments), result("a")])
         assert history.calls[0].arguments == arguments
+
+    @pytest.mark.parametrize("repair", [False, True])
+    @pytest.mark.parametrize(
+        "arguments",
+        ['{"city": "Par', "{", "[1]", "x", "1", '"x"', "{} {}", '{"a": 1e}', '{"a": ' + "[" * 300],
+    )
+    def test_arguments_that_are_no_object_are_quoted(self, arguments: str, repair: bool) -> None:
+        history = check_history([asked("a", arguments=arguments), result("a")], repair=repair)
+        assert json.loads(history.calls[0].arguments) == {QUOTED: arguments}
+        assert history.repairs == ["arguments_quoted:messages[0].tool_calls[0]"]
+
+    @pytest.mark.parametrize("depth", [300, 3_000, 30_000])
+    def test_arguments_that_are_too_deep_are_quoted(self, depth: int) -> None:
+        arguments = '{"a":' * depth + "1" + "}" * depth
+        history = check_history([asked("a", arguments=arguments), result("a")])
+        assert json.loads(history.calls[0].arguments) == {QUOTED: arguments}
+
+    def test_half_a_surrogate_pair_is_quoted(self) -> None:
+        history = check_history([asked("a", arguments="\ud800"), result("a")])
+        assert json.loads(history.calls[0].arguments) == {QUOTED: "?"}
+
+    @pytest.mark.parametrize(
+        ("arguments", "read"),
+        [("null", {}), ("{'a': True,}", {"a": True}), ('"{\\"a\\": 1}"', {"a": 1})],
+    )
+    def test_arguments_with_one_reading_are_repaired(self, arguments: str, read: object) -> None:
+        history = check_history([asked("a", arguments=arguments), result("a")])
+        assert json.loads(history.calls[0].arguments) == read
+        assert history.repairs == ["arguments_repaired:messages[0].tool_calls[0]"]
 
     def test_the_text_of_a_custom_call_is_not_json(self) -> None:
         call = ToolCall("a", "sh", "ls {", "custom")
@@ -162,19 +179,29 @@ class TestRepaired:
             ["missing_result:a", "orphan_result:messages[2]"],
         )
 
-    def test_a_call_with_an_id_of_another_is_left_out_with_its_result(self) -> None:
-        words, repairs = repaired(asked("a"), result("a"), asked("a", "b", name="x"), result("b"))
-        assert words == ["a(a)", "t:a", "a(b)", "t:b"]
-        assert repairs == ["repeated_call_id:messages[2].tool_calls[0]"]
+    def test_a_call_with_an_id_of_another_is_renamed_with_its_result(self) -> None:
+        messages = [asked("a"), result("a", "1"), asked("a", "b"), result("b"), result("a", "2")]
+        history = check_history(messages, repair=True)
+        assert shape(history) == ["a(a)", "t:a", "a(a_2,b)", "t:a_2", "t:b"]
+        assert history.messages[3].content == "2"
+        assert history.repairs == ["repeated_call_id:messages[2].tool_calls[0]"]
 
-    def test_what_is_left_of_a_message_keeps_all_the_rest(self) -> None:
-        history = check_history([asked("a", "a", name="bot"), result("a")], repair=True)
-        kept = history.messages[0]
-        assert (len(kept.calls), kept.reasoning, kept.name) == (1, "hm", "bot")
+    def test_two_calls_of_one_id_get_their_results_in_order(self) -> None:
+        history = check_history(
+            [asked("a", "a", "a_2", name="bot"), result("a", "1"), result("a", "2"), result("a_2")],
+            repair=True,
+        )
+        assert shape(history) == ["a(a,a_3,a_2)", "t:a", "t:a_3", "t:a_2"]
+        assert [message.content for message in history.messages[1:3]] == ["1", "2"]
+        assert (history.messages[0].reasoning, history.messages[0].name) == ("hm", "bot")
 
-    def test_what_cannot_be_mended_is_still_refused(self) -> None:
-        with pytest.raises(RequestError):
-            check_history([asked("a", arguments="{"), result("a")], repair=True)
+    def test_an_id_that_every_turn_uses_is_renamed_each_time(self) -> None:
+        history = check_history([asked("a"), result("a")] * 3, repair=True)
+        assert shape(history) == ["a(a)", "t:a", "a(a_2)", "t:a_2", "a(a_3)", "t:a_3"]
+
+    def test_a_long_id_stays_short_enough(self) -> None:
+        history = check_history([asked("a" * 256), result("a" * 256)] * 2, repair=True)
+        assert len(history.calls[1].call_id) <= 256
 
     def test_a_repaired_history_keeps_the_rules(self) -> None:
         broken = [result("z"), asked("a", "b", "a"), result("b"), USER, result("a"), asked("c")]

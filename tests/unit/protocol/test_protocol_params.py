@@ -23,7 +23,7 @@ GOOD: dict[str, list[Any]] = {
     "prompt_cache_key": ["k"],
     "prompt_cache_retention": ["24h"],
     "reasoning_effort": ["low", "xhigh", "none"],
-    "response_format": [{"type": "json_object"}, {"type": "json_schema", "json_schema": {}}],
+    "response_format": [{"type": "json_object"}, {"type": "text"}],
     "safety_identifier": ["x"],
     "seed": [0, -1, 2**53],
     "service_tier": ["auto"],
@@ -39,29 +39,29 @@ GOOD: dict[str, list[Any]] = {
 BAD: dict[str, list[Any]] = {
     "audio": ["x", []],
     "frequency_penalty": [-2.1, 2.1, "0"],
-    "logit_bias": [[], {"a": "b"}, {str(at): 1 for at in range(1025)}],
+    "logit_bias": [[], {"a": "b"}, {"1": 101}, {"1": -100.5}, {str(at): 1 for at in range(1025)}],
     "logprobs": [1, "true"],
     "max_completion_tokens": [0, -1, 1.5, "1"],
     "max_tokens": [0, -1, 1.5, True],
     "metadata": [{"a": 1}, {str(at): "" for at in range(17)}],
-    "modalities": ["text", [1], ["x"] * 9],
+    "modalities": ["text", [1], ["smell"], ["text"] * 9],
     "n": [0, 129, 10**9, 1.5],
     "prediction": [[]],
     "presence_penalty": [3],
     "prompt_cache_key": [1],
     "prompt_cache_retention": [1],
-    "reasoning_effort": [1, {}],
+    "reasoning_effort": [1, {}, "extreme", ""],
     "response_format": ["json"],
     "safety_identifier": [{}],
     "seed": [0.5, "1"],
-    "service_tier": [1],
+    "service_tier": [1, "gold"],
     "stop": [1, list("abcde"), [1], {}],
     "store": ["yes"],
     "temperature": [-0.1, 2.1, "1", True],
     "top_logprobs": [-1, 21],
     "top_p": [-0.1, 1.1],
     "user": [1],
-    "verbosity": [[]],
+    "verbosity": [[], "chatty"],
     "web_search_options": [True],
 }
 
@@ -76,9 +76,10 @@ def test_every_parameter_of_the_table_is_tried_from_both_sides() -> None:
 
 @pytest.mark.parametrize(("name", "value"), pairs(GOOD))
 def test_a_value_within_bounds_is_kept_as_it_was_sent(name: str, value: Any) -> None:
-    request = read(body(**{name: value})).request
+    beside = {"logprobs": True} if name == "top_logprobs" else {}
+    request = read(body(**{name: value}, **beside)).request
     expected = [value] if name == "stop" and isinstance(value, str) else value
-    assert given(request) == ({name: expected} if expected != [] else {})
+    assert given(request) == ({name: expected, **beside} if expected != [] else beside)
     assert request.ignored == ()
 
 
@@ -98,3 +99,50 @@ def test_the_form_of_an_answer_is_an_object(schema: Any) -> None:
 @pytest.mark.parametrize("name", PARAM_TYPES)
 def test_null_is_as_if_it_was_not_sent(name: str) -> None:
     assert given(read(body(**{name: None})).request) == {}
+
+
+FORMATS: list[tuple[Any, str]] = [
+    ({}, "response_format.type"),
+    ({"type": None}, "response_format.type"),
+    ({"type": "yaml"}, "response_format.type"),
+    ({"type": "json_schema"}, "response_format.json_schema"),
+    ({"type": "json_schema", "json_schema": {}}, "response_format.json_schema.schema"),
+    ({"type": "json_schema", "json_schema": {"schema": 5}}, "response_format.json_schema.schema"),
+    (
+        {"type": "json_schema", "json_schema": {"schema": {"type": "objet"}}},
+        "response_format.json_schema.schema",
+    ),
+    (
+        {"type": "json_schema", "json_schema": {"schema": {"$schema": "no such draft"}}},
+        "response_format.json_schema.schema",
+    ),
+]
+
+
+@pytest.mark.parametrize(("form", "param"), FORMATS)
+def test_a_form_that_means_nothing_is_refused(form: Any, param: str) -> None:
+    assert refusal(body(response_format=form)).param == param
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}},
+        {"type": "json_schema", "schema": {"type": "object"}},
+        {"type": "json_object", "schema": {"type": "object"}},
+        {"type": "structural_tag", "structures": []},
+    ],
+)
+def test_a_form_that_a_server_knows_is_kept(form: Any) -> None:
+    assert given(read(body(response_format=form)).request) == {"response_format": form}
+
+
+@pytest.mark.parametrize("beside", [{}, {"logprobs": False}, {"logprobs": None}])
+def test_alternatives_to_tokens_need_the_tokens(beside: Any) -> None:
+    assert refusal(body(top_logprobs=3, **beside)).param == "top_logprobs"
+    assert read(body(top_logprobs=0, **beside))
+
+
+def test_the_words_that_are_supported_are_said() -> None:
+    message = refusal(body(verbosity="chatty")).message
+    assert message == "Invalid value: 'chatty'. Supported values are: 'low', 'medium', and 'high'."

@@ -12,6 +12,7 @@ import msgspec
 
 from toolwire.backends.base import Redact, clip
 from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
+from toolwire.backends.openai.tolerant import tolerate
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, CallFragment, Fragment
 from toolwire.protocol.sse import SseDecoder, SseEvent
@@ -71,9 +72,16 @@ class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
     error: Any = None
+    system_fingerprint: str | None = None
+    service_tier: str | None = None
 
 
-_decode = msgspec.json.Decoder(_Chunk).decode
+_NEEDED = frozenset(
+    {"choices", "delta", "message", "content", "text", "tool_calls", "function_call", "function"}
+    | {"custom", "name", "input", "reasoning_content", "reasoning", "index"}
+)
+"""What is part of the answer. The rest of a chunk may have any type."""
+_strict = msgspec.json.Decoder(_Chunk).decode
 _encode = msgspec.json.Encoder().encode
 _NOTHING = _Delta()
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -90,6 +98,7 @@ class AnswerDecoder:
         self._redact = redact
         self._streamed = streamed
         self._broken = 0
+        self._told = False
         self._choices = {0}
         self._sse: SseDecoder | None = None
         self._body: list[bytes] = []
@@ -160,7 +169,10 @@ class AnswerDecoder:
         return [Fragment(choice, gap=True) for choice in sorted(self._choices)]
 
     def _chunk(self, data: bytes) -> list[Fragment]:
-        chunk = _decode(data)
+        try:
+            chunk = _strict(data)
+        except msgspec.ValidationError:
+            chunk = tolerate(msgspec.json.decode(data), _Chunk, _NEEDED)
         if chunk.error:
             raise self._failure(chunk.error)
         choices = chunk.choices or ()
@@ -171,6 +183,10 @@ class AnswerDecoder:
             fragments = [_fragment(choice) for choice in choices]
         if choices and choices[-1].index:
             self._choices.update(choice.index for choice in choices)
+        if not self._told:
+            self._told = True
+            if about := _about(chunk):
+                fragments.append(Fragment(about=about))
         if chunk.usage is not None and (usage := _usage(chunk.usage)) is not None:
             fragments.append(Fragment(usage=usage))
         return fragments
@@ -212,6 +228,14 @@ def _check_width(choices: Sequence[_Choice]) -> None:
 def _check_count(count: int, most: int, what: str) -> None:
     if count > most:
         raise UpstreamError(f"The backend's answer has more than {most} {what}.")
+
+
+def _about(chunk: _Chunk) -> tuple[tuple[str, str], ...]:
+    named = (
+        ("system_fingerprint", chunk.system_fingerprint),
+        ("service_tier", chunk.service_tier),
+    )
+    return tuple((name, value) for name, value in named if value)
 
 
 def _usage(usage: _Usage) -> Usage | None:

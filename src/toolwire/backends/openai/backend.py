@@ -26,6 +26,7 @@ from toolwire.backends.openai.detection import AUTO, detect
 from toolwire.backends.openai.params import ignored_params
 from toolwire.backends.openai.refusal import refusal
 from toolwire.backends.openai.request import encode_body
+from toolwire.backends.tokenizers import read_count, tokenize_body
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from toolwire.protocol.chat import Request
 
@@ -304,7 +305,20 @@ class OpenAiHttpBackend:
     async def _fetch(self, target: str, base: str | None = None) -> bytes:
         """What the server has at a path, whole."""
         headers = {**self._headers, "accept": "application/json"}
-        answer = await self._raw(self.pool.head("GET", target, headers, base=base))
+        return await self._read(self.pool.head("GET", target, headers, base=base), target)
+
+    async def tokenize(self, text: str, model: str) -> int:
+        """The tokens of a text, as the server counts them. Raises `UpstreamError`."""
+        headers = {**self._headers, "content-type": "application/json"}
+        head = self.pool.head("POST", "/tokenize", headers, base=self.pool.origin.root)
+        body = tokenize_body(text, self._model or model)
+        try:
+            return read_count(await self._read(head, "/tokenize", [body]))
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            raise UpstreamError(f"The backend '{self.name}' does not count tokens.") from None
+
+    async def _read(self, head: bytes, target: str, body: Sequence[bytes] = ()) -> bytes:
+        answer = await self._raw(head, body)
         told = bytearray()
 
         def read(block: bytes) -> None:

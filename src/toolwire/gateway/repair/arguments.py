@@ -33,6 +33,15 @@ def read_object(text: str) -> dict[str, Any]:
     return value
 
 
+def is_object(text: str) -> bool:
+    """Whether `text` is a JSON object."""
+    try:
+        read_object(text)
+    except NotJson:
+        return False
+    return True
+
+
 def read_json(text: str) -> Any:
     """The JSON value that `text` is, read strictly, or `NotJson`."""
     try:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from toolwire.gateway.repair.arguments import NotJson, read_object
+from toolwire.gateway.repair.arguments import is_object
 from toolwire.gateway.repair.findings import Finding
 from toolwire.protocol.chat import Message, ToolCall
 
@@ -27,7 +27,7 @@ def objection(said: str, calls: Sequence[ToolCall], findings: Sequence[Finding])
     of a history, so where these are not JSON, the same is said in words.
     """
     wrong = {finding.index: explain(finding) for finding in findings}
-    if all(_is_object(call.arguments) for call in calls):
+    if all(is_object(call.arguments) for call in calls):
         results = [
             Message("tool", wrong.get(index, _NOT_ALONE), call_id=call.call_id)
             for index, call in enumerate(calls)
@@ -52,11 +52,3 @@ def schema_hint(parameters: object) -> str:
     """A schema, in as much of it as can be shown."""
     text = msgspec.json.encode(parameters).decode()
     return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}..."
-
-
-def _is_object(text: str) -> bool:
-    try:
-        read_object(text)
-    except NotJson:
-        return False
-    return True

@@ -183,6 +183,11 @@ class RepairRules:
         finding = check_call(index, name, fitted.arguments, tools, allowance)
         return structs.replace(fitted, finding=finding)
 
+    def as_json(self, text: str) -> str | None:
+        """The text as a JSON object, whatever its tool; None if it cannot be made one."""
+        found = self._as_object(text)
+        return None if found is None else found[0].arguments
+
     def _as_object(self, text: str) -> tuple[CheckedCall, dict[str, Any]] | None:
         """The text as a JSON object, with each rule used at most once."""
         left = list(self.text_rules)

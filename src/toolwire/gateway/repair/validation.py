@@ -4,8 +4,9 @@ Live, events pass at once and a call is checked when it is over: what does not f
 it is, and that is recorded. Whole, calls wait for the end of the turn: they are repaired, checked,
 and delivered all together or, if one does not fit, not at all, so that the model can be asked
 again and the client never sees it. Both only find out what is wrong; `attempt.py` and `retry.py`
-act on it. What takes long to check is put off until `resolve` is told what was found elsewhere: at
-the end.
+act on it. Whole, arguments that are no JSON object are delivered as text if at all: clients decode
+them. A turn with a call whose JSON is not closed ends in `length`, whatever the backend said. What
+takes long to check is put off until `resolve` is told what was found elsewhere: at the end.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from toolwire.gateway.repair.arguments import check_call
+from toolwire.gateway.repair.arguments import check_call, is_object
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall, TooCostly
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.rules import RepairRules
@@ -27,8 +28,11 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
+from toolwire.protocol.json_boundary import is_unclosed
 
 _NO_CALL = CallStart(0, "")
+_CUT_OFF = TurnEnd("length")
+_CUT: tuple[FinishReason, ...] = ("length", "content_filter")
 
 
 class Fit(Protocol):
@@ -83,6 +87,7 @@ class StreamingValidator:
         self._call = _NO_CALL
         self._pieces: list[str] = []
         self._passing = False
+        self._cut = False
 
     @property
     def kept(self) -> list[str] | None:
@@ -100,7 +105,8 @@ class StreamingValidator:
             else:
                 if isinstance(event, CallStart):
                     self._call, self._pieces, self._passing = event, [], False
-                out.append(event)
+                cut = self._cut and isinstance(event, TurnEnd) and event.reason == "tool_calls"
+                out.append(_CUT_OFF if cut else event)
         return out
 
     def _arguments(self, event: ArgsDelta, out: list[Event]) -> None:
@@ -127,6 +133,7 @@ class StreamingValidator:
             out.append(ArgsDelta(event.index, text))
         if finding is not None:
             self.findings.append(finding)
+        self._cut = self._cut or (not event.complete and is_unclosed(text))
         out.append(event)
 
     def _repaired(self, index: int, name: str, text: str) -> tuple[str, Finding | None]:
@@ -153,6 +160,19 @@ class _Held(msgspec.Struct):
     def arguments(self) -> str:
         return "".join(self.pieces)
 
+    @property
+    def readable(self) -> bool:
+        """Whether clients can decode it."""
+        return self.finding is None or self.start.kind == "custom" or is_object(self.arguments)
+
+    @property
+    def unclosed(self) -> bool:
+        return not self.complete and is_unclosed(self.arguments)
+
+    @property
+    def text(self) -> str:
+        return f"{self.start.name}({self.arguments})"
+
     def events(self, index: int) -> list[Event]:
         start = self.start
         if start.index != index:
@@ -163,9 +183,10 @@ class _Held(msgspec.Struct):
 class BufferedValidator:
     """Holds calls to the end of the turn, repairs what can be repaired, and checks all of them.
 
-    `final`: the model is not asked again, so what does not fit is delivered as it is, unless its
-    tool is strict. `resumed`: the client has the text of an earlier attempt, so the text of this
-    one goes out only if there is nothing else.
+    `final`: the model is not asked again, so what does not fit is delivered as it is, or as text if
+    it is no JSON object; unless its tool is strict, or it is all there is of a `demanded` call.
+    `resumed`: the client has the text of an earlier attempt, so the text of this one goes out only
+    if there is nothing else.
     """
 
     live: ClassVar[bool] = False
@@ -178,6 +199,7 @@ class BufferedValidator:
         *,
         final: bool,
         resumed: bool = False,
+        demanded: bool = False,
     ) -> None:
         self.costly: list[CostlyCall] = []
         self.findings: list[Finding] = []
@@ -190,6 +212,7 @@ class BufferedValidator:
         self._end = TurnEnd("stop")
         self._final = final
         self._resumed = resumed
+        self._demanded = demanded
         self._calls: list[_Held] = []
         self._text: list[str] = []
 
@@ -250,12 +273,25 @@ class BufferedValidator:
         out: list[Event] = []
         kept = self._calls
         if any(held.finding is not None for held in kept):
-            kept = self._weigh(cut_off=reason in ("length", "content_filter"))
+            kept = self._weigh(cut_off=reason in _CUT)
+        # What the model had no room to finish goes out as far as it came, as on every backend.
+        cut = reason in _CUT
+        made = [held for held in kept if cut or held.readable]
+        said = [held.text for held in kept if not (cut or held.readable)]
         if self._resumed and not kept and self._text:
             out.append(TextDelta("\n\n" + self.said))
-        for index, held in enumerate(kept):
+        if said:
+            out.append(TextDelta("\n\n".join(["", *said] if self._text else said)))
+        for index, held in enumerate(made):
             out += held.events(index)
-        return [*out, self._end]
+        return [*out, self._ending(made, kept)]
+
+    def _ending(self, made: list[_Held], kept: list[_Held]) -> TurnEnd:
+        if self._end.reason != "tool_calls":
+            return self._end
+        if any(held.unclosed for held in kept):
+            return _CUT_OFF
+        return self._end if made or not kept else TurnEnd("stop")
 
     def _repair(self, index: int, held: _Held) -> None:
         name, text = held.start.name, held.arguments
@@ -281,6 +317,8 @@ class BufferedValidator:
         self.findings += unfit
         if not cut_off:
             self.rejected = next((f for f in unfit if self._is_bad(f)), None)
+            if self._demanded and not any(held.readable for held in kept):
+                self.rejected = self.rejected or unfit[0]
         return kept
 
     def _is_bad(self, finding: Finding) -> bool:

@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from toolwire.backends.base import Outgoing
 from toolwire.errors import UpstreamError
 from toolwire.formats import Detection, OutputDetector, Trace, get, parser_for
+from toolwire.formats.prose import has_prose, prose_parser
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.detecting import DetectingReader
 from toolwire.gateway.strategies.escape_markers import escaped
+from toolwire.gateway.strategies.prose_reader import ProseReader
 from toolwire.gateway.strategies.text_reader import TextReader
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]
@@ -32,6 +34,8 @@ class ToolStrategy(ABC):
 
     format: str | None = None
     """How calls are read from text; None if text is only text."""
+    guessed: bool = False
+    """Whether nothing tells that the model writes this format."""
     marks: tuple[str, ...] = ()
     watch: Callable[[Detection | None], None] | None = field(default=None, compare=False)
     """Told which format calls have, while that is not known for certain: see `detecting`."""
@@ -49,11 +53,20 @@ class ToolStrategy(ABC):
         """What the backend is sent."""
 
     def reads_text(self, plan: Plan) -> bool:
-        """Whether calls are looked for in text."""
-        return self.format is not None and plan.offers_tools
+        """Whether text is read: for calls, or for what the format marks besides them."""
+        if self.format is None:
+            return False
+        return plan.offers_tools or (not self.guessed and has_prose(self.format))
 
     def parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
         """What reads the text of one choice."""
+        if not plan.offers_tools:
+            why = "tool_choice_none" if plan.request.tools.tools else "no_tools"
+            return ProseReader(prose_parser(self.format or "", trace), repairs, why)
+        return self._parser(plan, trace, repairs)
+
+    def _parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
+        """What reads the text of a choice in which there may be calls."""
         tools = plan.outgoing.tools.tools.values()
         parser = parser_for(self.format or "", tools, delivery=plan.delivery, trace=trace)
         if self.watch is None:

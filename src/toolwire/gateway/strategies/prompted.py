@@ -109,7 +109,7 @@ class Constrained(Prompted):
             messages = self._written(plan, form, 0)
         return Outgoing(request, messages, NO_TOOLS, constraint)
 
-    def parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
+    def _parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
         """See `ToolStrategy.parser`."""
         parser = parser_for(self.format, plan.outgoing.tools.tools.values(), trace=trace)
         demanded = plan.request.choice.mode == "required"

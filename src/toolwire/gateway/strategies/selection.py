@@ -25,6 +25,9 @@ REMEMBERED = 600.0
 _MOST_LEARNED = 1024
 
 
+_GUESS = Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
+
+
 @lru_cache(maxsize=256)
 def _hybrid(format_name: str) -> Hybrid:
     return Hybrid(format=format_name)
@@ -41,7 +44,7 @@ def _detect(name: str, template: str, model: str) -> Detection:
     """By the template, which cannot be wrong; then by what the model is called."""
     called = name or model
     found = detect_template(template, called) or detect_model(called) or detect_model(model)
-    return found or Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
+    return found or _GUESS
 
 
 @dataclass(slots=True)
@@ -66,29 +69,41 @@ class StrategySelector:
         if self.mode == "native":
             return NATIVE
         model, known = plan.request.model, backend.capabilities
-        name, watch = self._format(backend, model)
-        if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
-            return Hybrid(format=name, watch=watch) if watch is not None else _hybrid(name)
+        name, guessed, watch = self._format(backend, model)
+        constrains = self.can_constrain(backend, model)
         options: dict[str, Any] = {"examples": self.examples, "one_call": known.one_call}
         if self._lacks(backend, model, "system"):
             options["system_role"] = False
-        if plan.offers_tools and known.constrains and not self._lacks(backend, model, "constraint"):
+        if plan.strictly and constrains:
+            return Constrained(**options)
+        if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
+            if watch is None:
+                return _hybrid(name)
+            return Hybrid(format=name, guessed=guessed, watch=watch)
+        if plan.offers_tools and constrains:
             if plan.demands_call or (known.chooses and _may_choose(plan.request)):
                 return Constrained(**options)
             if plan.wants_json and not self._lacks(backend, model, "union"):
                 return Constrained(**options, union=True)
-        return Prompted(format=name, watch=watch, **options)
+        return Prompted(format=name, guessed=guessed, watch=watch, **options)
+
+    def can_constrain(self, backend: Backend, model: str) -> bool:
+        """Whether a turn can be held to a JSON Schema of calls."""
+        known = self.mode != "native" and backend.capabilities.constrains
+        return known and not self._lacks(backend, model, "constraint")
 
     def _format(
         self, backend: Backend, model: str
-    ) -> tuple[str, Callable[[Detection | None], None] | None]:
-        """The format to expect, and who is to be told what it is if that is not certain."""
+    ) -> tuple[str, bool, Callable[[Detection | None], None] | None]:
+        """The format to expect, whether it is a guess, and who is to be told what it is if that is
+        not certain."""
         at = backend.name, model
-        expected = self.format_of(model, backend.capabilities).format
+        expected = self.format_of(model, backend.capabilities)
         written = self._formats.get(at)
         if written is not None and self.format in (None, written):
-            return written, None
-        return expected, partial(self._settle, at, expected)
+            return written, False, None
+        watch = partial(self._settle, at, expected.format)
+        return expected.format, expected is _GUESS, watch
 
     def _settle(self, at: tuple[str, str], expected: str, found: Detection | None) -> None:
         if len(self._formats) >= _MOST_LEARNED:
@@ -105,11 +120,11 @@ class StrategySelector:
 
     def known(self, model: str) -> dict[str, str]:
         """What was learned about this model, by backend."""
-        return {
-            backend: f"without {lack}"
-            for (backend, name, lack), at in self._learned.items()
-            if name == model and self._remembers(at)
-        }
+        lacks: dict[str, list[str]] = {}
+        for (backend, name, lack), at in self._learned.items():
+            if name == model and self._remembers(at):
+                lacks.setdefault(backend, []).append(lack)
+        return {backend: f"without {', '.join(found)}" for backend, found in lacks.items()}
 
     def learn(self, backend: Backend, model: str, lack: Lack) -> bool:
         """This backend lacks something; whether that is news and changes the way."""

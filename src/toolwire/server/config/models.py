@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
+from toolwire.backends.tokenizers import SERVER, NoTokenizer, open_tokenizer
 from toolwire.server import auth
 from toolwire.server.config import values
 from toolwire.server.config.fields import At, Problem, as_table, as_tables, dotted, read
@@ -52,11 +53,23 @@ class RouteReader:
             backends = [self._backend(table["backend"], (*at, "backend"))]
         else:
             backends = self._backends(table.get("backends", []), at)
-        route = read(RouteConfig, table, at, {"backends": with_names(backends)})
+        made: dict[str, Any] = {"backends": with_names(backends)}
+        route = read(RouteConfig, table, at, made)
+        if route.tokenizer not in (None, SERVER):
+            route = replace(route, tokenizer=self._tokenizer(route.tokenizer or "", at))
         if route.mode == "native" and any(b.chat_template is not None for b in backends):
             text = 'a prompt has no tools of its own: with chat_template use "auto" or "prompted"'
             raise Problem((*at, "mode"), f"{dotted((*at, 'mode'))}: {text}")
         return route
+
+    def _tokenizer(self, path: str, at: At) -> str:
+        found = self.folder / Path(path).expanduser()
+        try:
+            open_tokenizer(found)
+        except NoTokenizer as error:
+            place = (*at, "tokenizer")
+            raise Problem(place, f"{dotted(place)}: {error}") from None
+        return str(found)
 
     def _backends(self, tables: object, at: At) -> list[BackendConfig]:
         placed = _placed(tables, (*at, "backends"))

@@ -382,6 +382,13 @@ class RouteConfig:
             aliases=(("watched", "hybrid"),),
         ),
     ] = "auto"
+    tokenizer: Annotated[
+        str | None,
+        Option(
+            "counts tokens where a backend gives no usage: `server` (its `/tokenize`), or the path "
+            "of a `tokenizer.json` (needs `toolwire[tokenizers]`); default: an estimate, marked"
+        ),
+    ] = None
     examples: Annotated[
         int | None,
         Option(
@@ -414,7 +421,10 @@ class Config:
     ] = "refuse"
     strict_parallel: Annotated[
         Literal["off", "validate"],
-        Option("`off`: one call a turn with strict tools; `validate`: several, each checked"),
+        Option(
+            "strict tools and `parallel_tool_calls: true`: `off`: one call a turn; `validate`: "
+            "several, each checked"
+        ),
     ] = "off"
     passthrough: Annotated[
         tuple[Endpoint, ...],

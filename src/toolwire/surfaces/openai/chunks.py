@@ -90,17 +90,24 @@ class ChunkEncoder:
         reasons: Sequence[tuple[int, FinishReason]],
         usage: Usage | None,
         notes: Mapping[str, object],
+        about: Mapping[str, str] | None = None,
     ) -> bytes:
-        """The last chunks: finish reasons, usage if asked for, what we have to say, `[DONE]`."""
+        """The last chunks: finish reasons, usage if asked for, what we have to say, `[DONE]`.
+
+        `about` is what the backend says of the answer, which clients keep of the last chunk.
+        """
+        start = self._start
+        for name, value in (about or {}).items():
+            start += b"%b:%b," % (_encode(name), _encode(value))
         chunks = [
-            self._start
+            start
             + b'"choices":[{"index":%d,"delta":{},"logprobs":null,"finish_reason":%b}]'
             % (choice, _encode(reason))
             + self._tail
             for choice, reason in reasons
         ]
         if usage is not None:
-            chunks.append(self._start + b'"choices":[],"usage":' + encode_usage(usage) + b"}\n\n")
+            chunks.append(start + b'"choices":[],"usage":' + encode_usage(usage) + b"}\n\n")
         if notes:
             chunks[-1] = chunks[-1][:-3] + b',"toolwire":' + _encode(notes) + b"}\n\n"
         chunks.append(DONE)

@@ -4,7 +4,7 @@ The types are the only description of what is valid; this file only translates.
 """
 
 import re
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -17,17 +17,42 @@ _NAMES = {
     "str": "a string", "int": "an integer", "float": "a decimal", "bool": "a boolean",
     "object": "an object", "array": "an array", "null": "null", "bytes": "a string",
 }  # fmt: skip
+ReasoningEffort: TypeAlias = Literal[
+    "none", "minimal", "low", "medium", "high", "xhigh", "max", "default"
+]
+Verbosity: TypeAlias = Literal["low", "medium", "high"]
+ServiceTier: TypeAlias = Literal[
+    "auto", "default", "flex", "scale", "priority", "on_demand", "performance"
+]
+Modality: TypeAlias = Literal["text", "audio", "image"]
+"""OpenAI's words, and those of servers that have others."""
+
+
+def _quoted(words: tuple[str, ...]) -> str:
+    *first, last = (f"'{word}'" for word in words)
+    return f"{', '.join(first)}, and {last}"
+
+
 _SUPPORTED = (
     (
         re.compile(r"messages\[\d+\]\.role"),
         "'system', 'developer', 'user', 'assistant', and 'tool'",
     ),
+    (re.compile(r"reasoning_effort"), _quoted(get_args(ReasoningEffort))),
+    (re.compile(r"verbosity"), _quoted(get_args(Verbosity))),
+    (re.compile(r"service_tier"), _quoted(get_args(ServiceTier))),
+    (re.compile(r"modalities\[(\d+|\.\.\.)\]"), _quoted(get_args(Modality))),
     (re.compile(r"tools\[\d+\]\.type"), "'function' and 'custom'"),
     (re.compile(r".*tool_calls\[\d+\]\.type"), "'function' and 'custom'"),
 )
 _NOT_JSON = (
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using "
     "your HTTP library correctly. The body must be one JSON object in UTF-8"
+)
+_HALF_PAIR = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|\xed[\xa0-\xbf][\x80-\xbf]"
 )
 _level = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -45,6 +70,18 @@ def not_json(detail: str) -> RequestError:
     return RequestError(f"{_NOT_JSON}: {detail}.)")
 
 
+def why_not_json(error: Exception, raw: bytes) -> str:
+    """What is wrong with text that is not JSON. Decoders do not say half of a surrogate pair."""
+    if half := _HALF_PAIR.search(raw):
+        at = raw[: half.start()].decode("utf-8", "replace")
+        written = half[0].decode("ascii", "backslashreplace")
+        return (
+            f"half of a surrogate pair, {written}, at character {len(at)}, which stands for no "
+            "character; send both halves, or leave it out"
+        )
+    return str(error)
+
+
 def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
     """Decode `raw`, the value of parameter `root`; what is wrong is a `RequestError`."""
     try:
@@ -52,7 +89,7 @@ def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
     except msgspec.ValidationError as error:
         raise explain(error, raw, root) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise not_json(str(error)) from None
+        raise not_json(why_not_json(error, raw)) from None
     except RecursionError:
         raise not_json(f"'{root}' is nested too deeply") from None
 

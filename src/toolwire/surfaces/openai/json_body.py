@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.errors import RequestError
-from toolwire.surfaces.openai.explain import explain, not_json
+from toolwire.surfaces.openai.explain import explain, not_json, why_not_json
 
 _decode = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_key = msgspec.json.Decoder(str).decode
@@ -26,7 +26,8 @@ def read_members(body: bytes) -> dict[str, Raw]:
     except msgspec.ValidationError as error:
         raise explain(error, body, "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise not_json(_COMPRESSED if body.startswith(_GZIP) else str(error)) from None
+        why = _COMPRESSED if body.startswith(_GZIP) else why_not_json(error, body)
+        raise not_json(why) from None
     except RecursionError:
         raise not_json("it is nested too deeply") from None
     if len(members) > _MOST_MEMBERS:

@@ -7,6 +7,7 @@ is not here is unknown, which is never an error. `null` always means "not given"
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+import jsonschema_rs
 import msgspec
 from msgspec import Meta, Raw
 
@@ -19,44 +20,58 @@ from toolwire.protocol.sampling import (
     ResponseFormat,
     SamplingParams,
 )
-from toolwire.surfaces.openai.explain import check_nesting, decode
+from toolwire.surfaces.openai.explain import (
+    Modality,
+    ReasoningEffort,
+    ServiceTier,
+    Verbosity,
+    bad_value,
+    check_nesting,
+    decode,
+    json_kind,
+    missing,
+    wrong_type,
+)
 
 _Penalty = Annotated[float, Meta(ge=-2, le=2)] | None
+_Bias = Annotated[float, Meta(ge=-100, le=100)]
 _Tokens = Annotated[int, Meta(ge=1)] | None
 _Object = dict[str, Any] | None
 
 
 class _ResponseFormat(msgspec.Struct):
-    type: Any = None
+    type: str
     json_schema: _Object = None
+    schema: _Object = None
+    """Where llama.cpp takes it."""
 
 
 PARAM_TYPES: dict[str, Any] = {
     "audio": _Object,
     "frequency_penalty": _Penalty,
-    "logit_bias": Annotated[dict[str, float], Meta(max_length=1024)] | None,
+    "logit_bias": Annotated[dict[str, _Bias], Meta(max_length=1024)] | None,
     "logprobs": bool | None,
     "max_completion_tokens": _Tokens,
     "max_tokens": _Tokens,
     "metadata": Annotated[dict[str, str], Meta(max_length=16)] | None,
-    "modalities": Annotated[list[str], Meta(max_length=8)] | None,
+    "modalities": Annotated[list[Modality], Meta(max_length=8)] | None,
     "n": Annotated[int, Meta(ge=1, le=128)] | None,
     "prediction": _Object,
     "presence_penalty": _Penalty,
     "prompt_cache_key": str | None,
     "prompt_cache_retention": str | None,
-    "reasoning_effort": str | None,
+    "reasoning_effort": ReasoningEffort | None,
     "response_format": _ResponseFormat | None,
     "safety_identifier": str | None,
     "seed": int | None,
-    "service_tier": str | None,
+    "service_tier": ServiceTier | None,
     "stop": str | Annotated[list[str], Meta(max_length=4)] | None,
     "store": bool | None,
     "temperature": Annotated[float, Meta(ge=0, le=2)] | None,
     "top_logprobs": Annotated[int, Meta(ge=0, le=20)] | None,
     "top_p": Annotated[float, Meta(ge=0, le=1)] | None,
     "user": str | None,
-    "verbosity": str | None,
+    "verbosity": Verbosity | None,
     "web_search_options": _Object,
 }
 
@@ -68,18 +83,58 @@ REPLACED = {"functions": "tools", "function_call": "tool_choice"}
 """The form of before 2023, and what to use instead."""
 
 _SAMPLING = frozenset(SamplingParams.__struct_fields__) - {"stop"}
-_KINDS: dict[Any, FormatKind] = {kind: kind for kind in ("text", "json_object", "json_schema")}
+_KINDS: dict[str, FormatKind] = {
+    "text": "text",
+    "json_object": "json_object",
+    "json_schema": "json_schema",
+    "structural_tag": "other",
+}
+"""OpenAI's, and one of vLLM and SGLang."""
 
 
 def read_response_format(wire: _ResponseFormat, raw: bytes) -> ResponseFormat:
     """The form that the client wants text in."""
-    kind = _KINDS.get(wire.type, "other") if isinstance(wire.type, str) else "text"
-    schema = (wire.json_schema or {}).get("schema")
-    return ResponseFormat(
-        kind,
-        msgspec.json.encode(schema) if isinstance(schema, dict) else b"",
-        WireJson(WIRE, raw),
-    )
+    if wire.type not in _KINDS:
+        supported = "'text', 'json_object', and 'json_schema'"
+        raise bad_value(wire.type, "response_format.type", supported)
+    schema = b""
+    if wire.type == "json_schema":
+        schema = msgspec.json.encode(_checked_schema(wire))
+    return ResponseFormat(_KINDS[wire.type], schema, WireJson(WIRE, raw))
+
+
+def _checked_schema(wire: _ResponseFormat) -> dict[str, Any]:
+    where = "response_format.json_schema"
+    if wire.json_schema is None and wire.schema is None:
+        raise missing(where)
+    schema = (wire.json_schema or {}).get("schema", wire.schema)
+    if schema is None:
+        raise missing(f"{where}.schema")
+    if not isinstance(schema, dict):
+        raise wrong_type(f"{where}.schema", "object", json_kind(schema))
+    try:
+        jsonschema_rs.meta.validate(schema)
+    except (
+        jsonschema_rs.ValidationError,
+        jsonschema_rs.ReferencingError,
+        ValueError,
+    ) as error:
+        raise RequestError(
+            f"Invalid schema for response_format: {str(error).splitlines()[0][:200]}",
+            param=f"{where}.schema",
+            code="invalid_value",
+        ) from None
+    return schema
+
+
+def _check_logprobs(sampling: dict[str, Any]) -> None:
+    if sampling.get("top_logprobs") and not sampling.get("logprobs"):
+        raise RequestError(
+            "Invalid value for 'top_logprobs': 'top_logprobs' is only allowed when 'logprobs' is "
+            "true.",
+            param="top_logprobs",
+            code="invalid_value",
+        )
 
 
 @dataclass(slots=True)
@@ -127,4 +182,6 @@ def read_params(fields: dict[str, Raw], depth: int) -> Params:
             params.extras[name] = raw
         else:
             params.add(name, decode(decoder, raw, name), raw)
+    if "top_logprobs" in params.sampling:
+        _check_logprobs(params.sampling)
     return params

@@ -15,11 +15,11 @@ from toolwire.protocol.content import (
     TextPart,
     WireJson,
 )
-from toolwire.surfaces.openai.explain import decode
+from toolwire.surfaces.openai.explain import bad_value, decode, json_kind, missing, wrong_type
 
 
 class _Part(msgspec.Struct):
-    """Any part. Only the type is checked: what does not fit it is opaque, and forwarded."""
+    """Any part."""
 
     type: str
     text: Any = None
@@ -30,16 +30,40 @@ class _Part(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Part)
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "text": ("str",), "refusal": ("str",), "file": ("object",), "input_audio": ("object",),
+    "image_url": ("object", "str"),
+}  # fmt: skip
+"""OpenAI's types, each with the field of its name, and what that may be. Some servers take the URL
+of an image as it is."""
+_OTHERS = frozenset(
+    [
+        "audio",
+        "audio_url",
+        "video",
+        "video_url",
+        "image",
+        "image_embeds",
+        "document_url",
+        "thinking",
+        "reference",
+    ]
+)
+"""Types of other servers. They are opaque, and forwarded."""
+_SUPPORTED = "'text', 'image_url', 'input_audio', 'refusal', and 'file'"
 _FILE = ("file_data", "filename", "file_id")
 
 
 def read_part(raw: bytes, where: str) -> Part:
-    """One part; raises `RequestError` naming the place if it is no object with a type."""
+    """One part; raises `RequestError` naming the place if it is none, or has not what it needs."""
     part = decode(_decode, raw, where)
     origin = WireJson(WIRE, raw)
-    if isinstance(part.text, str):
+    if part.type in _OTHERS:
+        return OpaquePart(part.type, origin)
+    _check(part, where)
+    if part.type == "text":
         return TextPart(part.text, origin)
-    if isinstance(part.refusal, str):
+    if part.type == "refusal":
         return RefusalPart(part.refusal, origin)
     if isinstance(part.image_url, dict) and isinstance(url := part.image_url.get("url"), str):
         return ImagePart(url, _text(part.image_url, "detail"), origin)
@@ -49,6 +73,21 @@ def read_part(raw: bytes, where: str) -> Part:
         data, name, file_id = (_text(part.file, key) for key in _FILE)
         return FilePart(data, name, file_id, origin)
     return OpaquePart(part.type, origin)
+
+
+def _check(part: _Part, where: str) -> None:
+    kinds = _FIELDS.get(part.type)
+    if kinds is None:
+        raise bad_value(part.type, f"{where}.type", _SUPPORTED)
+    value = getattr(part, part.type)
+    if value is None:
+        raise missing(f"{where}.{part.type}")
+    if json_kind(value) not in kinds:
+        raise wrong_type(f"{where}.{part.type}", " | ".join(kinds), json_kind(value))
+    if part.type == "image_url" and isinstance(value, dict) and "url" not in value:
+        raise missing(f"{where}.image_url.url")
+    if part.type == "input_audio" and "data" not in value:
+        raise missing(f"{where}.input_audio.data")
 
 
 def _text(fields: dict[str, Any], name: str) -> str | None:

@@ -38,6 +38,7 @@ from toolwire.surfaces.openai.tool_choice import needs_tools, read_choice
 from toolwire.surfaces.openai.tools import ToolReader, check_name
 
 _Content: TypeAlias = str | list[Raw]
+_NO_RAW = Raw(b"")
 
 
 class _Call(msgspec.Struct):
@@ -58,16 +59,19 @@ class _Call(msgspec.Struct):
 class _System(msgspec.Struct, tag_field="role", tag="system"):
     content: _Content
     name: str | None = None
+    tool_calls: Raw = _NO_RAW
 
 
 class _Developer(msgspec.Struct, tag_field="role", tag="developer"):
     content: _Content
     name: str | None = None
+    tool_calls: Raw = _NO_RAW
 
 
 class _User(msgspec.Struct, tag_field="role", tag="user"):
     content: _Content
     name: str | None = None
+    tool_calls: Raw = _NO_RAW
 
 
 class _Assistant(msgspec.Struct, tag_field="role", tag="assistant"):
@@ -81,6 +85,7 @@ class _Assistant(msgspec.Struct, tag_field="role", tag="assistant"):
 class _Tool(msgspec.Struct, tag_field="role", tag="tool"):
     tool_call_id: str
     content: _Content
+    tool_calls: Raw = _NO_RAW
 
 
 class _StreamOptions(msgspec.Struct):
@@ -99,6 +104,7 @@ _decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
 
 _FLAGS = {b"true": True, b"false": False}
 _NULL = Raw(b"null")
+_NO_CALLS = (_NO_RAW, _NULL, Raw(b"[]"))
 _NEEDED = frozenset({"model", "messages"})
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
@@ -146,9 +152,10 @@ class RequestReader:
         asked = _flag(fields, "parallel_tool_calls")
         if asked is not None and _refuses(fields, toolset):
             raise needs_tools("parallel_tool_calls")
-        if toolset.strict and not self.strict_parallel:
+        if asked and toolset.strict and not self.strict_parallel:
             # 000: strict and parallel exclude each other; what the client said is overruled aloud.
-            return False, ("parallel_tool_calls",) if asked else ()
+            # SDKs that say nothing expect several calls, each of which is checked anyway.
+            return False, ("parallel_tool_calls",)
         return asked is not False, ()
 
     def _messages(self, fields: dict[str, Raw], *, lenient_names: bool) -> tuple[Message, ...]:
@@ -181,6 +188,8 @@ class RequestReader:
                 check_width(call.arguments, where, self.max_values)
 
     def _parts(self, content: list[Raw], at: int) -> tuple[Part, ...]:
+        if not content:
+            raise empty_array(f"messages[{at}].content")
         parts = []
         for number, part in enumerate(content):
             raw, where = bytes(part), f"messages[{at}].content[{number}]"
@@ -256,6 +265,13 @@ def _message(wire: _Wire, content: Content, at: int, *, lenient_names: bool) -> 
         if wire.tool_calls:
             calls = tuple([_call(c, at, n, lenient_names) for n, c in enumerate(wire.tool_calls)])
         return Message("assistant", content, calls, "", wire.reasoning_content, wire.name)
+    if wire.tool_calls not in _NO_CALLS:
+        raise RequestError(
+            f"Invalid parameter: 'messages[{at}].tool_calls' is only allowed in messages with role "
+            "'assistant'.",
+            param=f"messages[{at}].tool_calls",
+            code="invalid_value",
+        )
     if isinstance(wire, _Tool):
         if not wire.tool_call_id:
             raise missing(f"messages[{at}].tool_call_id")

@@ -122,7 +122,8 @@ class StreamSink(_Sink):
         asked = self.plan.request.include_usage
         if asked and report.usage is None:
             notes["usage"] = "estimated"
-        self._chunks.append(self._encoder.end(self._reasons, usage if asked else None, notes))
+        shown = usage if asked else None
+        self._chunks.append(self._encoder.end(self._reasons, shown, notes, report.about))
         if not self.exchange.started:
             self._start()
         self.exchange.end(b"".join(self._chunks))
@@ -175,5 +176,6 @@ class WholeSink(_Sink):
         headers.append(("content-type", "application/json"))
         if report.usage is None:
             headers.append(("toolwire-usage", "estimated"))
-        self.exchange.respond(200, headers, encode_completion(self.head, wholes, usage))
+        body = encode_completion(self.head, wholes, usage, report.about)
+        self.exchange.respond(200, headers, body)
         return usage

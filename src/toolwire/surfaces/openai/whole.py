@@ -14,16 +14,23 @@ from toolwire.surfaces.openai.chunks import AnswerHead, encode_usage
 _encode = msgspec.json.Encoder().encode
 
 
-class _Completion(msgspec.Struct):
+class _Completion(msgspec.Struct, omit_defaults=True):
     id: str
     object: str
     created: int
     model: str
     choices: list[dict[str, Any]]
     usage: Raw
+    system_fingerprint: str | None = None
+    service_tier: str | None = None
 
 
-def encode_completion(head: AnswerHead, choices: Mapping[int, Whole], usage: Usage) -> bytes:
+def encode_completion(
+    head: AnswerHead,
+    choices: Mapping[int, Whole],
+    usage: Usage,
+    about: Mapping[str, str] | None = None,
+) -> bytes:
     """The body of an answer that was not streamed."""
     return _encode(
         _Completion(
@@ -33,6 +40,7 @@ def encode_completion(head: AnswerHead, choices: Mapping[int, Whole], usage: Usa
             head.model,
             [_choice(index, whole, head) for index, whole in sorted(choices.items())],
             Raw(encode_usage(usage)),
+            **(about or {}),
         )
     )
 

@@ -76,5 +76,4 @@ _SENTENCES: dict[HistoryFault, Callable[[HistoryError, str], str]] = {
     "orphan_result": _orphan,
     "repeated_call_id": _invalid,
     "long_call_id": _invalid,
-    "malformed_arguments": _invalid,
 }

@@ -331,3 +331,10 @@ def test_a_model_without_a_system_role_is_told_of_its_tools_by_the_user(words: s
     assert [message.role for message in told] == ["user"]
     assert str(told[0].content).startswith("You can call the following tools.")
     assert auto.choose(HERE, plan).lack(refused(words)) is None
+
+
+def test_one_lack_does_not_hide_another() -> None:
+    strategies = selector("auto")
+    strategies.learn(HERE, "m", "tools")
+    strategies.learn(HERE, "m", "constraint")
+    assert strategies.known("m") == {"b": "without tools, constraint"}

@@ -1,0 +1,57 @@
+"""A chunk whose side fields have the wrong type, read field by field.
+
+Only called for a chunk that the typed decoder refused. Servers write `usage: ""`, `logprobs: []`
+or `index: null` where the API has an object or a number; that must not cost the text beside it.
+A value that says nothing (`""`, `[]`, `{}`, `false`, `0`) is nothing in any field. A value that
+says something is converted if it can be, left out of a field that is no part of the answer, and
+refused in one that is: to leave out half of a call would make another call of it.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar, get_args, get_origin
+
+import msgspec
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def tolerate(value: object, kind: type[S], needed: Collection[str]) -> S:
+    """A struct of `kind` made of what fits. Raises `ValidationError` if a `needed` field does not
+    fit, at any level."""
+    if not isinstance(value, dict):
+        raise msgspec.ValidationError(f"Expected `object`, got `{type(value).__name__}`")
+    return kind(**_fields(value, kind, needed))
+
+
+def _fields(
+    value: Mapping[str, Any], kind: type[msgspec.Struct], needed: Collection[str]
+) -> dict[str, Any]:
+    fields = {}
+    for field in msgspec.structs.fields(kind):
+        if (given := value.get(field.encode_name)) is None:
+            continue
+        matters = field.name in needed
+        try:
+            fields[field.name] = _read(given, field.type, needed, exact=matters)
+        except msgspec.ValidationError:
+            if given and matters:
+                raise
+    return fields
+
+
+def _read(value: object, kind: Any, needed: Collection[str], *, exact: bool) -> Any:
+    """The value as the type says; `"0"` is a number and, unless `exact`, 7 is an id."""
+    for choice in get_args(kind) or (kind,):
+        if _is_struct(choice):
+            return tolerate(value, choice, needed)
+        if get_origin(choice) is list and _is_struct(item := get_args(choice)[0]):
+            if not isinstance(value, list):
+                raise msgspec.ValidationError("Expected `array`")
+            return [tolerate(part, item, needed) for part in value]
+    if type(value) is int and value and not exact:
+        return msgspec.convert(str(value), kind, strict=False)
+    return msgspec.convert(value, kind, strict=not isinstance(value, str))
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

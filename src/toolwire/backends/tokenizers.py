@@ -1,0 +1,95 @@
+"""Counts tokens with a model's own tokenizer: its `tokenizer.json`, or the server's `/tokenize`."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from toolwire.errors import UpstreamError
+
+SERVER = "server"
+"""Instead of a path: the server counts."""
+_MISSING = "pip install 'toolwire[tokenizers]' for a tokenizer file"
+
+
+class NoTokenizer(Exception):
+    """There is no tokenizer to be had; it says why."""
+
+
+class Tokenizing(Protocol):
+    """A backend whose server counts tokens."""
+
+    async def tokenize(self, text: str, model: str) -> int:
+        """The tokens of a text. Raises `UpstreamError`."""
+        ...
+
+
+class FileTokenizer:
+    """Counts with a `tokenizer.json`, beside the event loop."""
+
+    def __init__(self, encode: Callable[[str], Sequence[int]]) -> None:
+        self._encode = encode
+
+    async def count(self, texts: Sequence[str], *, backend: str, model: str) -> list[int]:  # noqa: ARG002
+        """See `TokenCounter.count`."""
+        return await asyncio.to_thread(lambda: [len(self._encode(text)) for text in texts])
+
+
+def open_tokenizer(path: Path) -> FileTokenizer:
+    """The tokenizer in a file. Raises `NoTokenizer`."""
+    try:
+        from tokenizers import Tokenizer  # noqa: PLC0415  # an extra
+    except ImportError:
+        raise NoTokenizer(_MISSING) from None
+    if not path.is_file():
+        raise NoTokenizer(f"there is no file {path}")
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # noqa: BLE001  # the library raises nothing more particular
+        raise NoTokenizer(f"{path} is no tokenizer.json: {error}") from None
+
+    def encode(text: str) -> Sequence[int]:
+        ids: Sequence[int] = tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    return FileTokenizer(encode)
+
+
+class ServerTokenizer:
+    """Counts by asking the server that gave the answer."""
+
+    def __init__(self, servers: Mapping[str, Tokenizing]) -> None:
+        self._servers = servers
+
+    async def count(self, texts: Sequence[str], *, backend: str, model: str) -> list[int]:
+        """See `TokenCounter.count`."""
+        server = self._servers.get(backend)
+        if server is None:
+            raise UpstreamError(f"The backend '{backend}' does not count tokens.")
+        return [await server.tokenize(text, model) if text else 0 for text in texts]
+
+
+class _Counted(msgspec.Struct):
+    count: int | None = None
+    tokens: list[Any] | None = None
+
+
+_decode = msgspec.json.Decoder(_Counted).decode
+
+
+def tokenize_body(text: str, model: str) -> bytes:
+    """What `/tokenize` is sent: vLLM and SGLang want `prompt`, llama.cpp wants `content`."""
+    fields = {"model": model, "prompt": text, "content": text, "add_special_tokens": False}
+    return msgspec.json.encode({**fields, "add_special": False})
+
+
+def read_count(body: bytes) -> int:
+    """How many tokens the server found. Raises `ValueError`."""
+    counted = _decode(body)
+    if counted.count is not None:
+        return counted.count
+    if counted.tokens is None:
+        raise ValueError("there is neither 'count' nor 'tokens'")
+    return len(counted.tokens)

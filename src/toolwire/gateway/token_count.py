@@ -1,0 +1,55 @@
+"""Usage, when a backend gives none and the model's tokenizer is known: counted, not estimated.
+
+What the backend's chat template puts around messages is not known here, so a few tokens a message
+are added for it.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from toolwire.backends.base import Outgoing
+from toolwire.errors import GatewayError
+from toolwire.gateway.collect import Whole
+from toolwire.protocol.chat import Message, ToolSet
+from toolwire.protocol.content import text_of
+from toolwire.protocol.usage import Usage
+
+_PER_MESSAGE = 4
+
+
+class TokenCounter(Protocol):
+    """Counts with a model's own tokenizer."""
+
+    async def count(self, texts: Sequence[str], *, backend: str, model: str) -> list[int]:
+        """The tokens of each text. Raises `GatewayError` if they cannot be counted."""
+        ...
+
+
+async def count_usage(
+    counter: TokenCounter, outgoing: Outgoing, answer: Whole, backend: str
+) -> Usage | None:
+    """What a turn consumed; None if that cannot be counted."""
+    texts = [_asked(outgoing.messages, outgoing.tools), _said(answer)]
+    try:
+        asked, said = await counter.count(texts, backend=backend, model=outgoing.request.model)
+    except GatewayError:
+        return None
+    return Usage(asked + _PER_MESSAGE * len(outgoing.messages), said)
+
+
+def _asked(messages: Sequence[Message], tools: ToolSet) -> str:
+    lines = [
+        f"{tool.name}\n{tool.description or ''}\n{msgspec.json.encode(tool.parameters).decode()}"
+        for tool in tools.tools.values()
+    ]
+    for message in messages:
+        lines.append(text_of(message.content))
+        lines += [f"{call.name}{call.arguments}" for call in message.calls]
+    return "\n".join(lines)
+
+
+def _said(answer: Whole) -> str:
+    calls = [f"{call.name}{call.arguments}" for call in answer.calls]
+    return "\n".join([*filter(None, (answer.reasoning, answer.content)), *calls])
