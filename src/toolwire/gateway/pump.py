@@ -108,14 +108,14 @@ class Pump:
         """Ask one backend once; what went wrong, if something did."""
         backend, plan = tried.member.backend, self._retries.plan
         self.report.backend = backend.name
-        self._deadline.begin(backend.timeouts, self._loop.time())
-        traced = None
+        now, traced = self._loop.time(), None
+        self._deadline.begin(backend.timeouts, now)
         try:
             with self._model.pool.using(tried.member):
                 if backend.needs_probe and (plan.offers_tools or backend.ignored(plan.request)):
                     await backend.probe()
                 tried.strategy = self._model.strategies.choose(backend, plan)
-                traced = self._traced(tried, plan)
+                traced = self._traced(tried, plan, now)
                 await self._ask(tried, plan, traced)
         except UpstreamError as error:
             if traced is not None:
@@ -123,14 +123,14 @@ class Pump:
             return error
         return None
 
-    def _traced(self, tried: Tried, plan: Plan) -> AttemptTrace | None:
+    def _traced(self, tried: Tried, plan: Plan, now: float) -> AttemptTrace | None:
         if self._trace is None:
             return None
         return self._trace.attempt(
             tried.member.backend.name,
             tried.strategy,
             plan,
-            self._deadline.since_start(self._loop.time()),
+            self._deadline.since_start(now),
             final=self._retries.final,
             resumed=self._sink.committed,
         )
