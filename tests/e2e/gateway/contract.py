@@ -11,6 +11,8 @@ CALL_ID = re.compile(r"call_[0-9a-f]{32}")
 RESPONSE_ID = re.compile(r"chatcmpl-[0-9a-f]{32}")
 REASONS = {"stop", "length", "tool_calls", "content_filter"}
 CHUNK_KEYS = {"id", "object", "created", "model", "choices"}
+ABOUT = {"system_fingerprint", "service_tier"}
+"""What a backend may say of its answer."""
 CHOICE_KEYS = {"index", "delta", "logprobs", "finish_reason"}
 MESSAGE_KEYS = {"role", "content", "refusal", "reasoning_content", "tool_calls"}
 
@@ -92,7 +94,7 @@ class _StreamReader:
             self._ended = True
 
     def _check_envelope(self, chunk: dict[str, Any]) -> None:
-        notes = {"toolwire"} & set(chunk)
+        notes = (ABOUT | {"toolwire"}) & set(chunk)
         usage = {"usage"} if self._include_usage else set()
         assert set(chunk) == CHUNK_KEYS | usage | notes, chunk
         envelope = {key: chunk[key] for key in ("id", "object", "created", "model")}
@@ -142,7 +144,7 @@ def _read_whole(reply: Reply) -> Outcome:
     assert reply.headers["content-type"] == "application/json"
     assert reply.complete
     body = reply.json
-    assert set(body) == CHUNK_KEYS | {"usage"}
+    assert set(body) - ABOUT == CHUNK_KEYS | {"usage"}
     assert RESPONSE_ID.fullmatch(body["id"])
     assert body["object"] == "chat.completion"
     assert type(body["created"]) is int
