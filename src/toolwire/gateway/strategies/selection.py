@@ -28,11 +28,6 @@ _MOST_LEARNED = 1024
 _GUESS = Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
 
 
-@lru_cache(maxsize=256)
-def _hybrid(format_name: str) -> Hybrid:
-    return Hybrid(format=format_name)
-
-
 def _may_choose(request: Request) -> bool:
     """Whether the model may be left to choose between text and a call: not if text must have a
     form of its own, and not after a result, because such a model repeats the call it has made."""
@@ -58,6 +53,7 @@ class StrategySelector:
     _learned: dict[tuple[str, str, Lack], float] = field(default_factory=dict)
     _formats: dict[tuple[str, str], str] = field(default_factory=dict)
     """What the calls of a model were found to be written in, by backend and model."""
+    _hybrids: dict[tuple[str, str], tuple[Capabilities, Hybrid]] = field(default_factory=dict)
 
     def choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
         """The strategy for the next attempt at a turn."""
@@ -69,23 +65,39 @@ class StrategySelector:
         if self.mode == "native":
             return NATIVE
         model, known = plan.request.model, backend.capabilities
-        name, guessed, watch = self._format(backend, model)
-        constrains = self.can_constrain(backend, model)
-        options: dict[str, Any] = {"examples": self.examples, "one_call": known.one_call}
-        if self._lacks(backend, model, "system"):
-            options["system_role"] = False
-        if plan.strictly and constrains:
-            return Constrained(**options)
+        if plan.strictly and self.can_constrain(backend, model):
+            return Constrained(**self._options(backend, model))
         if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
-            if watch is None:
-                return _hybrid(name)
-            return Hybrid(format=name, guessed=guessed, watch=watch)
-        if plan.offers_tools and constrains:
+            return self._hybrid(backend, model)
+        name, guessed, watch = self._format(backend, model)
+        options = self._options(backend, model)
+        if plan.offers_tools and self.can_constrain(backend, model):
             if plan.demands_call or (known.chooses and _may_choose(plan.request)):
                 return Constrained(**options)
             if plan.wants_json and not self._lacks(backend, model, "union"):
                 return Constrained(**options, union=True)
         return Prompted(format=name, guessed=guessed, watch=watch, **options)
+
+    def _hybrid(self, backend: Backend, model: str) -> Hybrid:
+        """The same one for every turn, as long as nothing new is known."""
+        known, at = backend.capabilities, (backend.name, model)
+        made = self._hybrids.get(at)
+        if made is not None and made[0] is known:
+            return made[1]
+        name, guessed, watch = self._format(backend, model)
+        hybrid = Hybrid(format=name, guessed=guessed, watch=watch)
+        if len(self._hybrids) >= _MOST_LEARNED:
+            self._hybrids.clear()
+        self._hybrids[at] = (known, hybrid)
+        return hybrid
+
+    def _options(self, backend: Backend, model: str) -> dict[str, Any]:
+        """What every strategy that writes a prompt is told."""
+        one_call = backend.capabilities.one_call
+        options: dict[str, Any] = {"examples": self.examples, "one_call": one_call}
+        if self._lacks(backend, model, "system"):
+            options["system_role"] = False
+        return options
 
     def can_constrain(self, backend: Backend, model: str) -> bool:
         """Whether a turn can be held to a JSON Schema of calls."""
@@ -109,6 +121,7 @@ class StrategySelector:
         if len(self._formats) >= _MOST_LEARNED:
             del self._formats[next(iter(self._formats))]
         self._formats[at] = expected if found is None else found.format
+        self._hybrids.pop(at, None)
 
     def format_of(self, model: str, known: Capabilities = UNKNOWN) -> Detection:
         """The format that is expected of a model, and why."""
