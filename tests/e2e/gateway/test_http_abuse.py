@@ -176,21 +176,27 @@ def test_a_target_in_another_form_leads_nowhere(
 
 
 def test_a_target_in_absolute_form_is_found(gateway: Gateway, backend: ScriptedServer) -> None:
-    target = f"POST http://X{CHAT} ".encode()
+    target = f"POST http://LocalHost{CHAT} ".encode()
     with connected(gateway.port) as sock:
         sock.sendall(SMUGGLED.replace(f"POST {CHAT} ".encode(), target, 1))
-        sock.sendall(get(b"http://x/healthz", b"connection: close"))
+        sock.sendall(get(b"http://localhost/healthz", b"connection: close"))
         assert statuses(read_to_end(sock)) == [200, 200]
     assert len(backend.requests) == 1
 
 
 def test_of_many_requests_sent_at_once_the_last_that_is_answered_says_so(gateway: Gateway) -> None:
     with connected(gateway.port) as sock:
-        sock.sendall(get(b"/healthz") * 40)
+        sock.sendall(get(b"/v1/models") * 40)
         reply = read_to_end(sock)
     assert len(statuses(reply)) >= 17
     assert set(statuses(reply)) == {200}
     assert b"connection: close" in reply[reply.rindex(b"HTTP/1.1") :]
+
+
+def test_health_probes_sent_at_once_are_all_answered(gateway: Gateway) -> None:
+    with connected(gateway.port) as sock:
+        sock.sendall(get(b"/healthz") * 39 + get(b"/healthz", b"connection: close"))
+        assert statuses(read_to_end(sock)) == [200] * 40
 
 
 def test_ten_megabytes_of_trailers_cost_next_to_nothing(gateway: Gateway) -> None:

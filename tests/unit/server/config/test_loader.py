@@ -26,7 +26,7 @@ from toolwire.surfaces.passing.endpoints import Endpoint
 HASH = auth.hash_key("tw-client-key")
 MODEL = '[[models]]\nname = "m"\nbackend = { url = "http://localhost:8000/v1" }\n'
 KEY = f'[[keys]]\nname = "me"\nsha256 = "{HASH}"\n'
-TLS = Path(__file__).parents[2] / "tls"
+TLS = Path(__file__).parents[3] / "tls"
 LISTEN_TLS = '[listen]\ntls_cert = "cert.pem"\ntls_key = "key.pem"\n'
 ENV = {"BACKEND_KEY": "sk-planted-backend-key"}
 
