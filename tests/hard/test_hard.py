@@ -53,6 +53,7 @@ def test_what_is_measured_is_written_down_when_asked(
     assert noted(tmp_path / "notes") == ["3 ms"]
 
 
+@pytest.mark.process
 def test_an_unknown_row_is_refused() -> None:
     command = [sys.executable, "-m", "tests.hard", "R99"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

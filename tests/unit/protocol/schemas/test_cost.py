@@ -119,6 +119,7 @@ def test_no_arguments_cost_more_than_the_estimate(schema: Any, arguments: Any) -
         assert visits(schema, arguments, schema) <= most <= units
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("keyword", FANS)
 def test_the_estimate_takes_linear_time(keyword: str) -> None:
     def seconds(levels: int) -> float:

@@ -476,6 +476,7 @@ def test_every_setting_has_a_help_text_and_every_number_a_range_around_its_defau
                 assert setting.option.low <= setting.default <= setting.option.high
 
 
+@pytest.mark.timed
 def test_a_large_file_is_read_in_well_under_a_second(load_text: Loader) -> None:
     text = "".join(MODEL.replace('"m"', f'"m{i}"') for i in range(1000))
     started = time.perf_counter()
