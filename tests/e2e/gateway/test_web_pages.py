@@ -28,7 +28,6 @@ FOREIGN_HOSTS = [
     "localhost.evil.example",
     "127.0.0.1.nip.io",
     "127.0.0.1@evil.example",
-    "evil.example, localhost",
     "[::1]evil.example",
     "tools.lan.evil.example",
 ]
