@@ -1,4 +1,5 @@
-"""What it costs to check arguments is never more than was estimated, and that is found quickly."""
+"""What it costs to check arguments is never more than was estimated, and that is found quickly
+(R22)."""
 
 import json
 import time
