@@ -4,6 +4,7 @@ A test that starts a process has the mark `process`; all tests in tests/e2e have
 left out, a test that starts one all the same fails, so that no mark is forgotten.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,12 @@ _STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spaw
 
 def pytest_configure(config: pytest.Config) -> None:
     """Watch for processes where there are to be none."""
-    spawns_workers = bool(config.getoption("numprocesses", 0))
-    if "not process" in config.getoption("markexpr") and not spawns_workers:
+    if "not process" in config.getoption("markexpr"):
         sys.addaudithook(_refuse)
 
 
 def _refuse(event: str, args: tuple[Any, ...]) -> None:
-    if event in _STARTS:
+    if event in _STARTS and "PYTEST_CURRENT_TEST" in os.environ:
         raise RuntimeError(f"{args[:1]}: a test that starts a process has the mark `process`")
 
 

@@ -2,9 +2,11 @@
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from functools import partial
 
-from tests.contract.malformed.answers import answers
+from tests.contract.malformed.answers import BadCall, answers
+from tests.contract.malformed.case import BadRequest
 from tests.contract.malformed.outcomes import (
     wrong_with_answer,
     wrong_with_request,
@@ -13,13 +15,13 @@ from tests.contract.malformed.outcomes import (
 from tests.contract.malformed.requests import requests
 
 
-def report() -> str:
+def report(bad_requests: Iterable[BadRequest], bad_calls: Iterable[BadCall]) -> str:
     """A line for each kind, and one for all."""
     tried: Counter[str] = Counter()
     caught: Counter[str] = Counter()
-    for request in requests():
+    for request in bad_requests:
         _count(f"request: {request.kind}", wrong_with_request(request), tried, caught)
-    for call in answers():
+    for call in bad_calls:
         for form, check in (
             ("whole", partial(wrong_with_answer, stream=False)),
             ("stream", partial(wrong_with_answer, stream=True)),
@@ -40,4 +42,4 @@ def _count(kind: str, why: str | None, tried: Counter[str], caught: Counter[str]
 
 
 if __name__ == "__main__":
-    sys.stdout.write(report() + "\n")
+    sys.stdout.write(report(requests(), answers()) + "\n")
