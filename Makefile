@@ -26,7 +26,8 @@ test: $(READY) ## Install and run every test but those that measure time
 
 quick: $(READY) ## The unit and contract tests that start no process, in under a minute
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal \
-	  -m "not process and not timed and not slow" tests/unit tests/contract $(ARGS)
+	  -m "not process and not timed and not slow" --ignore tests/unit/scripted \
+	  tests/unit tests/contract $(ARGS)
 
 check: $(READY) ## Lint, format, types, layers
 	@$(BIN)/ruff check .

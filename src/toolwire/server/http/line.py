@@ -2,8 +2,9 @@
 
 The first step of a request reads and checks it: one or two milliseconds of work for most, and many
 times that for a large one. A few of them, or one that is large, are begun in each turn of the event
-loop, in the order of arrival, so streams flow and health probes are answered in between. A rush is waited out; under a load that lasts, waiting would only make every
-answer late, so all but the first few are refused soon, and those get their answers in time.
+loop, in the order of arrival, so streams flow and health probes are answered in between. A rush is
+waited out; under a load that lasts, waiting would only make every answer late, so all but the first
+few are refused soon, and those get their answers in time.
 """
 
 import asyncio
