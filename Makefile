@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help serve test check hard fuzz clients bench docs lock clean
+.PHONY: help serve test quick check hard fuzz clients bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,8 +21,13 @@ $(READY): requirements/dev.txt pyproject.toml
 serve: $(READY) ## Install and start the gateway; ARGS="--upstream http://localhost:8000/v1"
 	@$(BIN)/toolwire serve $(ARGS)
 
-test: $(READY) ## Install and run every test
-	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
+test: $(READY) ## Install and run every test but those that measure time
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not timed" $(ARGS)
+
+quick: $(READY) ## The unit and contract tests that start no process, in under a minute
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal \
+	  -m "not process and not timed and not slow" --ignore tests/unit/scripted \
+	  tests/unit tests/contract $(ARGS)
 
 check: $(READY) ## Lint, format, types, layers
 	@$(BIN)/ruff check .

@@ -590,7 +590,8 @@ def hardening() -> str:
     parts = [
         "# Hardening",
         "What was tried to stop, fill, starve or use the gateway, the bar, and what was "
-        "measured. Every row runs in a small size with the tests of each change, and in full size "
+        "measured. Every row runs in a small size with the tests of each change, except for what "
+        "measures time (`timed`), and in full size "
         'with `make hard`; `make hard ARGS="R7"` runs one row. A test says itself which rows it '
         "tries, in the first lines of its file. Figures are written by `make hard`, never by hand. "
         "Times are CPU time of the gateway, so that they hold on a busy machine, too.",

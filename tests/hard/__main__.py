@@ -26,7 +26,9 @@ _PASSED = re.compile(r"(\d+) passed")
 def main() -> int:
     """Run the rows that the command line names."""
     parser = argparse.ArgumentParser(prog="python -m tests.hard", description=__doc__)
-    parser.add_argument("rows", nargs="*", metavar="ROW", help="R1 to R27, fuzz; all by default")
+    parser.add_argument(
+        "rows", nargs="*", metavar="ROW", help="R1 to R27, timed, fuzz; all by default"
+    )
     chosen = set(parser.parse_args().rows)
     if unknown := chosen - {row.id for row in ROWS}:
         parser.error(f"no row {', '.join(sorted(unknown))}")

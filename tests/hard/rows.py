@@ -106,6 +106,8 @@ ROWS = (
         "no call that differs from what the model said", 15),
     Row("R27", "1,000 streams and twice as many requests as can be served",
         "`/healthz` within 250 ms of CPU time; the rest get 429 or 503 with Retry-After", 5),
+    Row("timed", "everything that measures time in small size, such as what must cost linear time",
+        "the bar of each test", 10, ("-m", "pytest", "-m", "timed", "tests")),
     Row("fuzz", "inputs made at random for each parser of bytes that others write",
         "no exception but the declared ones, at most 1 s of CPU and 128 MB for each", 61,
         ("-m", "tests.fuzz", "--seconds", "3600")),

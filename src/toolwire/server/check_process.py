@@ -1,4 +1,4 @@
-"""Calls that may take long to check, checked by processes of their own (`gateway.fit_worker`)."""
+"""Calls that may take long to check, checked by processes of their own (`validation_worker`)."""
 
 import asyncio
 from collections.abc import Sequence

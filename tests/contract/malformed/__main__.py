@@ -78,4 +78,4 @@ def _tried(case: BadCall) -> Iterator[tuple[str, list[str]]]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(report() + "\n")
+    sys.stdout.write(report(requests(), answers()) + "\n")

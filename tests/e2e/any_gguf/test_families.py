@@ -114,7 +114,7 @@ def test_a_conversation_with_a_result_goes_on_in_the_models_format(
     served: Gateway, family: str, choice: str
 ) -> None:
     body = {"messages": HISTORY, "tools": [WEATHER], "tool_choice": choice, **OPTIONS}
-    reply = ask(served.port, body)
+    reply = ask(served.port, body, timeout=60)
     assert reply.status == 200, reply.body
     assert reply.headers["toolwire-mode"] == f"prompted:{FAMILIES[family][1]}"
     whole = json.loads(reply.body)["choices"][0]

@@ -104,7 +104,7 @@ def test_a_trace_says_which_span_of_the_text_was_taken_for_what(
     _, trace = trace_of(gateway, ask_for_weather(gateway, model="prompted", stream=True))
     (attempt,) = trace["attempts"]
     spans = attempt["spans"]["0"]
-    assert attempt["way"] == {"kind": "prompted", "format": "hermes", "constrained": False}
+    assert attempt["strategy"] == {"kind": "prompted", "format": "hermes"}
     assert [0, *(end for _, end, _, _ in spans)] == [*(s for s, *_ in spans), len(text)]
     assert "call" in [kind for _, _, kind, _ in spans]
     assert any(why for _, _, kind, why in spans if kind == "text")

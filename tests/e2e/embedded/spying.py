@@ -5,9 +5,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from tests.asking import asking
+
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded.engine import EmbeddedEngine, EngineSettings, Take
-from toolwire.protocol.chat import NO_TOOLS, Message, Request
+from toolwire.protocol.chat import NO_TOOLS, Message
 
 
 class SpyEngine(EmbeddedEngine):
@@ -48,4 +50,4 @@ def ask(text: str, **params: Any) -> Outgoing:
     """A request with one message."""
     encoded = {name: json.dumps(value).encode() for name, value in params.items()}
     messages = (Message("user", text),)
-    return Outgoing(Request("tiny", messages, params=encoded), messages, NO_TOOLS)
+    return Outgoing(asking(messages, encoded), messages, NO_TOOLS)

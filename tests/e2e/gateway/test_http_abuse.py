@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[int, bytes]] = {
     # Two opinions about where the request goes, or none.
     "no Host": (400, b"GET /healthz HTTP/1.1\r\n\r\n"),
     "two Hosts": (400, get(b"/healthz", b"host: y")),
-    "the same Host twice": (400, get(b"/healthz", b"host: x")),
+    "the same Host twice": (400, get(b"/healthz", b"host: localhost")),
     "an authority that is not the Host": (400, get(b"http://evil.example/healthz")),
     # What nobody can do.
     "an unknown expectation": (417, START + LENGTH + b"expect: a-miracle\r\n\r\n" + BODY),
@@ -176,21 +176,27 @@ def test_a_target_in_another_form_leads_nowhere(
 
 
 def test_a_target_in_absolute_form_is_found(gateway: Gateway, backend: ScriptedServer) -> None:
-    target = f"POST http://X{CHAT} ".encode()
+    target = f"POST http://LocalHost{CHAT} ".encode()
     with connected(gateway.port) as sock:
         sock.sendall(SMUGGLED.replace(f"POST {CHAT} ".encode(), target, 1))
-        sock.sendall(get(b"http://x/healthz", b"connection: close"))
+        sock.sendall(get(b"http://localhost/healthz", b"connection: close"))
         assert statuses(read_to_end(sock)) == [200, 200]
     assert len(backend.requests) == 1
 
 
 def test_of_many_requests_sent_at_once_the_last_that_is_answered_says_so(gateway: Gateway) -> None:
     with connected(gateway.port) as sock:
-        sock.sendall(get(b"/healthz") * 40)
+        sock.sendall(get(b"/v1/models") * 40)
         reply = read_to_end(sock)
     assert len(statuses(reply)) >= 17
     assert set(statuses(reply)) == {200}
     assert b"connection: close" in reply[reply.rindex(b"HTTP/1.1") :]
+
+
+def test_health_probes_sent_at_once_are_all_answered(gateway: Gateway) -> None:
+    with connected(gateway.port) as sock:
+        sock.sendall(get(b"/healthz") * 39 + get(b"/healthz", b"connection: close"))
+        assert statuses(read_to_end(sock)) == [200] * 40
 
 
 def test_ten_megabytes_of_trailers_cost_next_to_nothing(gateway: Gateway) -> None:

@@ -53,12 +53,23 @@ def is_open(sock: socket.socket) -> bool:
         return False
 
 
+def gets_closed(sock: socket.socket) -> bool:
+    """Whether the gateway closes it; whom it made room for may have an answer a moment before."""
+    sock.settimeout(5)
+    try:
+        return not sock.recv(1)
+    except TimeoutError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
 def test_idle_connections_lock_nobody_out(gateway: Gateway, backend: ScriptedServer) -> None:
     backend.use("std", ["hi"])
     with crowded(gateway) as socks:
         for _ in range(3):
             assert ask(gateway.port, chat_body()).status == 200
-        assert not is_open(socks[0])
+        assert gets_closed(socks[0])
         assert sum(map(is_open, socks)) >= MOST - 4
 
 
@@ -69,7 +80,7 @@ def test_used_connections_make_room_in_the_order_of_their_last_request(gateway: 
             sock.sendall(probe)
             assert statuses(read_until(sock, b"}")) == [200]
         assert ask(gateway.port, path="/healthz").status == 200
-        assert not is_open(socks[-1])
+        assert gets_closed(socks[-1])
         assert is_open(socks[0])
 
 

@@ -191,7 +191,7 @@ def workers(gateway: Gateway) -> list[int]:
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             mine = f"PPid:\t{gateway.process.pid}\n" in status.read_text()
-            if mine and b"fit_worker" in (status.parent / "cmdline").read_bytes():
+            if mine and b"validation_worker" in (status.parent / "cmdline").read_bytes():
                 found.append(int(status.parent.name))
         except OSError:
             pass

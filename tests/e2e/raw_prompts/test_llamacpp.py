@@ -120,7 +120,7 @@ def test_a_server_that_would_pass_over_tools_in_silence_is_asked_whether_it_woul
     assert bare is not None
     assert [count > bare.prompt_tokens for count in tokens] == [m == "prompted" for m in modes]
     shown = json.loads(ask(gateway.port, path=f"/v1/models/{model}").body)["toolwire"]
-    assert list(shown["ways"].values()) == ["without tools"]
+    assert list(shown["learned"].values()) == ["without tools"]
 
 
 def test_the_check_tells_of_it_too(upstream: str) -> None:

@@ -9,6 +9,8 @@ from hostile import CORPUS
 
 from toolwire.formats import names
 
+pytestmark = pytest.mark.process
+
 _PROGRAM = str(Path(__file__).parent / "watch_evaluation.py")
 
 

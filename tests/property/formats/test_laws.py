@@ -271,6 +271,7 @@ def _long_call(name: str, size: int) -> str:
     return render_calls(name, [call])
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", names())
 def test_a_long_argument_costs_linear_time(name: str) -> None:
     make = partial(parser_for, name, standard_tools())
@@ -281,12 +282,14 @@ def _many_arguments(name: str, count: int) -> str:
     return render_calls(name, [RenderedCall("f", {f"key_{i}": "v" for i in range(count)}, "0")])
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", ["qwen3_coder", "glm45", "pythonic", "gemma4"])
 def test_many_arguments_cost_linear_time(name: str) -> None:
     make = partial(parser_for, name, standard_tools())
     laws.time_is_linear(make, partial(_many_arguments, name), 2_000, chunk=1 << 20)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", names())
 def test_a_flood_of_markers_costs_linear_time(name: str) -> None:
     markers = [*get(name).framing.markers(), '[a({"', "```"]
@@ -304,6 +307,7 @@ class Rescanning(Parser):
         return super().feed(text)
 
 
+@pytest.mark.timed
 def test_a_parser_that_reads_everything_again_breaks_law_5() -> None:
     with pytest.raises(AssertionError):
         laws.time_is_linear(

@@ -109,6 +109,7 @@ def test_a_pattern_that_cannot_is_left_alone(pattern: str) -> None:
     assert not loops_that_backtrack(pattern)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", names())
 def test_a_flood_of_one_opener_costs_linear_time(name: str) -> None:
     make = partial(parser_for, name, standard_tools(), delivery="whole")
@@ -116,6 +117,7 @@ def test_a_flood_of_one_opener_costs_linear_time(name: str) -> None:
         laws.time_is_linear(make, partial(repeat, flood), 8_192, chunk=1 << 20)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", names())
 def test_a_flood_of_openers_costs_less_than_as_much_prose_in_pieces(name: str) -> None:
     make = partial(parser_for, name, standard_tools(), delivery="whole")
@@ -123,6 +125,7 @@ def test_a_flood_of_openers_costs_less_than_as_much_prose_in_pieces(name: str) -
         laws.flood_is_cheap(make, repeat(flood, 16_384), chunk=1 << 20, times=1)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", names())
 def test_a_flood_in_pieces_costs_little_more_than_prose_in_pieces(name: str) -> None:
     make = partial(parser_for, name, standard_tools())
@@ -130,6 +133,7 @@ def test_a_flood_in_pieces_costs_little_more_than_prose_in_pieces(name: str) -> 
         laws.flood_is_cheap(make, repeat(flood, 8_192), chunk=4, times=6)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", names())
 def test_a_flood_of_a_format_s_own_markers_is_cheap(name: str) -> None:
     make = partial(parser_for, name, standard_tools(), delivery="whole")
@@ -161,6 +165,7 @@ def asking(name: str, trace: Trace | None = None) -> Parser:
     )
 
 
+@pytest.mark.timed
 def test_asking_an_engine_about_every_opener_breaks_the_law_of_floods() -> None:
     flood = repeat("[", 16_384)
     with pytest.raises(AssertionError):

@@ -61,6 +61,7 @@ def judged(pattern: re.Pattern[str], flood: str) -> tuple[float, bool]:
     return whole / ONE_PATTERN * MIB, whole > 2.5 * half * (1 if FULL else 1.3)
 
 
+@pytest.mark.timed
 @pytest.mark.timeout(size(240, 3600))
 def test_every_pattern_is_fast_on_a_flood_of_its_own_beginnings() -> None:
     slow, worst = [], 0.0
@@ -76,6 +77,7 @@ def test_every_pattern_is_fast_on_a_flood_of_its_own_beginnings() -> None:
     assert slow == []
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(("pattern", "flood"), [("a*b", "a"), (r"<[^>]*>", "<"), (r"\s+x", " ")])
 def test_a_pattern_that_takes_time_by_the_square_is_seen(
     monkeypatch: pytest.MonkeyPatch, pattern: str, flood: str
@@ -84,6 +86,7 @@ def test_a_pattern_that_takes_time_by_the_square_is_seen(
     assert judged(re.compile(pattern), flood)[1]
 
 
+@pytest.mark.timed
 @pytest.mark.timeout(size(240, 3600))
 @pytest.mark.parametrize("name", names())
 def test_a_flood_costs_time_by_its_length(name: str) -> None:
@@ -114,6 +117,7 @@ def argument_pieces(name: str, length: int) -> tuple[float, float]:
     return time.process_time() - began, longest
 
 
+@pytest.mark.timed
 @pytest.mark.timeout(size(240, 3600))
 @pytest.mark.parametrize("name", names())
 def test_a_long_argument_in_single_characters_costs_time_by_its_length(name: str) -> None:

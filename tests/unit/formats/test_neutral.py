@@ -36,6 +36,7 @@ def test_a_format_can_be_guarded_with_more_marks() -> None:
     assert neutralize(hermes, "<end>") == "<end>"
 
 
+@pytest.mark.timed
 def test_thousands_of_special_tokens_cost_no_more_than_a_few() -> None:
     odd = tuple(f"<{'abcdefghij'[n % 10]}{'xyz' * (n % 30)}>" for n in range(3000))
     text = "<" * 200_000 + "<unused" * 20_000

@@ -94,6 +94,7 @@ def test_a_key_is_compared_with_every_configured_one(monkeypatch: pytest.MonkeyP
         assert compared == [(hashlib.sha256(presented.encode()).digest(), d) for d in digests]
 
 
+@pytest.mark.timed
 def test_a_shared_prefix_makes_no_difference_in_time() -> None:
     near = f"Bearer {KEY[:-1]}!"
     far = "Bearer " + "!" * len(KEY)

@@ -12,6 +12,8 @@ from toolwire.gateway.repair.rules import RULE_NAMES
 from toolwire.protocol.chat import Tool
 from toolwire.server.check_process import CheckProcess
 
+pytestmark = pytest.mark.process
+
 INTEGER = {"type": "object", "properties": {"a": {"type": "integer"}}}
 
 

@@ -187,6 +187,7 @@ def test_setting_up_twice_does_not_write_twice(out: io.StringIO) -> None:
     assert out.getvalue().count("once") == 1
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("format_", FORMATS)
 def test_an_access_line_costs_little(format_: Any) -> None:
     secrets = [f"sk-planted-{number:030d}" for number in range(20)]

@@ -95,6 +95,7 @@ def test_memory_and_files_of_the_process_are_there() -> None:
     assert re.search(r"^process_open_fds \d", text, re.MULTILINE)
 
 
+@pytest.mark.timed
 def test_a_request_costs_little() -> None:
     metrics = Metrics(["m"])
 
@@ -115,6 +116,7 @@ def test_a_request_costs_little() -> None:
     assert min(cost() for _ in range(10)) < 10e-6  # about 2 us on a quiet machine
 
 
+@pytest.mark.process
 def test_the_library_is_only_loaded_when_somebody_asks() -> None:
     code = (
         "import sys; from toolwire.server.metrics import Metrics; m = Metrics(); m.calls(1);"

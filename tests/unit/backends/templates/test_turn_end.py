@@ -10,6 +10,8 @@ from toolwire.backends.templates.chat_template import ChatTemplate, read_templat
 from toolwire.backends.templates.process import TemplateProcess
 from toolwire.backends.templates.turn_end import turn_end
 
+pytestmark = pytest.mark.process
+
 _EACH = "{% for m in messages %}"
 _OWN_LAST = (
     _EACH + "<|start|>{{ m.role }}<|message|>{{ m.content }}"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.backends.test_embedded_gguf import entry, head, text
+from tests.unit.backends.test_gguf import entry, head, text
 
 from toolwire.backends.base import Capabilities
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template

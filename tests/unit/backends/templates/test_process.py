@@ -17,6 +17,8 @@ import pytest
 
 from toolwire.backends.templates.process import TemplateFailed, TemplateProcess, TemplateRefused
 
+pytestmark = pytest.mark.process
+
 HELLO = [{"role": "user", "content": "<b>Hi</b>"}]
 
 

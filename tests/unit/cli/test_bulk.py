@@ -149,6 +149,7 @@ def large_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.process
 def test_several_processes_keep_the_order_and_lose_nothing(large_file: Path) -> None:
     result = subprocess.run(command(large_file, "--jobs", "2"), capture_output=True, check=False)
     found = [json.loads(line) for line in result.stdout.splitlines()]
@@ -161,6 +162,7 @@ def test_several_processes_keep_the_order_and_lose_nothing(large_file: Path) -> 
     assert result.returncode == 1
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_it_cleanly_with_whole_lines(tmp_path: Path) -> None:
     fifo, out = tmp_path / "pipe", tmp_path / "out.jsonl"
     os.mkfifo(fifo)
@@ -183,6 +185,7 @@ def test_ctrl_c_ends_it_cleanly_with_whole_lines(tmp_path: Path) -> None:
     assert all(json.loads(one)["calls"] for one in out.read_bytes().splitlines())
 
 
+@pytest.mark.process
 def test_a_reader_that_leaves_early_is_no_error(large_file: Path) -> None:
     with subprocess.Popen(
         command(large_file, "--jobs", "1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -37,7 +37,7 @@ def server() -> Iterator[ScriptedServer]:
 def ask(server: ScriptedServer, *, stream: bool = True, keep: str = "close") -> Heard:
     """Ask over a connection of its own and listen until it ends or nothing more comes."""
     with socket.create_connection(("127.0.0.1", server.port)) as sock:
-        sock.settimeout(0.3)
+        sock.settimeout(0.8)
         send(sock, stream=stream, keep=keep)
         return listen(sock)
 

@@ -193,6 +193,7 @@ def test_a_finding_says_where_and_what_and_stays_short() -> None:
     assert len(finding.message) < 400
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "text",
     [

@@ -26,7 +26,7 @@ from toolwire.surfaces.passing.endpoints import Endpoint
 HASH = auth.hash_key("tw-client-key")
 MODEL = '[[models]]\nname = "m"\nbackend = { url = "http://localhost:8000/v1" }\n'
 KEY = f'[[keys]]\nname = "me"\nsha256 = "{HASH}"\n'
-TLS = Path(__file__).parents[2] / "tls"
+TLS = Path(__file__).parents[3] / "tls"
 LISTEN_TLS = '[listen]\ntls_cert = "cert.pem"\ntls_key = "key.pem"\n'
 ENV = {"BACKEND_KEY": "sk-planted-backend-key"}
 
@@ -476,6 +476,7 @@ def test_every_setting_has_a_help_text_and_every_number_a_range_around_its_defau
                 assert setting.option.low <= setting.default <= setting.option.high
 
 
+@pytest.mark.timed
 def test_a_large_file_is_read_in_well_under_a_second(load_text: Loader) -> None:
     text = "".join(MODEL.replace('"m"', f'"m{i}"') for i in range(1000))
     started = time.perf_counter()

@@ -1,4 +1,5 @@
-"""What it costs to check arguments is never more than was estimated, and that is found quickly."""
+"""What it costs to check arguments is never more than was estimated, and that is found quickly
+(R22)."""
 
 import json
 import time
@@ -119,6 +120,7 @@ def test_no_arguments_cost_more_than_the_estimate(schema: Any, arguments: Any) -
         assert visits(schema, arguments, schema) <= most <= units
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("keyword", FANS)
 def test_the_estimate_takes_linear_time(keyword: str) -> None:
     def seconds(levels: int) -> float:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 ADAPTER = """
 from tests.unit.conformance.faulty import Raises, Toy
 

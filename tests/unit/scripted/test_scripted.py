@@ -37,6 +37,7 @@ def content(url: str) -> str:
     return text
 
 
+@pytest.mark.process
 def test_it_plays_what_the_command_line_says_and_then_what_it_is_told(url: str) -> None:
     control = url.removesuffix("/v1") + "/_scripted"
     assert content(url) == "from the command line"
@@ -52,6 +53,7 @@ def test_it_plays_what_the_command_line_says_and_then_what_it_is_told(url: str) 
     assert seen["finished_at"] > seen["at"]
 
 
+@pytest.mark.process
 def test_the_list_has_one_line_for_every_variant() -> None:
     command = [*COMMAND, "--list"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
