@@ -1,4 +1,66 @@
 """Toolwire makes tool calling work between any client and any model."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolwire.formats import (
+        ArgsDelta,
+        CallEnd,
+        CallStart,
+        Detection,
+        Extracted,
+        ExtractedCall,
+        Parser,
+        ReasoningDelta,
+        RenderedCall,
+        RenderedResult,
+        TextDelta,
+        detect_model,
+        detect_output,
+        detect_template,
+        extract,
+        parser_for,
+        render_calls,
+        render_results,
+        render_tools,
+    )
+
 __version__ = "0.1.0"
-__all__ = ["__version__"]
+__all__ = [
+    "ArgsDelta",
+    "CallEnd",
+    "CallStart",
+    "Detection",
+    "Extracted",
+    "ExtractedCall",
+    "Parser",
+    "ReasoningDelta",
+    "RenderedCall",
+    "RenderedResult",
+    "TextDelta",
+    "__version__",
+    "detect_model",
+    "detect_output",
+    "detect_template",
+    "extract",
+    "parser_for",
+    "render_calls",
+    "render_results",
+    "render_tools",
+]
+
+_MODULES = dict.fromkeys(__all__, "toolwire.formats")
+"""Where each public name is defined."""
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import toolwire` stays quick."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'toolwire' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value

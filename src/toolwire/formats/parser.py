@@ -19,7 +19,7 @@ Delivery = Literal["live", "whole"]
 
 
 class Parser:
-    """Reads one turn. Never raises on model text; not to be used for a second turn."""
+    """Reads one turn. It never raises on model text. Use a new parser for each turn."""
 
     __slots__ = ("_reader", "_run", "_sink", "trace")
 
@@ -44,17 +44,17 @@ class Parser:
 
     @property
     def idle(self) -> bool:
-        """Whether all that was fed has come out: nothing may be a call, or part of a marker."""
+        """Whether the parser holds nothing back: no open call, no partial marker."""
         return not (self._sink.open or self._reader.waiting)
 
     def feed(self, text: str) -> list[Event]:
-        """The events that `text`, the next piece of the turn, makes certain."""
+        """Take the next piece of the turn, and return the events that are certain by now."""
         self._reader.add(text)
         next(self._run, None)
         return self._sink.take()
 
     def finish(self) -> list[Event]:
-        """The events that only the end of the turn makes certain."""
+        """End the turn, and return the remaining events."""
         self._reader.add("")
         self._reader.final = True
         for _ in self._run:
@@ -63,7 +63,7 @@ class Parser:
 
 
 class ExtractedCall(msgspec.Struct, frozen=True):
-    """A call found in a text. `arguments` is JSON text, one object."""
+    """A call found in a text. `arguments` is the JSON text of one object."""
 
     name: str
     arguments: str
@@ -75,7 +75,7 @@ class ExtractedCall(msgspec.Struct, frozen=True):
 
 
 class Extracted(msgspec.Struct, frozen=True):
-    """What a whole text holds. Content and reasoning are None when there is none."""
+    """What a whole text contains. `content` and `reasoning` are None if there is none."""
 
     content: str | None
     reasoning: str | None
@@ -83,7 +83,7 @@ class Extracted(msgspec.Struct, frozen=True):
 
 
 def join(events: Iterable[Event]) -> Extracted:
-    """What the events of a turn add up to."""
+    """Join the events of one turn."""
     content: list[str] = []
     reasoning: list[str] = []
     starts: list[CallStart] = []

@@ -21,7 +21,7 @@ ToolMode: TypeAlias = Literal["auto", "none", "required"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool the model may call. `parameters` is its JSON Schema; `{}` means no arguments."""
+    """A tool that the model may call. `parameters` is its JSON Schema; `{}` means no arguments."""
 
     name: str
     description: str | None = None
