@@ -100,3 +100,11 @@ def test_every_page_is_reached_from_the_readme_and_no_link_is_dead() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
             linked.add((page.parent / target).resolve())
     assert {page for page in DOCS.glob("*.md") if page.resolve() not in linked} == set()
+
+
+def test_every_python_file_that_a_page_names_exists() -> None:
+    root = DOCS.parent
+    places = (root, SOURCE, root / "benchmarks", root / "tests")
+    for page in (*root.glob("*.md"), *DOCS.rglob("*.md"), *root.glob("benchmarks/*.md")):
+        for name in re.findall(r"[\w./-]+/\w+\.py\b", page.read_text(encoding="utf-8")):
+            assert any((place / name).exists() for place in places), f"{page.name}: {name}"
