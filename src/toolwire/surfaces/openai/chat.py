@@ -19,11 +19,11 @@ from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
 @dataclass(frozen=True, slots=True)
 class OpenAiChat:
-    """The surface. Holds what every request needs, nothing of any of them."""
+    """The surface. It has no state of any request."""
 
     reader: RequestReader
     new_id: Callable[[str], str]
-    """A fresh random id with this prefix."""
+    """Makes a random id with this prefix."""
     now: Callable[[], float]
     """Seconds since 1970."""
     name: str = "openai_chat"

@@ -19,7 +19,7 @@ from toolwire.surfaces.openai.explain import decode
 
 
 class _Part(msgspec.Struct):
-    """Any part. Only the type is checked: what does not fit it is opaque, and forwarded."""
+    """Any part. Only its type is checked. A part of another shape is opaque and forwarded."""
 
     type: str
     text: Any = None
