@@ -1,4 +1,4 @@
-"""`toolwire check`: can each backend be reached, does it take our key, which models has it?"""
+"""`toolwire check`: can each backend be reached, is the key right, which models does it have?"""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ from toolwire.server.logs import setup
 
 @dataclass(frozen=True, slots=True)
 class BackendCheck:
-    """What was found out about one backend."""
+    """The result for one backend."""
 
     backend: str
     ok: bool

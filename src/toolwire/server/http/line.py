@@ -1,9 +1,10 @@
-"""The line in which requests wait for their turn, so that a rush of them stops nothing else.
+"""A queue of new requests, so that a burst does not block everything else.
 
-The first step of a request reads and checks it: one or two milliseconds of work. A few of them are
-begun in each turn of the event loop, in the order of arrival, so streams flow and health probes are
-answered in between. A rush is waited out; under a load that lasts, waiting would only make every
-answer late, so all but the first few are refused soon, and those get their answers in time.
+The first step of a request reads and checks it, which takes one or two milliseconds. A few requests
+are started in each iteration of the event loop, in the order of arrival, so that streams continue
+and health probes are answered in between. A short burst is queued. Under lasting overload, waiting
+would only delay every answer, so most requests are refused soon, and the others are answered in
+time.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from collections import deque
 from typing import Generic, Protocol, TypeVar
 
 _AT_ONCE = 8
-"""Requests begun in one turn of the loop."""
+"""Requests started in one iteration of the loop."""
 _LASTING = 0.1
 """The share of the patience that is left when there has been a line for as long as the patience."""
 

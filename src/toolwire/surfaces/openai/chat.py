@@ -35,7 +35,7 @@ class OpenAiChat:
         request = self.reader.read(http.body, lenient_names=profile.lenient_names)
         if profile.lost_result is None:
             return request
-        return replace(request, messages=profile.mend(request.messages))
+        return replace(request, messages=profile.repaired(request.messages))
 
     def sink(
         self, exchange: Exchange, context: RequestContext, plan: Plan

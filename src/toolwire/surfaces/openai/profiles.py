@@ -23,7 +23,7 @@ class Profile:
     lenient_names: bool = False
     """It sends names that backends refuse (MCP names with `.` and `/`), which are mapped."""
 
-    def mend(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+    def repaired(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """The history, with this client's known mistakes fixed."""
         return tuple(
             Message("tool", RESULT_ELSEWHERE, call_id=message.call_id)
