@@ -1,5 +1,5 @@
-"""A program of ours that does for others what could take for ever, and can be ended in the middle
-of it. `limited_worker` is its other side."""
+"""Runs work that could take forever in another process, which can be killed. `limited_worker` is
+the other side."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""`toolwire check`: is the configuration right, and does every backend answer?"""
+"""`toolwire check`: is the configuration valid, and does every backend answer?"""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ from toolwire.server.check import check_backends
 @click.command("check")
 @with_configuration
 def command(path: Path | None, **flags: Any) -> None:
-    """Check the configuration, and try each backend."""
+    """Validate the configuration, and try each backend."""
     config = load_configuration(path, flags)
     click.echo("The configuration is valid.")
     failures = 0

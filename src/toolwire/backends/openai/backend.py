@@ -123,7 +123,7 @@ class OpenAiHttpBackend:
 
     endpoint = "/chat/completions"
     tells = True
-    """Whether a server that knows its model may tell; False if that is known already."""
+    """Whether to probe a server; False if its capabilities are known already."""
     advice = (
         "Check its base URL, which mostly ends in /v1; if it has only /completions, give it the "
         "model's chat template with 'chat_template' (--chat-template)."
@@ -182,7 +182,7 @@ class OpenAiHttpBackend:
             self._met_until = asyncio.get_running_loop().time() + _REMEMBERED
 
     def _notice(self, head: Head) -> None:
-        """A server that calls itself llama.cpp is worth a meeting, again from time to time."""
+        """Probe a server that identifies as llama.cpp, again from time to time."""
         if self.tells and head.headers.get(b"server") == llamacpp.SERVER:
             self.needs_probe = asyncio.get_running_loop().time() >= self._met_until
 
@@ -275,7 +275,7 @@ class OpenAiHttpBackend:
         if self.needs_probe:
             await self.probe()
         has_tools = self.capabilities.has_tools
-        return "" if has_tools else "its model has no tools: they are prompted"
+        return "" if has_tools else "its model has no tool support: tools are prompted"
 
     async def aclose(self) -> None:
         """See `Backend.aclose`."""
