@@ -29,7 +29,7 @@ class Reading(Protocol):
 
     @property
     def repairs(self) -> set[str]:
-        """What was mended."""
+        """What was repaired."""
         ...
 
     def feed(self, fragment: Fragment) -> list[Event]:

@@ -44,7 +44,7 @@ class TextCallReader:
 
     @property
     def repairs(self) -> set[str]:
-        """What was mended."""
+        """What was repaired."""
         return self._native.repairs
 
     def feed(self, fragment: Fragment) -> list[Event]:
