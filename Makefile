@@ -35,7 +35,7 @@ check: $(READY) ## Lint, format, types, layers
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-hard: $(READY) ## Try everything of docs/hardening.md in full size (hours); ARGS="R7 R13", ARGS=fuzz
+hard: $(READY) ## Run every row of docs/hardening.md in full size (hours); ARGS="R7 R13", ARGS=fuzz
 	@$(BIN)/python -m tests.hard $(ARGS)
 
 fuzz: $(READY) ## Fuzz every parser for a minute; ARGS="sse --seconds 600 --seed 1"
@@ -44,13 +44,13 @@ fuzz: $(READY) ## Fuzz every parser for a minute; ARGS="sse --seconds 600 --seed
 clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
 	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)
 
-bench: $(READY) ## Measure the gateway beside nginx
+bench: $(READY) ## Measure the gateway next to nginx
 	@$(BIN)/python benchmarks/gateway.py --quick $(ARGS)
 
-docs: $(READY) ## Write the generated pages anew
+docs: $(READY) ## Regenerate the pages that come from the code
 	@$(BIN)/python docs/generate.py
 
-lock: ## Pin the dependencies anew (needs uv)
+lock: ## Update the pinned dependencies (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --quiet pyproject.toml -o requirements/runtime.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \

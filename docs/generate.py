@@ -1,6 +1,6 @@
-"""Writes the pages of `docs/` that are tables of the code: one function per page.
+"""Generates the pages of `docs/` that come from the code: one function per page.
 
-`python docs/generate.py` writes them anew; a test checks that the committed ones are current.
+`make docs` runs it. A test checks that the committed pages are current.
 """
 
 import json
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+import toolwire
 from toolwire import errors as gateway_errors
 from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.backends.templates.chat_template import ChatTemplate
@@ -36,6 +37,7 @@ from toolwire.server.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
+from docs.api_reference import reference
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
 
@@ -49,7 +51,7 @@ history = "refuse"              # top-level keys come before the first [table]
 host = "127.0.0.1"
 port = 8181
 
-[[keys]]                        # clients send the key itself; only its hash is kept here
+[[keys]]                        # clients send the key itself; only its hash is stored here
 name = "laptop"
 sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -57,7 +59,7 @@ sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 name = "qwen3-coder"
 backend = { url = "http://localhost:8000/v1", dialect = "vllm" }
 
-[[models]]                      # several backends: the least busy is asked, the next if it fails
+[[models]]                      # several backends: least busy first, with failover
 name = "gpt-5"
 [[models.backends]]
 url = "https://api.openai.com/v1"
@@ -69,7 +71,7 @@ dialect = "openrouter"
 model = "openai/gpt-5"
 timeouts = { first_token = 60 }
 
-[[models]]                      # every other name is sent on as it is
+[[models]]                      # any other name is forwarded as it is
 name = "*"
 backend = { url = "http://localhost:11434/v1", dialect = "ollama" }
 """
@@ -93,7 +95,7 @@ UPSTREAM = (
     (
         "`--chat-template FILE`",
         "`TOOLWIRE_CHAT_TEMPLATE`",
-        "the model's chat template, for a server that has only `/completions`",
+        "the model's chat template, for a server with only `/completions`",
     ),
     ("", "`TOOLWIRE_API_KEY`", "a client key, beside those of the file"),
     (
@@ -103,7 +105,7 @@ UPSTREAM = (
         "model; the key they send is `TOOLWIRE_API_KEY`",
     ),
     ("", "`TOOLWIRE_CACHE`", "folder for the embedded model; default `~/.cache/toolwire`"),
-    ("`-c`, `--config FILE`", "", "the file; default: `toolwire.toml`, if there is one here"),
+    ("`-c`, `--config FILE`", "", "the file; default: `./toolwire.toml`, if it exists"),
 )
 
 SECTIONS: tuple[tuple[str, type[Any]], ...] = (
@@ -126,65 +128,65 @@ def configuration() -> str:
     scalars = [s for s in settings_of(Config) if get_origin(s.kind) is Literal or s.kind is bool]
     parts = [
         "# Configuration",
-        "Toolwire needs no file. This serves every model of one server, to this machine only:",
+        "Toolwire works without a file. This serves all models of a server, on this machine only:",
         "```sh\ntoolwire serve --upstream http://localhost:8000/v1\n```",
-        "For more, write a `toolwire.toml`. `toolwire check` validates it and tries each backend; "
-        "an error names the line and what to do.",
+        "For anything else, write a `toolwire.toml`. `toolwire check` validates it and tries each "
+        "backend. Errors name the line and what to do.",
         f"```toml\n{EXAMPLE}```",
-        "A flag wins over an environment variable, and a variable over the file, setting by "
-        "setting. Keys of backends are never written in the file: `key_env` names the "
-        "environment variable that holds one.",
+        "A flag overrides an environment variable, and a variable overrides the file, for each "
+        "setting. Keys of backends are never in the file: `key_env` names the environment variable "
+        "that holds the key.",
         "## Without a file",
-        "An upstream or a model file given here takes the place of the model `*`; the other models "
-        "of the file stay. Where there is no model at all, every name is served by the embedded "
-        "one.",
+        "An upstream or a model file given here replaces the model `*`; other models in the file "
+        "stay. If there is no model at all, the embedded model serves every name.",
         table(("flag", "environment variable", "what it is"), UPSTREAM),
-        "A server that has only `/completions` needs the model's chat template, which makes "
-        "prompts of messages. It is found in what comes with the model: `chat_template.jinja`, "
-        "`tokenizer_config.json`, `chat_template.json` or the `.gguf` file:",
+        "A server with only `/completions` needs the model's chat template, which turns messages "
+        "into a prompt. It comes with the model: `chat_template.jinja`, `tokenizer_config.json`, "
+        "`chat_template.json` or the `.gguf` file:",
         f"```toml\n{PROMPTS}```",
-        "Such a server is sent the text that ends a turn as a `stop`, after those of the client: "
-        "the mark that the template writes behind an answer or, if there is none, before the turn "
-        "after it; the tokenizer's `eos_token` only if the template has neither. "
-        "`vllm`, `llamacpp` and `sglang` take any number; any other server gets four at most, as "
-        "OpenAI allows, so to four of the client's none is added: the server has to know the end "
-        "of a turn by itself, as most do. Without `max_tokens` most servers stop after 16 tokens: "
-        "where the client sets no limit, `vllm` and `llamacpp` are told that there is none, and "
-        "any other server 4,096. What is in `params_remove` is never sent.",
-        "Without client keys Toolwire listens on loopback only. To listen on another address, add "
-        "`[[keys]]`, set `TOOLWIRE_API_KEY`, or say `public = true` (`--public`).",
-        "Without client keys, requests that a web page may have sent are refused with 403: those "
-        "that call this machine by a name that is not its own (`Host`; DNS rebinding), and those "
-        "with an `Origin`, or a `Sec-Fetch-Site` of a browser, that is not Toolwire's own. Its own "
-        "names are every IP address, `localhost`, `*.localhost`, `host.docker.internal` and "
-        "`host.containers.internal`; for others there is `allowed_hosts`. On a public address only "
-        "the origin is checked, unless `allowed_hosts` is set. A page of another program on this "
-        "machine, such as `http://localhost:3000`, is a foreign one too: name it in "
-        "`allowed_origins`, and browsers are also told that it may read the answers (CORS). "
-        "Programs send no `Origin` and notice nothing. With client keys a page would need one, so "
-        "`Host` and `Origin` are not looked at; `allowed_origins` still says which pages may read "
-        "answers. `/healthz` and `/readyz` are answered to anybody.",
+        "Such a server also gets a `stop` sequence that ends a turn, after those of the client: "
+        "the text that the template writes after an answer or, if there is none, before the next "
+        "turn; the tokenizer's `eos_token` only if the template has neither. `vllm`, `llamacpp` "
+        "and `sglang` take any number of sequences. Any other server gets four at most, as OpenAI "
+        "allows, so none is added if the client already sent four; most servers know the end of a "
+        "turn anyway. Without `max_tokens` most servers stop after 16 tokens. So if the client "
+        "sets no limit, `vllm` and `llamacpp` are told that there is none, and any other server "
+        "gets 4,096. Parameters in `params_remove` are never sent.",
+        "Without client keys, Toolwire listens only on loopback. To listen on another address, add "
+        "`[[keys]]`, set `TOOLWIRE_API_KEY`, or set `public = true` (`--public`).",
+        "Without client keys, requests that may come from a web page are refused with 403. These "
+        "are requests with a foreign name in `Host` (DNS rebinding), and requests with a foreign "
+        "`Origin` or a cross-site `Sec-Fetch-Site`. Accepted names are every IP address, "
+        "`localhost`, `*.localhost`, `host.docker.internal` and `host.containers.internal`; add "
+        "others to `allowed_hosts`. On a public address only the origin is checked, unless "
+        "`allowed_hosts` is set. A page of another program on this machine, such as "
+        "`http://localhost:3000`, is foreign as well: add it to `allowed_origins`, which also "
+        "allows it to read answers (CORS). Other programs send no `Origin` and are not affected. "
+        "With client keys, a page would need a key, so `Host` and `Origin` are not checked; "
+        "`allowed_origins` still says which pages may read answers. `/healthz` and `/readyz` are "
+        "always open.",
         "## Top-level keys",
         settings_table(scalars),
-        "`passthrough` is a list of what may be asked of a backend beside chat, each a path below "
-        "`/v1/` that is POSTed: " + names(DEFAULT_ENDPOINTS) + ". All of it asks a model for "
-        "something and changes nothing. Every other path is a 404 and every other method a 405, "
-        "and nothing of it reaches a backend: files, batches, adapters or keys would be managed "
-        "with the backend's key. To pass such a request on, give the whole list with it, with the "
-        'method if it is not POST, and a `*` for one segment: `["embeddings", "GET files/*"]`. A '
-        "list without a path turns it off, and `[]` passes nothing on.",
-        "A body that is passed on is read whatever its Content-Type says. It goes to the backends "
-        "of the model that it names, with their own name for it, and no other value is changed; a "
-        "model that no route serves is a 404. JSON that cannot be read, or has a property twice, "
-        "is a 400; so is `Model` or `model[]`, which some servers take for `model`. A form (audio, "
-        "images) names its model in the field `model`; it is written anew, so that the backend "
-        "reads what Toolwire read. A body without a model goes to `*`, or to the only model there "
-        "is, whose name is put in; with several models it is a 400. What chooses a server, a key "
-        "or a program for it (`api_base`, `api_key`, `chat_template`, ...) is refused, and so is, "
-        "unless the model is served by `*`, what chooses another model (`models`, `fallbacks`, "
-        "`engine`, `lora_path`). The query is not passed on, except with GET and DELETE: its names "
-        "are in `toolwire-ignored-params`. Failures before the first byte of an answer are "
-        "retried, on another backend if there is one, as for chat (`[retries]`).",
+        "`passthrough` lists the other endpoints that clients may use, each a path below `/v1/` "
+        "for POST. The default is "
+        + names(DEFAULT_ENDPOINTS)
+        + ": all of them run a model and change "
+        "nothing. Every other path is a 404 and every other method a 405, and nothing reaches a "
+        "backend, because clients could manage files, batches, adapters or keys with the backend's "
+        "key. To pass on another request, set the whole list, with the method if it is not POST "
+        'and `*` for any one segment: `["embeddings", "GET files/*"]`. `[]` passes nothing on.',
+        "The body is parsed whatever its Content-Type. The request goes to the backends of the "
+        "model it names, under their own name for it; no other value is changed. An unknown model "
+        "is a 404. Invalid JSON and duplicate properties are a 400, and so are `Model` and "
+        "`model[]`, which some servers treat as `model`. A form (audio, images) names its model in "
+        "the field `model`; it is encoded again, so that the backend reads what Toolwire read. A "
+        "body without a model goes to `*`, or to the only model, whose name is filled in; with "
+        "several models it is a 400. Parameters that choose a server, a key or a program "
+        "(`api_base`, `api_key`, `chat_template`, ...) are refused. Parameters that choose another "
+        "model (`models`, `fallbacks`, `engine`, `lora_path`) are refused unless `*` serves the "
+        "model. The query is passed on only with GET and DELETE; otherwise its names are listed in "
+        "`toolwire-ignored-params`. Failures before the first byte of an answer are retried, on "
+        "another backend if there is one, as for chat (`[retries]`).",
         *(part for title, record in SECTIONS for part in section(title, record)),
         *dialects(),
     ]
@@ -199,27 +201,27 @@ def section(title: str, record: type[Any]) -> Iterable[str]:
 def dialects() -> Iterable[str]:
     """What each kind of server takes."""
     intro = (
-        "A backend's `dialect` says which kind of server it is. A parameter that a dialect does "
-        "not list is not forwarded, and is named in the response header `toolwire-ignored-params`; "
-        "`params_add` and `params_remove` change the list for one backend. Parameters that reach "
-        "into a server (chat templates, grammars, adapters, token ids) are in no list: add them "
-        "where you trust your clients with them. What a server does not keep to of `tool_choice`, "
-        "Toolwire enforces on the answer."
+        "A backend's `dialect` is the kind of server. A parameter that the dialect does not list "
+        "is not forwarded, and is named in the response header `toolwire-ignored-params`. "
+        "`params_add` and `params_remove` change the list for one backend. Parameters that control "
+        "the server itself (chat templates, grammars, adapters, token ids) are in no list: add "
+        "them if you trust your clients. If a server does not honour a `tool_choice`, Toolwire "
+        "enforces it on the answer."
     )
     constraint = (
-        "`constraint` is the form in which a server takes the JSON Schema that calls must fit "
-        "where tools are written into the prompt: `json_schema` (in `response_format`), "
-        "`structured_outputs` (vLLM since 0.11), `guided_json` (vLLM before; since 0.12 it is "
-        "ignored without a word), `grammar` (llama.cpp makes one itself) or `none`. A backend's "
-        "own `constraint` wins over its dialect's."
+        "`constraint` is how a server takes a JSON Schema for its answer, which Toolwire uses to "
+        "constrain calls if tools are written into the prompt: `json_schema` (in "
+        "`response_format`), `structured_outputs` (vLLM since 0.11), `guided_json` (vLLM before "
+        "0.11; silently ignored since 0.12), `grammar` (llama.cpp converts the schema itself) or "
+        "`none`. A backend's own `constraint` overrides its dialect's."
     )
     facts = table(
         (
             "dialect",
             "call ids",
             "token limit",
-            "reasoning back",
-            "tool_choice kept",
+            "reasoning sent back",
+            "tool_choice honoured",
             "constraint",
             "note",
         ),
@@ -227,13 +229,13 @@ def dialects() -> Iterable[str]:
     )
     common = frozenset.intersection(*(dialect.params for dialect in DIALECTS.values()))
     rows = [(f"`{d.name}`", names(d.params - common)) for d in DIALECTS.values()]
-    parameters = table(("dialect", "forwarded beside those"), rows)
+    parameters = table(("dialect", "also forwarded"), rows)
     return (
         "## Dialects",
         intro,
         facts,
         constraint,
-        f"All of them forward {names(common)}.",
+        f"All dialects forward {names(common)}.",
         parameters,
     )
 
@@ -245,7 +247,7 @@ def dialect_row(dialect: Dialect) -> tuple[str, ...]:
         f"`{dialect.call_ids}`",
         "as sent" if dialect.max_tokens == "both" else f"`{dialect.max_tokens}`",
         "yes" if dialect.reasoning_in_history else "no",
-        names(dialect.tool_choices) or "none of it",
+        names(dialect.tool_choices) or "none",
         f"`{dialect.constraint}`",
         dialect.note,
     )
@@ -254,9 +256,9 @@ def dialect_row(dialect: Dialect) -> tuple[str, ...]:
 HEADERS = (
     ("toolwire-request-id", "the request's id, also in the log (and as `x-request-id`)"),
     ("toolwire-backend", "the backend that answered"),
-    ("toolwire-mode", "how the model was given its tools, and the format its text is read in"),
-    ("toolwire-profile", "the client profile that was used; send the header to choose one"),
-    ("toolwire-ignored-params", "parameters that the backend was not sent; `%3Fx`: `x` of a query"),
+    ("toolwire-mode", "the strategy for tools, and the format in which text is parsed"),
+    ("toolwire-profile", "the client profile in use; send this header to choose one"),
+    ("toolwire-ignored-params", "parameters that were not forwarded; `%3Fx`: `x` in the query"),
     ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
     ("toolwire-repairs", "what was mended in the request, or in an answer that is not streamed"),
     ("toolwire-findings", "calls that were delivered although they do not fit, and why: its code"),
@@ -271,10 +273,10 @@ def errors() -> str:
     """The page about every error."""
     parts = [
         "# Errors and headers",
-        "Every error has OpenAI's form: "
-        '`{"error": {"message", "type", "param", "code"}}`, all four keys always there. The '
-        "message says what is wrong, where, and what to do. Once a stream has begun, an error is "
-        'its last event (`data: {"error": ...}`), and no `[DONE]` follows.',
+        "Every error has OpenAI's form, always with all four keys: "
+        '`{"error": {"message", "type", "param", "code"}}`. The message says what is wrong, where, '
+        "and what to do. Once a stream has started, an error is its last event "
+        '(`data: {"error": ...}`), without a `[DONE]`.',
         table(("status", "code", "type", "when"), error_rows()),
         "Errors of a request that is wrong (400) have OpenAI's codes: `invalid_type`, "
         "`invalid_value`, `missing_required_parameter`, `string_above_max_length`, "
@@ -301,47 +303,47 @@ def errors() -> str:
         "What is no request at all is refused in the same form, and the connection closed: 400 for "
         "what is not HTTP/1.1 or can be read in two ways (no `Host`, two of them, another than in "
         "the target), 408 `request_timeout`, 417 `expectation_failed`, 431 `headers_too_large` "
-        "(trailers count, too), 501 `unsupported_coding` for a transfer coding other than "
-        "`chunked`. Requests that were sent before it on the same connection are answered first.",
-        "A client may send up to 16 more requests before the first one is answered, with up to "
-        "1 MiB in their bodies. What comes after that is not read: the last of those that were "
-        "read is answered with `connection: close`.",
-        "When the bodies of all clients together are more than `[limits] bodies_bytes`, the one "
-        "that has been coming in for longest is refused with 503 `overloaded` and `Retry-After`.",
+        "(including trailers), 501 `unsupported_coding` for a transfer coding other than "
+        "`chunked`. Earlier requests on the same connection are answered first.",
+        "A client may pipeline up to 16 requests, with up to 1 MiB in their bodies. What comes "
+        "after that is not read: the last request that was read is answered with "
+        "`connection: close`.",
+        "If the bodies of all clients together exceed `[limits] bodies_bytes`, the one that has "
+        "been arriving for longest is refused with 503 `overloaded` and `Retry-After`.",
         "## Response headers",
-        table(("header", "what it says"), [(f"`{name}`", text) for name, text in HEADERS]),
-        "What is mended after a stream has begun is in a `toolwire` object on its last chunk.",
+        table(("header", "meaning"), [(f"`{name}`", text) for name, text in HEADERS]),
+        "Repairs in a stream that has started are listed in a `toolwire` object on its last chunk.",
     ]
     return page(parts)
 
 
 def metrics() -> str:
-    """The page about what is counted, and whether all is well."""
+    """The page about metrics and health checks."""
     parts = [
         "# Metrics and health",
         table(
-            ("path", "what it says"),
+            ("path", "answer"),
             (
                 (
                     "`/metrics`",
-                    "what is below, as Prometheus reads it; with client keys, to them alone",
+                    "the metrics below, for Prometheus; requires a client key if there are any",
                 ),
-                ("`/healthz`", "the process is up; answered at once, whatever else is under way"),
-                ("`/readyz`", "503 while it is stopping, so that no new requests are sent to it"),
+                ("`/healthz`", "200 while the process is up; answered at once, even under load"),
+                ("`/readyz`", "503 during shutdown, so that no new requests are sent here"),
             ),
         ),
-        "After SIGTERM or SIGINT Toolwire goes on listening until the last answer is finished or "
-        "`[timeouts] shutdown` is over: `/healthz` is 200, `/readyz` is 503, and every other new "
-        "request gets a 503 (`shutting_down`) with `Retry-After`. A second signal ends it at once. "
-        "Where nothing is under way it ends at once, too.",
-        "More requests at once than `[limits] requests`, a request whose turn does not come within "
-        "`[timeouts] queue`, and a connection beyond `[limits] connections` for which none that is "
-        "idle can make room get a 503 (`overloaded`) with `Retry-After`. Health probes are "
-        "answered nevertheless.",
-        "No label holds what a client wrote: routes are those of the configuration, and whatever "
-        "is beyond the known values is counted as `other`. The memory, CPU and files of the "
-        "process are there as well (`process_...`).",
-        table(("metric", "kind", "labels", "what it counts"), metric_rows()),
+        "After SIGTERM or SIGINT, Toolwire keeps listening until the last answer is finished or "
+        "`[timeouts] shutdown` has passed: `/healthz` answers 200, `/readyz` 503, and any other "
+        "new request gets a 503 (`shutting_down`) with `Retry-After`. A second signal ends the "
+        "process immediately. If no request is in progress, it ends at the first one.",
+        "Overload is answered with a 503 (`overloaded`) and `Retry-After`: more concurrent "
+        "requests than `[limits] requests`, a request that waits longer than `[timeouts] queue`, "
+        "or more connections than `[limits] connections` if none of them is idle. Health probes "
+        "are always answered.",
+        "Labels never contain text from clients: routes are those of the configuration, and "
+        "unknown values are counted as `other`. The memory, CPU time and open files of the "
+        "process are included (`process_...`).",
+        table(("metric", "type", "labels", "meaning"), metric_rows()),
     ]
     return page(parts)
 
@@ -355,10 +357,13 @@ def metric_rows() -> Iterable[tuple[str, ...]]:
 
 
 OTHER_REPAIRS = (
-    ("costly_pattern:TOOL:PATTERN", "a pattern of a schema is too costly to compile: not checked"),
+    (
+        "costly_pattern:TOOL:PATTERN",
+        "a pattern in a schema is too expensive to compile and is not checked",
+    ),
     (
         "unsupported_pattern:TOOL:PATTERN",
-        "a pattern has a look-around or a backreference: not checked",
+        "a pattern has a look-around or a backreference and is not checked",
     ),
     ("dangling_ref:TOOL:REF", "a `$ref` of a schema leads nowhere: anything is allowed there"),
     (
@@ -380,29 +385,29 @@ OTHER_REPAIRS = (
 )
 
 FINDINGS = (
-    ("unknown_tool_call", "there is no such tool in the request"),
-    ("malformed_tool_arguments", "the arguments are not one JSON object"),
-    ("invalid_tool_arguments", "the arguments do not fit the schema of the tool"),
+    ("unknown_tool_call", "the request has no such tool"),
+    ("malformed_tool_arguments", "the arguments are not a JSON object"),
+    ("invalid_tool_arguments", "the arguments do not match the tool's schema"),
     (
         "unchecked_tool_arguments",
-        "whether they fit could not be found out in time: see below; the model is not asked again",
+        "the arguments could not be checked in time (see below); the model is not asked again",
     ),
 )
 
 
 def repairs() -> str:
-    """The page about what is done with calls that do not fit."""
+    """The page about invalid calls."""
     rules = [(f"`{rule.name}`", rule.does) for rule in (*TEXT_RULES, *VALUE_RULES)]
     parts = [
-        "# Calls that do not fit",
-        "Every call a model makes is checked against the schema of its tool. What happens to one "
-        "that does not fit depends on how calls are delivered.",
+        "# Invalid calls and repairs",
+        "Every call is checked against the schema of its tool. What happens to an invalid call "
+        "depends on how calls are delivered.",
         table(
             ("", "`live`", "`whole`"),
             (
                 ("used for", "streams", "`stream: false`, strict tools, `[repair] streams`"),
-                ("a call goes out", "as the model writes it", "when the turn is over"),
-                ("repaired", "only if it did not begin as an object", "yes"),
+                ("a call is sent", "as the model writes it", "at the end of the turn"),
+                ("repaired", "only if it does not start as an object", "yes"),
                 ("asked for again", "no", "`[repair] ask_again` times, once by default"),
                 ("and if it still does not fit", "delivered as it is", "delivered as it is"),
                 ("and if it is no JSON object", "delivered as it is", "delivered as text"),
@@ -413,7 +418,7 @@ def repairs() -> str:
         "it is no JSON object and `tool_choice` demands a call: agents recover from a bad "
         "call and stop at an error. What was delivered although it does not fit is named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
-        "`toolwire_unfit_calls_total` and written in the [trace](traces.md):",
+        "`toolwire_unfit_calls_total` and recorded in the [trace](traces.md):",
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
         "When the model is asked again, the client never sees the failed attempt, and usage is the "
         "sum. If asking again fails, the first answer is delivered.",
@@ -424,29 +429,29 @@ def repairs() -> str:
         "is left of it with `stream: false` is that text. A call whose JSON is not closed ends in "
         "`length` also where the backend said `stop` or `tool_calls`.",
         "## Repairs",
-        "A rule changes what has only one reading, and its change is kept only if the call fits "
-        "afterwards, or is JSON where it was not. Each is reported in `toolwire-repairs` (or on "
-        "the last chunk), in `toolwire_repairs_total` and in the trace, and each can be switched "
-        "off:",
+        "A rule fires only when the fix is unambiguous, and its change is kept only if the call is "
+        "valid afterwards, or is JSON where it was not. Every repair is reported in "
+        "`toolwire-repairs` (or on the last chunk), in `toolwire_repairs_total` and in the trace. "
+        "Each rule can be disabled:",
         '```toml\n[repair]\noff = ["wrap_in_array"]\n```',
         table(("rule", "what it does"), rules),
-        "Never done: completing what was cut off, dropping fields, inventing values, guessing a "
-        "name by likeness. A string stays a string wherever the schema allows one.",
-        "## What may take long to check",
-        "How much work a schema can mean for one call is counted when the schema is read. A call "
-        "that is certain to be cheap to check is checked at once, as nearly every call is. Any "
-        "other is checked in a process of its own, so that no other client waits: for at most 2 s "
-        "of work and 512 MB, and 10 s for all calls of an answer. A call that could not be checked "
-        "in time is delivered as it is and reported as `unchecked_tool_arguments`; one of a strict "
-        "tool is never delivered unchecked, but is an error (502) with that code.",
-        "A schema with which a single value can take more than 1,048,576 checks, because `$ref`, "
-        "`anyOf`, `oneOf`, `allOf`, `if`, `not`, `dependentSchemas` or `unevaluatedProperties` "
-        "multiply, is refused with the request: `invalid_function_parameters`, with its place.",
-        "Patterns are matched in linear time. A pattern with a look-around or a backreference "
-        "cannot be: it is refused in a strict tool, and in any other left out, and named in "
-        "`toolwire-repairs`. So is one that would take too long to compile.",
-        "## What else is reported there",
-        table(("name", "what it means"), [(f"`{name}`", text) for name, text in OTHER_REPAIRS]),
+        "Toolwire never completes truncated text, drops fields, invents values or guesses a "
+        "similar name. A string stays a string if the schema allows one.",
+        "## Expensive schemas",
+        "When a schema is read, Toolwire estimates how expensive it can be to check a call. Nearly "
+        "all calls are certain to be cheap and are checked immediately. Any other call is checked "
+        "in a separate process, so that it does not block other clients, with limits of 2 s of CPU "
+        "time and 512 MB, and 10 s for all calls of an answer. A call that could not be checked in "
+        "time is delivered as it is and reported as `unchecked_tool_arguments`. For a strict tool, "
+        "it is an error (502) with that code.",
+        "If `$ref`, `anyOf`, `oneOf`, `allOf`, `if`, `not`, `dependentSchemas` or "
+        "`unevaluatedProperties` multiply so that a single value can take more than 1,048,576 "
+        "checks, the request is refused with `invalid_function_parameters`.",
+        "Patterns are matched in linear time. Patterns with a look-around or a backreference, "
+        "and patterns that take too long to compile, are refused in a strict tool. In any other "
+        "tool they are not checked, and are listed in `toolwire-repairs`.",
+        "## Other repairs",
+        table(("name", "meaning"), [(f"`{name}`", text) for name, text in OTHER_REPAIRS]),
     ]
     return page(parts)
 
@@ -525,12 +530,12 @@ def figure(number: float | None) -> str:
 
 
 FAMILIES = {
-    "json": ("JSON", "The name and the arguments stand in one JSON value."),
-    "header": ("Header and JSON", "The name stands in a header, the arguments are JSON behind it."),
+    "json": ("JSON", "The name and the arguments are in one JSON value."),
+    "header": ("Header and JSON", "The name is in a header, followed by the arguments as JSON."),
     "pythonic": ("Python", "Calls are Python expressions."),
-    "tagged": ("Tagged", "One element per parameter; its type is in the schema or an attribute."),
-    "messages": ("Messages", "A turn is several typed messages, some of them to tools."),
-    "lax object": ("Lax objects", "An object with bare keys and a string delimiter of its own."),
+    "tagged": ("Tagged", "One element per parameter, with its type in the schema or an attribute."),
+    "messages": ("Messages", "A turn is several typed messages, some of them addressed to tools."),
+    "lax object": ("Lax objects", "An object with unquoted keys and its own string delimiter."),
 }
 
 
@@ -539,10 +544,10 @@ def formats() -> str:
     records = [get(name) for name in sorted(format_names())]
     parts = [
         "# Formats",
-        f"Toolwire reads and writes {len(records)} formats, by the names and aliases that vLLM, "
-        "SGLang, LMDeploy, llama.cpp, dynamo and smg give them. `toolwire formats --model NAME` "
-        "says which one a model writes, `toolwire parse --format auto < text` which one a text is "
-        "in. What each must get right is in `src/toolwire/conformance/cases/`; how to add one, in "
+        f"Toolwire parses and writes {len(records)} formats. It knows them by the names that vLLM, "
+        "SGLang, LMDeploy, llama.cpp, dynamo and smg use. `toolwire formats --model NAME` shows "
+        "the format of a model, and `toolwire parse --format auto < text` detects that of a text. "
+        "The test cases are in `src/toolwire/conformance/cases/`. To add one, see "
         "[add a format](add-a-format.md).",
     ]
     for family in sorted({record.family for record in records}, key=list(FAMILIES).index):
@@ -579,8 +584,10 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def page(parts: Iterable[str]) -> str:
-    """A page, with a warning to whoever would change it by hand."""
-    notice = "<!-- Written by docs/generate.py from the code: `make docs` writes it anew. -->"
+    """A page, with a note that it is generated."""
+    notice = (
+        "<!-- Generated by docs/generate.py: change the code or that file, then `make docs`. -->"
+    )
     return "\n\n".join([notice, *(part.rstrip("\n") for part in parts)]) + "\n"
 
 
@@ -600,10 +607,10 @@ def hardening() -> str:
             [hardening_row(row, known.get(row.id)) for row in ROWS],
         ),
         "## Fuzzing",
-        "Each parser of bytes that others write has a target. An input must raise nothing but what "
-        "the parser declares, take no more than a second of CPU and 128 MB, and come to the same "
-        "however it is cut. `python -m tests.fuzz` prints its seed; what it finds is saved below "
-        "`.cache/fuzz`, and copied to `tests/fuzz/corpus/TARGET`, it is a test from then on.",
+        "Every parser of untrusted bytes has a fuzz target. An input must raise only the errors "
+        "that the parser declares, take at most a second of CPU time and 128 MB, and give the same "
+        "result however it is split. `python -m tests.fuzz` prints its seed and saves what it "
+        "finds in `.cache/fuzz`. Copy an input to `tests/fuzz/corpus/TARGET` to make it a test.",
         table(
             ("target", "what it reads", "stored inputs"),
             [(f"`{t.name}`", t.what, str(len(t.stored))) for t in TARGETS.values()],
@@ -631,7 +638,43 @@ def measured(known: Any) -> str:
     return f"{held}{'; '.join(figures)} ({known['date']})"
 
 
+API_EXAMPLE = """\
+from toolwire import extract, parser_for
+
+text = 'Let me check.<tool_call>{"name": "get_time", "arguments": {"tz": "CET"}}</tool_call>'
+
+found = extract("hermes", text)
+found.content  # 'Let me check.'
+found.calls[0].name  # 'get_time'
+found.calls[0].decoded()  # {'tz': 'CET'}
+
+parser = parser_for("hermes")  # the same, while the text streams
+for start in range(0, len(text), 8):
+    for event in parser.feed(text[start : start + 8]):
+        print(event)
+for event in parser.finish():
+    print(event)
+"""
+
+
+def api() -> str:
+    """The page about the Python API."""
+    public = names(set(toolwire.__all__) - {"__version__"})
+    parts = [
+        "# Python API",
+        "The parsers work without the gateway. They do no I/O, need no event loop, and never raise "
+        "on what a model wrote.",
+        f"```python\n{API_EXAMPLE}```",
+        "Import the names below from `toolwire.formats`. Those in `toolwire.__all__` can be "
+        f"imported from `toolwire` as well: {public}. The package is typed (`py.typed`). The names "
+        "of all formats are in [formats](formats.md).",
+        *reference(),
+    ]
+    return page(parts)
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "api.md": api,
     "configuration.md": configuration,
     "errors.md": errors,
     "formats.md": formats,

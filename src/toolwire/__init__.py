@@ -1,21 +1,66 @@
-"""Toolwire makes tool calling work between any client and any model."""
+"""Tool calling that works, between any client and any model."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolwire.client import AsyncClient, Client, Limits, Tool, Toolbox, ToolError, tool
+    from toolwire.formats import (
+        ArgsDelta,
+        CallEnd,
+        CallStart,
+        Detection,
+        Extracted,
+        ExtractedCall,
+        Parser,
+        ReasoningDelta,
+        RenderedCall,
+        RenderedResult,
+        TextDelta,
+        detect_model,
+        detect_output,
+        detect_template,
+        extract,
+        parser_for,
+        render_calls,
+        render_results,
+        render_tools,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
+    "ArgsDelta",
     "AsyncClient",
+    "CallEnd",
+    "CallStart",
     "Client",
+    "Detection",
+    "Extracted",
+    "ExtractedCall",
     "Limits",
+    "Parser",
+    "ReasoningDelta",
+    "RenderedCall",
+    "RenderedResult",
+    "TextDelta",
     "Tool",
     "ToolError",
     "Toolbox",
     "__version__",
+    "detect_model",
+    "detect_output",
+    "detect_template",
+    "extract",
+    "parser_for",
+    "render_calls",
+    "render_results",
+    "render_tools",
     "tool",
 ]
+
+_CLIENT = ("AsyncClient", "Client", "Limits", "Tool", "ToolError", "Toolbox", "tool")
+_MODULES = dict.fromkeys(__all__, "toolwire.formats") | dict.fromkeys(_CLIENT, "toolwire.client")
+"""Where each public name is defined."""
 
 
 def __dir__() -> list[str]:
@@ -23,9 +68,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Load the client only when it is used: the formats and the gateway do without it."""
-    if name not in __all__:
+    """Import a public name when it is first used, so that `import toolwire` stays quick."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'toolwire' has no attribute {name!r}")
-    from toolwire import client  # noqa: PLC0415
-
-    return getattr(client, name)
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value

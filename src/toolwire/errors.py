@@ -5,7 +5,7 @@
     │   ├── ToolSchemaError     400  a tool's JSON Schema is wrong
     │   └── HistoryError        400  calls and results do not belong together
     ├── Unauthorized            401  no key, or a wrong one
-    ├── Forbidden               403  a web page that we do not know sends the request
+    ├── Forbidden               403  the request may come from an unknown web page
     ├── NotFound                404  no such path
     │   └── ModelNotFound       404  no such model
     ├── MethodNotAllowed        405
@@ -18,10 +18,10 @@
         ├── UpstreamUnavailable 503  the backend cannot be reached, or says it is busy
         ├── UpstreamTimeout     504  the backend is too slow
         ├── UpstreamRefused     4xx  the backend refused the request; its own words
-        │   └── ToolsRefused    400  it has no tools
+        │   └── ToolsRefused    400  it does not support tools
         ├── ToolChoiceUnmet     502  the model did not do what tool_choice demands
-        ├── ArgumentsUnfit      502  the model's call of a strict tool does not fit its schema
-        └── ArgumentsUnchecked  502  whether it fits could not be found out in time
+        ├── ArgumentsUnfit      502  a call of a strict tool does not match its schema
+        └── ArgumentsUnchecked  502  a call of a strict tool could not be checked in time
 
 Facts live on the class, particulars in the constructor. Each surface turns them into its own
 body in one place, in its own words.
@@ -34,7 +34,7 @@ import msgspec
 
 
 class Place(msgspec.Struct, frozen=True):
-    """What part of a request an error is about, in no wire's words: positions, and a field."""
+    """The part of a request that an error is about, independent of any wire."""
 
     field: str = ""
     message: int | None = None
@@ -82,7 +82,7 @@ class RequestError(GatewayError):
 
 
 class ToolSchemaError(RequestError):
-    """A tool's parameters are not a schema that can be used."""
+    """A tool's parameters are not a valid schema."""
 
     code = "invalid_function_parameters"
 
@@ -119,7 +119,7 @@ class HistoryError(RequestError):
 
 
 class Unauthorized(GatewayError):
-    """No API key, or one we do not know."""
+    """No API key, or an unknown one."""
 
     status = 401
     type = "invalid_request_error"
@@ -127,7 +127,7 @@ class Unauthorized(GatewayError):
 
 
 class Forbidden(GatewayError):
-    """No client keys are configured, and the request may be a web page's: see `[listen]`."""
+    """Without client keys: the request may come from a web page. See `[listen]`."""
 
     status = 403
     type = "invalid_request_error"
@@ -149,7 +149,7 @@ class ModelNotFound(NotFound):
 
 
 class MethodNotAllowed(GatewayError):
-    """The path exists, the method does not."""
+    """The path does not support this method."""
 
     status = 405
     type = "invalid_request_error"
@@ -161,7 +161,7 @@ class MethodNotAllowed(GatewayError):
 
 
 class TooLarge(GatewayError):
-    """The request body is over the limit."""
+    """The request body is too large."""
 
     status = 413
     type = "invalid_request_error"
@@ -169,7 +169,7 @@ class TooLarge(GatewayError):
 
 
 class Overloaded(GatewayError):
-    """More requests or connections at once than `[limits]` allow. Try again after `Retry-After`."""
+    """Too many concurrent requests or connections: see `[limits]`. Retry after `Retry-After`."""
 
     status = 503
     code = "overloaded"
@@ -177,7 +177,7 @@ class Overloaded(GatewayError):
 
 
 class ShuttingDown(GatewayError):
-    """The process is ending: it takes no new requests, and cannot finish this turn."""
+    """The server is shutting down."""
 
     status = 503
     code = "shutting_down"
@@ -185,7 +185,7 @@ class ShuttingDown(GatewayError):
 
 
 class InternalError(GatewayError):
-    """A defect of ours. The details are in the log, under the request id."""
+    """A bug in Toolwire. The log has the details, under the request id."""
 
     code = "internal_error"
 
@@ -271,7 +271,7 @@ class ToolsRefused(UpstreamRefused):
 
 
 class ToolChoiceUnmet(UpstreamError):
-    """tool_choice demands a call and the model made none."""
+    """`tool_choice` requires a call, and the model made none."""
 
     code = "tool_choice_unmet"
     retryable = False
@@ -282,14 +282,14 @@ class ToolChoiceUnmet(UpstreamError):
 
 
 class ArgumentsUnfit(UpstreamError):
-    """The model's call of a strict tool does not fit its schema, also when asked again."""
+    """A call of a strict tool does not match its schema, even after asking again."""
 
     code = "invalid_tool_arguments"
     retryable = False
 
 
 class ArgumentsUnchecked(UpstreamError):
-    """The model's call of a strict tool could not be checked against its schema in time."""
+    """A call of a strict tool could not be checked in time."""
 
     code = "unchecked_tool_arguments"
     retryable = False

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import click
 import pytest
 
+import toolwire
 from toolwire.cli import main
 from toolwire.server.config.fields import settings_of
 from toolwire.server.config.loader import load
@@ -39,6 +40,17 @@ def test_the_example_of_the_configuration_page_can_be_loaded(tmp_path: Path) -> 
     config = load(path, env=env, flags={})
     assert [model.name for model in config.models] == ["qwen3-coder", "gpt-5", "*"]
     assert config.models[1].backends[1].timeouts is not None
+
+
+def test_the_example_of_the_api_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(generator().API_EXAMPLE, {})
+    assert "CallStart(index=0, name='get_time'" in capsys.readouterr().out
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    public = set(toolwire.__all__) - {"__version__"}
+    assert [name for name in sorted(public) if f"### `{name}`" not in text] == []
 
 
 def records_in(record: type[Any]) -> Iterator[type[Any]]:
@@ -88,3 +100,11 @@ def test_every_page_is_reached_from_the_readme_and_no_link_is_dead() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
             linked.add((page.parent / target).resolve())
     assert {page for page in DOCS.glob("*.md") if page.resolve() not in linked} == set()
+
+
+def test_every_python_file_that_a_page_names_exists() -> None:
+    root = DOCS.parent
+    places = (root, SOURCE, root / "benchmarks", root / "tests")
+    for page in (*root.glob("*.md"), *DOCS.rglob("*.md"), *root.glob("benchmarks/*.md")):
+        for name in re.findall(r"[\w./-]+/\w+\.py\b", page.read_text(encoding="utf-8")):
+            assert any((place / name).exists() for place in places), f"{page.name}: {name}"

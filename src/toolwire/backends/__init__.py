@@ -1,1 +1,1 @@
-"""How to reach a model."""
+"""Backends: the places where models run."""

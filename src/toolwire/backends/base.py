@@ -1,4 +1,4 @@
-"""What the gateway knows of a backend: it can be opened, and then it speaks in fragments."""
+"""The interface of a backend: it is opened with a request, and answers in fragments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from toolwire.protocol.fragments import Fragment
 
 Listener: TypeAlias = Callable[[list[Fragment]], None]
 Redact: TypeAlias = Callable[[str, int], str]
-"""Masks secrets in the first so many characters of a text."""
+"""Masks secrets in a text, and cuts it to a length."""
 
 
 def clip(text: str, limit: int) -> str:
-    """The `Redact` of whoever has no secrets."""
+    """A `Redact` without secrets."""
     return text[:limit]
 
 
 class Constraint(msgspec.Struct, frozen=True):
-    """What the answer is held to, by a backend that can constrain decoding.
+    """A JSON Schema for the answer, for a backend that can constrain decoding.
 
-    `optional`: it may also be plain text, if the model so chooses; only for a backend that
-    `chooses`. `messages` are then what the constrained answer goes on with.
+    If it is `optional`, the model may also answer with plain text; only for a backend that
+    `chooses`. `messages` are then the prompt for the constrained answer.
     """
 
     schema: bytes
@@ -33,19 +33,19 @@ class Constraint(msgspec.Struct, frozen=True):
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """One turn as a backend is asked for it: the checked history, and only the tools allowed."""
+    """What a backend is sent for one turn: the checked history, and only the allowed tools."""
 
     request: Request
     messages: Sequence[Message]
     tools: ToolSet
     constraint: Constraint | None = None
     keep_special_tokens: bool = False
-    """The markers we look for are special tokens: a server that can must not strip them."""
+    """Call markers are special tokens, so the server should not strip them."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackendTimeouts:
-    """How long, in seconds, a backend may be silent: before its first word, and after."""
+    """How long, in seconds, a backend may be silent: before its first token, and after."""
 
     first_token: float = 600.0
     idle: float = 300.0
@@ -56,24 +56,23 @@ DEFAULT_TIMEOUTS = BackendTimeouts()
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a backend can do, and what it knows of its model; of one on a server, mostly nothing."""
+    """What a backend can do, and what is known about its model."""
 
     name: str = ""
     template: str = ""
     """Its chat template."""
     has_tools: bool = True
-    """False if there is no use in offering tools to it."""
+    """False if it does not support tools."""
     format: str = ""
-    """The format that it was found to do best in, whatever its template says."""
+    """The format that works best for it, whatever its template says."""
     one_call: bool = False
-    """True if it should make one call at a time: what follows the first would be noise."""
+    """Whether it should make only one call at a time."""
     marks: tuple[str, ...] = ()
-    """What tells turns apart in a prompt that the backend writes itself: untrusted text cannot hold
-    any of it."""
+    """The texts that separate turns in a prompt; they are escaped in untrusted text."""
     constrains: bool = False
-    """Whether it can be held to a JSON Schema while it writes."""
+    """Whether it can constrain decoding to a JSON Schema."""
     chooses: bool = False
-    """Whether it can let the model choose between plain text and what fits a JSON Schema."""
+    """Whether it can let the model choose between plain text and the JSON Schema."""
 
 
 UNKNOWN = Capabilities()
@@ -81,7 +80,7 @@ UNKNOWN = Capabilities()
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Where a server tells what it can do, at its root, and how that is read.
+    """The path, at a server's root, that reports its capabilities, and how to read them.
 
     `read` raises `ValueError`.
     """
@@ -91,18 +90,18 @@ class Probe:
 
 
 class Answer(Protocol):
-    """A backend's answer, under way. Always closed by whoever opened it."""
+    """A backend's answer in progress. Whoever opened it must close it."""
 
     async def relay(self, listener: Listener) -> bool:
         """Hand over fragments as they are read, until the end.
 
-        Whether the backend said that it was done, rather than just closing. Raises
-        `UpstreamError` if it broke, and whatever the listener raises.
+        Returns whether the backend marked the end, rather than just closing. Raises
+        `UpstreamError` if the answer is broken, and whatever the listener raises.
         """
         ...
 
     def pause(self) -> None:
-        """The client does not keep up: stop reading from the backend."""
+        """Stop reading from the backend, because the client is too slow."""
         ...
 
     def resume(self) -> None:
@@ -110,12 +109,12 @@ class Answer(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go. Before the end this drops the connection, so the backend stops its work."""
+        """Release it. Before the end, this drops the connection, so that the backend stops."""
         ...
 
 
 class RawAnswer(Protocol):
-    """An answer that is not looked into."""
+    """An answer that is passed on without being decoded."""
 
     status: int
     headers: dict[bytes, bytes]
@@ -138,16 +137,16 @@ class RawAnswer(Protocol):
 
 
 class Backend(Protocol):
-    """Where a model is."""
+    """A place where a model runs."""
 
     @property
     def name(self) -> str:
-        """What it is called in logs, metrics and headers."""
+        """Its name in logs, metrics and headers."""
         ...
 
     @property
     def timeouts(self) -> BackendTimeouts:
-        """How long it is waited for."""
+        """How long to wait for it."""
         ...
 
     @property
@@ -157,23 +156,23 @@ class Backend(Protocol):
 
     @property
     def needs_probe(self) -> bool:
-        """Whether its capabilities may be other than is known here: `probe` it first."""
+        """Whether its capabilities are not known yet: `probe` it first."""
         ...
 
     async def probe(self) -> None:
-        """Ask it what it can do. Whatever comes of it, the backend can be used."""
+        """Ask it for its capabilities. The backend is usable even if this fails."""
         ...
 
     def ignored(self, request: Request) -> list[str]:
-        """The parameters of this request that this backend is not sent."""
+        """The parameters of this request that are not sent to this backend."""
         ...
 
     async def open(self, outgoing: Outgoing) -> Answer:
-        """Send the request; returns when the answer has begun. Raises `UpstreamError`."""
+        """Send the request; returns when the answer has started. Raises `UpstreamError`."""
         ...
 
     async def forward(self, method: str, target: str, body: NamedBody) -> RawAnswer:
-        """Send any other request, and hand its answer on as it is. Raises `GatewayError`."""
+        """Send any other request, and return its raw answer. Raises `GatewayError`."""
         ...
 
     async def models(self) -> list[str]:
@@ -181,10 +180,10 @@ class Backend(Protocol):
         ...
 
     async def check(self) -> str:
-        """Try what a turn needs besides the connection, and say what is worth knowing. Raises
+        """Try what a turn needs besides the connection, and describe the result. Raises
         `GatewayError` if a turn would fail."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections and processes."""
+        """Close connections and processes."""
         ...

@@ -1,7 +1,7 @@
-"""What each kind of OpenAI-compatible server takes: a table, so that nothing else has to ask.
+"""What each kind of OpenAI-compatible server supports: one table for all differences.
 
-A dialect says which request parameters are forwarded and under which name, and in which form a
-server wants call ids, roles and reasoning. How a request is written is not said here.
+A dialect says which request parameters are forwarded and under which name, and which form a server
+requires for call ids, roles and reasoning. How a request is encoded is not part of it.
 
 A parameter is listed when the server documents it and when a client may safely set it. Left out
 on purpose are those that reach into the server: chat templates, grammars and regular expressions,
@@ -33,9 +33,9 @@ _CHOICES: frozenset[Choice] = frozenset({"auto", "none", "required", "named"})
 class Dialect:
     """One kind of server.
 
-    `params` are the names clients use, and `renames` leads to the server's own. `tool_choices`
-    are the forms of tool_choice that it keeps to: another one is refused by the server or, worse,
-    read as "auto". `message_names` says whether a user's message may have a name.
+    `params` are the names that clients use, and `renames` maps them to the server's own.
+    `tool_choices` are the forms of tool_choice that the server honours; it refuses any other or,
+    worse, treats it as "auto". `message_names` says whether a user's message may have a name.
     """
 
     name: str
@@ -50,9 +50,9 @@ class Dialect:
     then put a space on both sides of each unless `spaces_between_special_tokens: false` is, too."""
     tool_choices: frozenset[Choice] = _CHOICES
     constraint: Constraint = "json_schema"
-    """In which form it takes the JSON Schema that an answer must fit."""
+    """How the server takes a JSON Schema for its answer."""
     probe: Probe | None = None
-    """Where it tells what its model can do."""
+    """How to ask it what its model can do."""
     note: str = ""
 
     @property
@@ -115,7 +115,7 @@ _ALL = (
         params=_GENERIC,
         renames=_OLD_LIMIT,
         constraint="none",
-        note="What practically every compatible server takes; for one that refuses the rest.",
+        note="What practically every compatible server accepts; for one that refuses the rest.",
     ),
     Dialect(
         name="vllm",
@@ -155,15 +155,15 @@ _ALL = (
         tool_choices=_CHOICES - {"named"},
         constraint="grammar",
         probe=llamacpp.PROBE,
-        note="Older versions have tools only with --jinja. A named tool_choice is read as auto. "
-        "Is asked whether its model has tools.",
+        note="Older versions support tools only with --jinja. A named tool_choice is treated as "
+        "auto. Toolwire asks it whether its model supports tools.",
     ),
     Dialect(
         name="ollama",
         params=_GENERIC - {"tool_choice"} | _names("logprobs top_logprobs reasoning_effort"),
         renames=_OLD_LIMIT,
         tool_choices=frozenset(),
-        note="Has no tool_choice.",
+        note="Does not support tool_choice.",
     ),
     Dialect(
         name="lmstudio",
@@ -197,7 +197,7 @@ _ALL = (
         renames=MappingProxyType({**_OLD_LIMIT, "seed": "random_seed"}),
         call_ids="mistral",
         message_names=False,
-        note="Refuses every parameter it does not know.",
+        note="Refuses every unknown parameter.",
     ),
     Dialect(
         name="openrouter",
@@ -208,7 +208,7 @@ _ALL = (
         ),
         call_ids="openai",
         developer_role=True,
-        note="`models` is left out: a client could get round the routes with it.",
+        note="`models` is not forwarded: clients could bypass the routes with it.",
     ),
     Dialect(
         name="deepseek",
@@ -218,7 +218,7 @@ _ALL = (
         renames=_OLD_LIMIT,
         reasoning_in_history=True,
         constraint="none",
-        note="Wants the reasoning of a turn back with the results of its calls.",
+        note="Requires the reasoning of a turn to be sent back with the results of its calls.",
     ),
     Dialect(
         name="moonshot",

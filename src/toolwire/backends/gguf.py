@@ -106,8 +106,8 @@ class _Array:
 
 
 class _Head:
-    """Reads forward through the head. Arrays (vocabularies, mostly) are passed over, and can be
-    looked into afterwards: their value is where they are."""
+    """Reads forward through the head. Arrays (mostly vocabularies) are skipped and can be
+    read later: their value is their position."""
 
     def __init__(self, view: mmap.mmap) -> None:
         self._view = view

@@ -1,7 +1,7 @@
-"""HTTP/1.1 to a backend: pooled connections, each answer handed over block by block as it is read.
+"""The HTTP/1.1 client: pooled connections that pass on answers block by block.
 
-Why not a ready-made client: see docs/adr/0003-http-stack.md. The parser is llhttp (httptools).
-Redirects are never followed, and a connection goes only where the configured URL says.
+Why this is not an existing client: see docs/adr/0003-http-stack.md. The parser is llhttp
+(httptools). Redirects are never followed, and a connection goes only where the configured URL says.
 """
 
 import asyncio

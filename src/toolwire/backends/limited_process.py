@@ -1,5 +1,5 @@
-"""A program of ours that does for others what could take for ever, and can be ended in the middle
-of it. `limited_worker` is its other side."""
+"""Runs work that could take forever in another process, which can be killed. `limited_worker` is
+the other side."""
 
 import asyncio
 import os
@@ -36,8 +36,8 @@ class _Ended(Exception):
 class LimitedProcess:
     """Asks one process, one thing at a time. Close it.
 
-    `program` is what Python is told to run. The process is started by the first use, and anew after
-    it had to be ended; it is told `greeting` first. `deadline` is how long it may work at one
+    `program` is what Python is told to run. The process is started by the first use, and again
+    after it had to be ended; it is told `greeting` first. `deadline` is how long it may work at one
     answer; how long callers wait for their turn is up to them.
     """
 

@@ -1,7 +1,7 @@
-"""The inside of a limited process: answers lines of JSON on stdin with lines of JSON on stdout.
+"""The loop of a limited process: answers JSON lines on stdin with JSON lines on stdout.
 
-The limits on the memory, and on the time for each answer, are the system's: they hold whatever is
-done here, and whatever becomes of the parent. When nobody asks any more, the process ends.
+The system enforces the limits on memory and on the time for each answer, even if the parent is
+gone. The process ends at the end of stdin.
 """
 
 import json

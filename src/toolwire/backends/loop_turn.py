@@ -1,9 +1,9 @@
-"""Keeps a turn of the event loop short, however many streams have something to say at once.
+"""Keeps an iteration of the event loop short, with any number of busy streams.
 
-In one turn the loop reads from every socket that has data. A thousand streams make a turn of a
-tenth of a second, and of seconds if each has a full buffer; all that time no connection is accepted
-and no health probe answered. So what is read late in a turn is put off, in the order of its
-arrival, and a little of it is made up for in each turn that follows.
+In one iteration the loop reads from every socket that has data. With a thousand streams this takes
+a tenth of a second, or seconds if each has a full buffer; meanwhile no connection is accepted and
+no health probe is answered. So data that is read late in an iteration is queued, and a little of
+the queue is processed in each of the next iterations.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The command line. Each command is a file of its own, loaded only when it is called."""
+"""The command line. Each command is a module that is loaded only when it is called."""
 
 import io
 import sys
@@ -28,7 +28,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Also says which command a misspelt one is like."""
+        """Suggest a command for a misspelt one."""
         near = get_close_matches(args[0], _COMMANDS, n=1)
         if near and near[0] != args[0]:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
@@ -41,5 +41,5 @@ def main() -> None:
     """Toolwire makes tool calling work between any client and any model."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Models write every letter there is, whatever the locale of this terminal can show.
+            # Model output may have characters that the locale of the terminal cannot encode.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -51,7 +51,7 @@ class BulkTally:
 
 
 def parse_file(source: str, format_name: str, tools: tuple[Tool, ...], jobs: int | None) -> int:
-    """Parse every line of a file to standard output. The exit code: 1 if a line was bad."""
+    """Parse every line of a file to standard output. The exit code is 1 if a line was bad."""
     parser = LineParser(format_name, tools)
     tally = BulkTally()
     out = sys.stdout.buffer
@@ -95,7 +95,7 @@ def _parsed(lines: Iterable[bytes], parser: LineParser, jobs: int) -> Iterator[B
 
 
 def _submit(pool: ProcessPoolExecutor, parser: LineParser, block: bytes) -> Future[Block]:
-    """Hand over a block. A process that this starts is deaf to Ctrl-C: the parent ends it."""
+    """Submit a block. Worker processes ignore Ctrl-C: the parent ends them."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         return pool.submit(parser.parse_block, block)

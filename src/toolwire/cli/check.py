@@ -1,4 +1,4 @@
-"""`toolwire check`: is the configuration right, and does every backend answer?"""
+"""`toolwire check`: is the configuration valid, and does every backend answer?"""
 
 import sys
 from pathlib import Path

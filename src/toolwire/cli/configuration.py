@@ -1,4 +1,4 @@
-"""The options that say which configuration is meant, for every command that needs one."""
+"""The options for the configuration, shared by commands."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ _DEFAULT_FILE = Path("toolwire.toml")
 
 
 def with_configuration(command: Any) -> Any:
-    """Give a command the options of a configuration."""
+    """Add the options for the configuration to a command."""
     for option in (
         click.option("--threads", metavar="N", type=int, help="Threads for the embedded model."),
         click.option(
@@ -23,18 +23,18 @@ def with_configuration(command: Any) -> Any:
             metavar="FILE",
             type=click.Path(path_type=Path),
             help="Model file to run inside Toolwire. "
-            "[default without --upstream: a very small model, fetched once]",
+            "[default without --upstream: a very small model, downloaded once]",
         ),
         click.option(
             "--chat-template",
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="The model's chat template, for an --upstream that has only /completions.",
+            help="The model's chat template, for an --upstream with only /completions.",
         ),
         click.option(
             "--upstream-format",
             metavar="NAME",
-            help="The format of its model's tool calls. [default: by what is known of the model]",
+            help="The format of its model's tool calls. [default: detected from the model]",
         ),
         click.option(
             "--upstream-mode",
@@ -42,7 +42,11 @@ def with_configuration(command: Any) -> Any:
             help="How it is given tools: auto, native, hybrid, or prompted for a server that has "
             "none. [default: auto]",
         ),
-        click.option("--upstream-dialect", metavar="NAME", help="What kind of server it is."),
+        click.option(
+            "--upstream-dialect",
+            metavar="NAME",
+            help="The kind of server: vllm, llamacpp, ... [default: openai]",
+        ),
         click.option(
             "--upstream-key-env",
             metavar="VAR",
@@ -68,7 +72,7 @@ def with_configuration(command: Any) -> Any:
 
 
 def load_configuration(path: Path | None, flags: dict[str, Any]) -> Config:
-    """The configuration, or a clear message and the end of the program."""
+    """Load the configuration, or exit with an error message."""
     if path is None and _DEFAULT_FILE.is_file():
         path = _DEFAULT_FILE
     try:

@@ -1,4 +1,4 @@
-"""`toolwire conform`: does a parser read every case? Does tool calling work on a server?"""
+"""`toolwire conform`: test a parser on every case, or the tool calling of a server."""
 
 import json
 import sys
@@ -32,13 +32,13 @@ Outcomes = dict[str, list[Outcome]]
 
 
 @click.command("conform")
-@click.option("--parser", metavar="MODULE:NAME", help="Adapter of a parser to be tested.")
+@click.option("--parser", metavar="MODULE:NAME", help="Adapter of the parser to test.")
 @click.option(
     "--format",
     "formats",
     metavar="NAME",
     multiple=True,
-    help="Format to be tested; may be repeated. [default: all that the parser knows]",
+    help="Format to test; may be repeated. [default: all that the parser knows]",
 )
 @click.option(
     "--cases",
@@ -50,7 +50,7 @@ Outcomes = dict[str, list[Outcome]]
     "--xfail",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Names of cases that may fail, one per line; * stands for any part.",
+    help="File with names of cases that may fail, one per line; * is a wildcard.",
 )
 @click.option(
     "--content",
@@ -60,8 +60,8 @@ Outcomes = dict[str, list[Outcome]]
     help="How content is compared.",
 )
 @click.option("--all", "everything", is_flag=True, help="Show every failure, not the first 20.")
-@click.option("--endpoint", metavar="URL", help="Base URL of a server to be tested instead.")
-@click.option("--model", metavar="NAME", help="The model to ask at --endpoint.")
+@click.option("--endpoint", metavar="URL", help="Base URL of a server to test instead.")
+@click.option("--model", metavar="NAME", help="The model to use at --endpoint.")
 @click.option("--key-env", metavar="VAR", help="Environment variable that holds the key.")
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(0.1), default=120)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -1,4 +1,4 @@
-"""Starts the embedded model for a command that may need it, and says so."""
+"""Starts the embedded model for a command, if it needs it."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def _start(config: Config) -> EmbeddedEngine:
     except (EngineError, WeightsError) as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:
-        # Not by the door: a model that is taken down while it comes up never ends.
+        # Not by an exception: a model that is stopped while it starts never ends.
         click.echo("\nAborted!", err=True)
         os._exit(_INTERRUPTED)
     click.echo(

@@ -1,4 +1,4 @@
-"""`toolwire formats`: every format, by all of its names, and which one a model writes."""
+"""`toolwire formats`: list all formats, or find the format of a model."""
 
 import json
 from pathlib import Path
@@ -12,12 +12,12 @@ from toolwire.formats import Detection, Format, detect_model, detect_template, g
 
 
 @click.command("formats")
-@click.option("--model", metavar="NAME", help="Say only which format this model writes.")
+@click.option("--model", metavar="NAME", help="Show only the format of this model.")
 @click.option(
     "--template",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Say only which format this chat template writes.",
+    help="Show only the format of this chat template.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(model: str | None, template: Path | None, *, as_json: bool) -> None:
@@ -81,5 +81,5 @@ def _table(records: list[Format]) -> Table:
 
 
 def _literally(text: str) -> str:
-    """A pattern holds brackets, which rich would take for markup."""
+    """Escape brackets in a pattern, which rich would read as markup."""
     return text.replace("[", r"\[")

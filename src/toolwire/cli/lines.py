@@ -1,4 +1,4 @@
-"""Lines of JSON: cut from a stream in blocks, and parsed one by one."""
+"""JSON lines: read from a stream in blocks, and parsed one by one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`toolwire parse`: what a model's text holds, and why."""
+"""`toolwire parse`: what a model's text contains, and why."""
 
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ AUTO = "auto"
     metavar="NAME",
     default=AUTO,
     show_default=True,
-    help="The format, or auto: the one that reads the text best.",
+    help="The format, or auto to detect it.",
 )
 @click.option(
     "--tools",
@@ -34,7 +34,7 @@ AUTO = "auto"
     "size",
     metavar="N",
     type=click.IntRange(1),
-    help="Feed N characters at a time, and show what each piece makes certain.",
+    help="Feed N characters at a time, and show the events of each piece.",
 )
 @click.option(
     "--jsonl",
@@ -60,9 +60,8 @@ def command(
 ) -> None:
     """Parse a model's text from standard input: content, reasoning, calls, and why.
 
-    With --jsonl the members of each line stay, and content, reasoning and calls are added; a line
-    may have a "format" and "tools" of its own. A line that cannot be used becomes an object with
-    "error" and "input".
+    With --jsonl, content, reasoning and calls are added to each line. A line may have its own
+    "format" and "tools". An invalid line becomes an object with "error" and "input".
     """
     tools = read_tools(tools_path)
     if format_name != AUTO:

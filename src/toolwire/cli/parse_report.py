@@ -1,4 +1,4 @@
-"""The account of one text: what was found in it, which span was taken for what, and why not."""
+"""The report about one text: what was found, how each span was read, and why."""
 
 import json
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Account:
 
     @classmethod
     def of(cls, name: str, text: str, tools: tuple[Tool, ...], *, chosen: str) -> Self:
-        """Read a text, and look whether another format would have found more."""
+        """Read a text, and check whether another format would find more."""
         trace = Trace()
         found = extract(name, text, tools, trace=trace)
         other = None if found.calls or chosen else notice_mismatch(name, text, tools)
@@ -40,7 +40,7 @@ class Account:
         return cls(name, text, tools, found, trace.spans, chosen, hint)
 
     def show(self, size: int | None, *, as_json: bool) -> None:
-        """Print it; with `size`, first what each piece of the text makes certain."""
+        """Print it; with `size`, the events of each piece first."""
         if as_json:
             click.echo(msgspec.json.format(msgspec.json.encode(self._facts(size)), indent=2))
             return
@@ -91,7 +91,7 @@ class Account:
         return table
 
     def _trace(self) -> Table:
-        table = Table(title="which span was taken for what", title_justify="left", box=None)
+        table = Table(title="how each span was read", title_justify="left", box=None)
         for head in ("from", "to", "taken for", "text", "because"):
             table.add_column(head, overflow="fold")
         for span in self.spans:

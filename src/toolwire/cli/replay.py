@@ -1,4 +1,4 @@
-"""`toolwire replay`: run a trace again through today's code, and say what is different."""
+"""`toolwire replay`: run a trace through the current code, and print the differences."""
 
 import asyncio
 import json
@@ -28,10 +28,11 @@ _SHOWN = 2000
 @click.command("replay")
 @click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def command(trace: Path) -> None:
-    """Run a trace again through today's code, without a backend.
+    """Replay a trace through the current code, without a backend.
 
-    Says which part of the model's text was taken for what and why, and what is different from what
-    went out then. Ends with 1 if anything is, and with 2 if the trace cannot be run again.
+    Prints how each part of the model's text was read and why, and every difference from what was
+    sent at the time. The exit code is 1 if there is a difference, and 2 if the trace cannot be
+    replayed.
     """
     try:
         record = check_replayable(msgspec.json.decode(trace.read_bytes()))
@@ -48,7 +49,7 @@ def command(trace: Path) -> None:
 
 
 def _check(calls: Sequence[CostlyCall]) -> list[CheckedCall]:
-    """Check calls as the gateway does that has to go on meanwhile."""
+    """Check calls in another process, as the gateway does."""
 
     async def check() -> list[CheckedCall]:
         checker = CheckProcess()
@@ -66,14 +67,14 @@ def _give_up(trace: Path, why: str) -> NoReturn:
 
 
 def _request(record: Any) -> Request:
-    """What the recorded body says, read as generously as can be."""
+    """The request in the recorded body, read with the most lenient limits."""
     profile = profile_for("", record["request"]["profile"])
     tools = ToolReader(max_tools=_MOST, cache_bytes=0)
     reader = RequestReader(tools, max_messages=_MOST, max_values=_MOST)
     body = record["request"]["body"].encode()
     request = reader.read(body, lenient_names=profile.lenient_names)
     if profile.lost_result is not None:
-        request = replace(request, messages=profile.mend(request.messages))
+        request = replace(request, messages=profile.repaired(request.messages))
     return request
 
 

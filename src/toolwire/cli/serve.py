@@ -36,7 +36,7 @@ from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_o
     "--trace-bodies",
     is_flag=True,
     default=None,
-    help="Write into traces what clients and models say, for `toolwire replay`.",
+    help="Record in traces what clients and models wrote, for `toolwire replay`.",
 )
 def command(path: Path | None, **flags: Any) -> None:
     """Start the gateway."""
@@ -67,7 +67,7 @@ def command(path: Path | None, **flags: Any) -> None:
 
 
 def _try_port(listen: Listen) -> None:
-    """Raise `OSError` at once, and not after a model was loaded, if we cannot listen."""
+    """Raise `OSError` before a model is loaded if the address cannot be used."""
     if listen.port:
         family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
         socket.create_server((listen.host, listen.port), family=family).close()

@@ -1,4 +1,4 @@
-"""Reads a file of tools: as a request has them, as bare functions, or a whole request."""
+"""Reads a file of tools: as in a request, as bare functions, or a whole request."""
 
 from pathlib import Path
 from typing import Any

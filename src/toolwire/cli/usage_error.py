@@ -1,4 +1,4 @@
-"""How a command refuses: one line that says what is wrong, where, and what to do. Exit code 2."""
+"""Usage errors: one line that says what is wrong and what to do. Exit code 2."""
 
 from difflib import get_close_matches
 
@@ -8,13 +8,13 @@ from toolwire.formats import Format, get, names
 
 
 class Complaint(click.ClickException):
-    """The command was used wrongly, or what it was given cannot be used."""
+    """The command was called with invalid arguments or input."""
 
     exit_code = 2
 
 
 def known_format(name: str) -> Format:
-    """The format of that name or alias, or a complaint with the nearest one."""
+    """The format with that name or alias, or an error with a suggestion."""
     try:
         return get(name)
     except KeyError:

@@ -125,7 +125,7 @@ def _append(rebuilt: StreamingToolReconstructor, deltas: Iterable[DeltaMessage])
 
 
 def _judge_broken(case: TestCase, rebuilt: StreamingToolReconstructor) -> list[str]:
-    """A broken call that was delivered live cannot be taken back; but it must not be mended."""
+    """A truncated call that was delivered live cannot be undone, but must not be completed."""
     last = rebuilt.partial_calls[-1]
     more = len(rebuilt.partial_calls) > len(case.expected_tool_calls)
     if case.cut and more and _is_whole(last.arguments):

@@ -24,8 +24,12 @@ from toolwire.formats.render import (
 )
 from toolwire.formats.trace import Span, Trace
 from toolwire.protocol.chat import Tool
+from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, ReasoningDelta, TextDelta
 
 __all__ = [
+    "ArgsDelta",
+    "CallEnd",
+    "CallStart",
     "Delivery",
     "Detection",
     "Extracted",
@@ -34,9 +38,12 @@ __all__ = [
     "OutputDetector",
     "Parser",
     "PromptTurn",
+    "ReasoningDelta",
     "RenderedCall",
     "RenderedResult",
     "Span",
+    "TextDelta",
+    "Tool",
     "Trace",
     "detect_model",
     "detect_output",
@@ -62,9 +69,12 @@ def parser_for(
     starts_inside: bool | None = None,
     trace: Trace | None = None,
 ) -> Parser:
-    """A parser for one turn in the format `name`.
+    """Return a streaming parser for one turn in the format `name`.
 
-    `starts_inside`: the prompt ended inside reasoning, so the text begins there.
+    `delivery` is `"live"` to get arguments as the model writes them, or `"whole"` to get each call
+    once it is complete. Set `starts_inside` if the prompt ended inside a reasoning block. With a
+    `trace`, the parser records what it took each span of the text for. Raises `KeyError` if there
+    is no such format.
     """
     record = get(name)
     inside = record.starts_inside if starts_inside is None else starts_inside
@@ -79,6 +89,10 @@ def extract(
     starts_inside: bool | None = None,
     trace: Trace | None = None,
 ) -> Extracted:
-    """What a whole text holds: content, reasoning and the complete, valid calls."""
+    """Return the content, the reasoning and the complete calls in `text`, a model's whole answer.
+
+    `tools` lets the parser convert arguments by their schemas, in formats that write every value
+    as text. The other parameters are those of `parser_for`.
+    """
     parser = parser_for(name, tools, delivery="whole", starts_inside=starts_inside, trace=trace)
     return join([*parser.feed(text), *parser.finish()])

@@ -31,14 +31,14 @@ _PROOF = ("<", "[")
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """A format, and why it was chosen."""
+    """The name of a format, and the reason it was chosen."""
 
     format: str
     reason: str
 
 
 def detect_model(model: str) -> Detection | None:
-    """The format that a model of this name was trained on."""
+    """Return the format that a model of this name was trained on."""
     name = _SIZE.sub("", model.lower().replace("_", "-"))
     found = [
         (len(match.group()), match.group(), record)
@@ -53,7 +53,7 @@ def detect_model(model: str) -> Detection | None:
 
 
 def detect_template(template: str, model: str = "") -> Detection | None:
-    """The format that a chat template writes calls in. `model` is what the model is called."""
+    """Return the format in which a chat template writes calls. `model` is the model's name."""
     named = detect_model(model)
     found = [
         (
@@ -80,7 +80,7 @@ def _evidence(record: Format) -> tuple[tuple[int, frozenset[str]], ...]:
 
 
 def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:
-    """The format of an answer that holds calls."""
+    """Return the format of an answer that contains calls."""
     known = tuple(tools)
     best: tuple[int, int, int] | None = None  # calls, less text left over, likeness
     answer = None
@@ -98,7 +98,7 @@ def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:
 
 
 def notice_mismatch(configured: str, text: str, tools: Iterable[Tool] = ()) -> Detection | None:
-    """The format that reads calls where the configured one found none: a wrong configuration."""
+    """Return the format that finds calls where the configured one finds none, if there is one."""
     known = tuple(tools)
     parser = Parser(get(configured), known, delivery="whole")
     if join([*parser.feed(text), *parser.finish()]).calls:

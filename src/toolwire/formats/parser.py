@@ -19,7 +19,7 @@ Delivery = Literal["live", "whole"]
 
 
 class Parser:
-    """Reads one turn. Never raises on model text; not to be used for a second turn."""
+    """Reads one turn. It never raises on model text. Use a new parser for each turn."""
 
     __slots__ = ("_half", "_reader", "_run", "_sink", "trace")
 
@@ -45,7 +45,7 @@ class Parser:
 
     @property
     def idle(self) -> bool:
-        """Whether all that was fed has come out: nothing may be a call, or part of a marker."""
+        """Whether the parser holds nothing back: no open call, no partial marker."""
         return not (self._sink.open or self._reader.waiting)
 
     def feed(self, text: str) -> list[Event]:
@@ -76,7 +76,7 @@ class Parser:
 
 
 class ExtractedCall(msgspec.Struct, frozen=True):
-    """A call found in a text. `arguments` is JSON text, one object."""
+    """A call found in a text. `arguments` is the JSON text of one object."""
 
     name: str
     arguments: str
@@ -88,7 +88,7 @@ class ExtractedCall(msgspec.Struct, frozen=True):
 
 
 class Extracted(msgspec.Struct, frozen=True):
-    """What a whole text holds. Content and reasoning are None when there is none."""
+    """What a whole text contains. `content` and `reasoning` are None if there is none."""
 
     content: str | None
     reasoning: str | None
@@ -96,7 +96,7 @@ class Extracted(msgspec.Struct, frozen=True):
 
 
 def join(events: Iterable[Event]) -> Extracted:
-    """What the events of a turn add up to."""
+    """Join the events of one turn."""
     content: list[str] = []
     reasoning: list[str] = []
     starts: list[CallStart] = []

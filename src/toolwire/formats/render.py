@@ -29,7 +29,7 @@ _PYTHON_WORDS = {True: "True", False: "False", None: "None"}
 
 @dataclass(frozen=True, slots=True)
 class RenderedCall:
-    """A call to write: decoded arguments, and the id it has in the prompt."""
+    """A call to write: its decoded arguments, and its id in the prompt."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -38,7 +38,7 @@ class RenderedCall:
 
 @dataclass(frozen=True, slots=True)
 class RenderedResult:
-    """What a tool returned, for the call at `index` of its turn."""
+    """What a tool returned for the call at `index` of its turn."""
 
     name: str
     content: str
@@ -48,14 +48,14 @@ class RenderedResult:
 
 @dataclass(frozen=True, slots=True)
 class PromptTurn:
-    """One turn of the prompt: a role the model knows, and its text."""
+    """One turn of a prompt: a role that the model knows, and its text."""
 
     role: str
     text: str
 
 
 def provider_id(name: str | Format, call: str, number: int) -> str:
-    """The id that the `number`th call of a conversation must have in this format's prompt."""
+    """Return the id that call `number` of a conversation must have in this format."""
     policy = get(name).ids
     if policy == "kimi":
         return f"functions.{call}:{number}"
@@ -63,7 +63,7 @@ def provider_id(name: str | Format, call: str, number: int) -> str:
 
 
 def render_tools(name: str | Format, tools: Sequence[Tool]) -> str:
-    """The tools and how to call them, as the text of a system message."""
+    """Describe the tools and how to call them, as the text of a system message."""
     record = get(name)
     example = render_calls(name, [RenderedCall("NAME", {"KEY": "VALUE"}, "0")])
     return instructions_for(record, tools, example)
@@ -72,10 +72,10 @@ def render_tools(name: str | Format, tools: Sequence[Tool]) -> str:
 def render_calls(
     name: str | Format, calls: Sequence[RenderedCall], *, guarded: bool = False
 ) -> str:
-    """The calls of one assistant turn.
+    """Write the calls of one assistant turn.
 
-    `guarded`: markers in the arguments are broken up. Where arguments are JSON or Python they
-    still mean the same; where they are raw text, they can be read by a model only.
+    With `guarded`, markers of the format in the arguments are escaped. JSON and Python arguments
+    keep their meaning; raw text is changed visibly.
     """
     if not calls:
         return ""
@@ -87,7 +87,7 @@ def render_calls(
 
 
 def render_results(name: str | Format, results: Iterable[RenderedResult]) -> list[PromptTurn]:
-    """The results of one assistant turn, in the order of its calls."""
+    """Write the results of one assistant turn, in the order of its calls."""
     record = get(name)
     rules = record.results
     ordered = sorted(results, key=lambda result: result.index)

@@ -1,4 +1,4 @@
-"""An account of one turn: which span of the text was taken for what, and why not for a call."""
+"""How the text of one turn was read: what each span is, and why it is not a call."""
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -8,7 +8,7 @@ SpanKind: TypeAlias = Literal["text", "reasoning", "call", "markup", "layout"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`text[start:end]` was taken for `kind`; `why` says more, above all why it was no call."""
+    """`text[start:end]` was read as `kind`; `why` gives the reason, such as why it is no call."""
 
     start: int
     end: int
@@ -18,12 +18,12 @@ class Span:
 
 @dataclass(slots=True)
 class Trace:
-    """The spans of a turn in order; they cover the whole text without gap or overlap."""
+    """The spans of a turn, in order. They cover the whole text and do not overlap."""
 
     spans: list[Span] = field(default_factory=list)
 
     def add(self, start: int, end: int, kind: SpanKind, why: str = "") -> None:
-        """Record a span; one that continues the last is joined to it."""
+        """Record a span. It is joined to the last one if it continues it."""
         if start == end:
             return
         last = self.spans[-1] if self.spans else None

@@ -23,13 +23,13 @@ from toolwire.protocol.content import size_of
 
 @dataclass(frozen=True, slots=True)
 class RepairPolicy:
-    """What is done about calls that do not fit."""
+    """What to do about invalid calls."""
 
     rules: RepairRules = EVERY_RULE
     whole_streams: bool = False
     """Streams, too, deliver a call only when it is complete and checked."""
     loop_after: int = 3
-    """So many times the same wrong call, and the model is told; 0: never."""
+    """Number of identical invalid calls before the model is warned; 0: never."""
 
 
 DEFAULT_REPAIR_POLICY = RepairPolicy()
@@ -92,7 +92,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def is_long(self) -> bool:
-        """Whether writing the conversation anew takes so long that other clients would wait."""
+        """Whether rewriting the conversation would block other clients."""
         if self.large:
             return True
         size = 0

@@ -1,7 +1,7 @@
 """What the client allowed, enforced on the events: tool_choice and parallel_tool_calls.
 
 Also the one place that decides the finish reason, and the one that keeps white space beside calls
-out of the answer, so that a stream and a whole answer say the same (spec 1.8).
+out of the answer, so that streamed and whole answers agree.
 """
 
 import re

@@ -42,7 +42,7 @@ class TextCallReader:
 
     @property
     def repairs(self) -> set[str]:
-        """What was mended."""
+        """What was repaired."""
         return self._native.repairs
 
     @property

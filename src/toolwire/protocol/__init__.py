@@ -1,1 +1,1 @@
-"""The nouns: events, requests, tools, ids, schemas and the wire. No IO of any kind."""
+"""The shared types: events, requests, tools, ids, schemas, SSE. No I/O."""

@@ -1,7 +1,7 @@
-"""Our own request: what a surface hands to the gateway, and the gateway to a backend.
+"""The neutral request: what a surface passes to the gateway, and the gateway to a backend.
 
-No wire names and no dictionaries of the client's. What only one kind of server understands stays
-JSON (`Request.extras`): it was checked where that is possible, and is forwarded byte for byte.
+It has no names of any wire. What only one kind of server understands stays JSON
+(`Request.extras`) and is forwarded unchanged.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ ToolMode: TypeAlias = Literal["auto", "none", "required"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool the model may call. `parameters` is its JSON Schema; `{}` means no arguments."""
+    """A tool that the model may call. `parameters` is its JSON Schema; `{}` means no arguments."""
 
     name: str
     description: str | None = None
@@ -62,9 +62,9 @@ class ToolChoice(msgspec.Struct, frozen=True):
 class ToolSet:
     """The request's tools by name, checked, with their compiled validators.
 
-    A validator is None if its schema may not be compiled where others wait; `costs` says what it
-    takes to use one. `originals` gives the client's own name of a tool that had to be renamed for
-    backends, and `repairs` says what else had to be mended.
+    A validator is None if its schema is too expensive to compile in the event loop; `costs` are the
+    costs of using them. `originals` maps tools that were renamed for backends to the client's
+    names, and `repairs` lists other repairs.
     """
 
     tools: Mapping[str, Tool] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class ToolSet:
     repairs: tuple[str, ...] = ()
     costs: Mapping[str, SchemaCost] = field(default_factory=dict)
     memo: dict[str, bytes] = field(default_factory=dict)
-    """What was derived from the set once (its wire form) and lives as long as it does."""
+    """Values that are derived from the set once, such as its encoded form."""
 
     @cached_property
     def size(self) -> int:
@@ -90,7 +90,7 @@ class ToolSet:
 
     @cached_property
     def first_custom(self) -> int | None:
-        """Where the first custom tool stands, if there is one."""
+        """The position of the first custom tool, if there is one."""
         kinds = enumerate(tool.kind for tool in self.tools.values())
         return next((position for position, kind in kinds if kind == "custom"), None)
 
@@ -100,7 +100,7 @@ FREE_CHOICE = ToolChoice()
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One turn to be made, whatever surface it came in by."""
+    """A request for one turn, from any surface."""
 
     model: str
     messages: tuple[Message, ...]
@@ -112,7 +112,7 @@ class Request(msgspec.Struct, frozen=True):
     sampling: SamplingParams = DEFAULT_SAMPLING
     response_format: ResponseFormat | None = None
     extras: Mapping[str, bytes] = msgspec.field(default_factory=dict)
-    """Other parameters as JSON, by the name a server knows them by."""
+    """Other parameters as JSON, under the names that servers use."""
     ignored: tuple[str, ...] = ()
     adjusted: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """What a message says: text, or typed parts.
 
-A part that a surface read keeps the JSON it was read from (`WireJson`), so that a backend of the
-same wire gets it byte for byte, with fields that nobody here knows. Any other backend gets what the
-type says. A part of no known type is opaque: only a backend of its own wire can use it.
+A part keeps the JSON it was read from (`WireJson`), so that a backend of the same wire gets it
+unchanged, with unknown fields. Any other backend gets the typed fields. A part of an unknown type
+is opaque: only a backend of its own wire can use it.
 """
 
 from typing import TypeAlias
@@ -50,7 +50,7 @@ class FilePart(msgspec.Struct, frozen=True):
 
 
 class RefusalPart(msgspec.Struct, frozen=True):
-    """What the assistant said instead of an answer."""
+    """The assistant's refusal to answer."""
 
     text: str
     origin: WireJson | None = None
@@ -72,12 +72,12 @@ _KINDS: dict[type, str] = {
 
 
 def kind_of(part: Part) -> str:
-    """What a part is called where it cannot be shown."""
+    """A placeholder for a part that is not text."""
     return part.kind if isinstance(part, OpaquePart) else _KINDS.get(type(part), "text")
 
 
 def text_of(content: Content, between: str = "") -> str:
-    """The text of a content; what is not text is named."""
+    """The text of a content, with placeholders for other parts."""
     if content is None or isinstance(content, str):
         return content or ""
     return between.join(

@@ -1,8 +1,8 @@
-"""The one vocabulary inside the house: what happens during one assistant turn.
+"""What happens during one assistant turn.
 
-Parsers, native decoders, policy, collectors and encoders all speak these and nothing else.
-A turn is any number of deltas and calls, then one `TurnEnd`. Usage is not an event: it belongs to
-an attempt as a whole, whatever choices it has.
+Every parser, stage, collector and encoder works on these events. A turn is any number of deltas and
+calls, then one `TurnEnd`. Usage is not an event, because it belongs to an attempt with all its
+choices.
 Calls never overlap: `CallStart(i)`, `ArgsDelta(i)`..., `CallEnd(i)`, then `CallStart(i + 1)`.
 """
 
@@ -14,7 +14,7 @@ FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filte
 
 
 class TextDelta(msgspec.Struct, frozen=True, gc=False):
-    """The next piece of the answer's text. `logprobs` is the backend's JSON for it, verbatim."""
+    """The next piece of the answer's text. `logprobs` is the backend's own JSON, if it sent any."""
 
     text: str
     logprobs: bytes = b""
@@ -27,7 +27,7 @@ class ReasoningDelta(msgspec.Struct, frozen=True, gc=False):
 
 
 class Extra(msgspec.Struct, frozen=True, gc=False):
-    """Another field of the answer (refusal, annotations, audio, ...): JSON, passed on verbatim."""
+    """Another field of the answer (refusal, annotations, audio, ...), as the backend's own JSON."""
 
     name: str
     json: bytes
@@ -36,8 +36,8 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
 class CallStart(msgspec.Struct, frozen=True, gc=False):
     """Call `index` begins. Sent once per call; indexes are 0, 1, 2, ... in the order of the calls.
 
-    `provider_id` is the id the model or backend gave, if it gave one. `call_id` is ours: empty
-    until the gateway mints it, so a parser never needs a source of randomness.
+    `provider_id` is the id that the model or the backend gave, if any. `call_id` is the id that
+    clients get: parsers leave it empty, and the gateway fills it in.
     """
 
     index: int
@@ -55,14 +55,14 @@ class ArgsDelta(msgspec.Struct, frozen=True, gc=False):
 
 
 class CallEnd(msgspec.Struct, frozen=True, gc=False):
-    """Call `index` is over. If `complete`, the joined arguments are one JSON object."""
+    """Call `index` ends. If it is `complete`, the joined arguments are one JSON object."""
 
     index: int
     complete: bool = True
 
 
 class TurnEnd(msgspec.Struct, frozen=True, gc=False):
-    """The turn is over, and why."""
+    """The turn ends, with its finish reason."""
 
     reason: FinishReason
 

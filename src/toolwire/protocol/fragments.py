@@ -1,7 +1,7 @@
-"""What a backend said, before anyone trusts it.
+"""What a backend sent, before it is normalized.
 
-A backend decodes its own wire into fragments; `gateway.native` makes them right and turns them
-into events. Nothing here is guaranteed: ids repeat, indexes lie, names come in halves.
+A backend decodes its own wire into fragments, and `gateway.native` turns them into events. Nothing
+is guaranteed here: ids repeat, indexes are wrong, names come in halves.
 """
 
 from typing import Any
@@ -11,9 +11,9 @@ import msgspec
 from toolwire.protocol.usage import Usage
 
 MOST_CALLS = 1024
-"""Of one choice. A model that makes more is going round in circles, and others wait for each."""
+"""Maximum number of calls in one choice. A model that makes more is in a loop."""
 MOST_CHOICES = 128
-"""Of one answer: more cannot be asked for."""
+"""Maximum number of choices in one answer; clients cannot request more."""
 
 
 class CallFragment(msgspec.Struct, frozen=True, gc=False):

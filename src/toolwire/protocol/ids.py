@@ -1,7 +1,7 @@
-"""Call ids: the form of ours, and the form a backend demands of the history.
+"""Call ids: our own form, and the forms that backends require in a history.
 
-What a backend sees is derived from the history alone, so it is the same on every request, worker
-and machine: prompt caches keep working and nothing has to be stored.
+The ids that a backend sees are computed from the history alone. They are the same for every
+request, worker and machine, so prompt caches keep working and nothing has to be stored.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from toolwire.protocol.chat import ToolCall
 IdForm: TypeAlias = Literal["keep", "openai", "mistral", "kimi"]
 
 MAX_CLIENT_ID = 256
-"""Conversations move between providers, so any id up to this length is accepted (spec 1.7)."""
+"""Conversations move between providers, so any id up to this length is accepted."""
 
 _OPENAI_MAX = 40
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -44,7 +44,7 @@ def _openai(call: ToolCall, _position: int, salt: int) -> str:
 
 
 def _mistral(call: ToolCall, _position: int, salt: int) -> str:
-    """Nine alphanumerics, which Mistral's servers insist on."""
+    """Nine alphanumerics, which Mistral's servers require."""
     number = int.from_bytes(hashlib.sha256(f"{salt}:{call.call_id}".encode()).digest()[:8])
     digits = []
     for _ in range(9):

@@ -1,6 +1,6 @@
-"""A cache bounded by the bytes it stands for, least recently used out first.
+"""A least-recently-used cache, limited in bytes.
 
-Large requests are read in a thread beside the event loop, hence the lock.
+It has a lock, because large requests are read in threads.
 """
 
 from collections import OrderedDict
@@ -30,7 +30,7 @@ class ByteLru(Generic[K, V]):
             return entry[0]
 
     def put(self, key: K, value: V, size: int) -> None:
-        """Keep a value that costs `size` bytes; one too big for the whole cache is not kept."""
+        """Store a value of `size` bytes, unless it is larger than the whole cache."""
         if size > self._max:
             return
         with self._lock:

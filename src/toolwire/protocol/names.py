@@ -1,4 +1,4 @@
-"""A tool name that no tool has: which one is meant, if only one can be meant."""
+"""Resolves a misspelt tool name if only one tool can be meant."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping

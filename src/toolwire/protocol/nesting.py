@@ -1,11 +1,10 @@
-"""How deep is this JSON? Backends crash on what we could still read, so there is a limit."""
+"""Limits the nesting of JSON: backends crash on JSON that could still be read here."""
 
 import json
 from typing import Any
 
 MAX_DEPTH = 200
-"""How deep the arguments of a call may be. Without it the interpreter's own bound would be ours,
-and that is a thousand levels in one version of Python and ten thousand in the next."""
+"""Maximum nesting of a call's arguments. Python's own limit differs between versions."""
 TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
 
 _loose = json.JSONDecoder(parse_int=str, parse_float=str).decode

@@ -1,4 +1,4 @@
-"""How the model is to answer: the parameters that every surface and most servers have."""
+"""Sampling parameters that every surface and most servers have."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
@@ -13,7 +13,7 @@ _ANY_OBJECT = b'{"type":"object"}'
 
 
 class SamplingParams(msgspec.Struct, frozen=True):
-    """What the client set. None, or no stop at all, means that it left it to the server."""
+    """What the client set. None, or an empty `stop`, leaves it to the server."""
 
     n: int | None = None
     max_tokens: int | None = None
@@ -42,7 +42,7 @@ DEFAULT_SAMPLING = SamplingParams()
 
 
 class ResponseFormat(msgspec.Struct, frozen=True):
-    """The form that the client wants text in. `schema` is a JSON Schema, empty if there is none."""
+    """The requested form of text. `schema` is a JSON Schema, or empty."""
 
     kind: FormatKind
     schema: bytes = b""
@@ -55,5 +55,5 @@ class ResponseFormat(msgspec.Struct, frozen=True):
 
     @property
     def json_schema(self) -> bytes:
-        """The JSON Schema that text must fit; that of any object if the client gave none."""
+        """The JSON Schema for text; one of any object if the client sent none."""
         return self.schema or _ANY_OBJECT

@@ -1,6 +1,6 @@
 """Server-sent events: bytes in, events out, for any split of the bytes.
 
-The decoder takes what real backends send (LF, CRLF or CR; comments; no space after the colon; no
+The decoder accepts what real backends send (LF, CRLF or CR; comments; no space after the colon; no
 blank line at the end) and refuses only a line that is longer than the limit.
 """
 
@@ -60,9 +60,9 @@ class SseDecoder:
         return events
 
     def one(self, block: bytes) -> bytes | None:
-        """The data of the event that these bytes are, if they are one and nothing else.
+        """The data of the event, if these bytes are exactly one event; else None: `feed` them.
 
-        That is what each read of a model's stream mostly gives. None: `feed` them.
+        Most reads of a model's stream are exactly one event.
         """
         if (
             self._between

@@ -1,7 +1,7 @@
-"""Tools, checked and remembered: a `ToolSet` is made tool by tool, and found again by its bytes.
+"""A cache of checked tools, by the bytes of their JSON.
 
-Agents send the same 20 kB of tools with every request, so a set that was seen before costs one
-lookup. How a surface writes its tools down is not said here.
+Agents send the same 20 kB of tools with every request, so a known set costs one lookup. How a
+surface encodes its tools is its own business.
 """
 
 import hashlib
@@ -38,12 +38,12 @@ _MOST_REFS = 4000
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether every backend takes a tool of this name."""
+    """Whether every backend accepts this tool name."""
     return _SAFE_NAME.fullmatch(name) is not None
 
 
 def safe_name(name: str) -> str:
-    """A name every backend takes, the same for the same name always (Cline 2's MCP tools)."""
+    """A name that every backend accepts, always the same for the same name."""
     if is_safe_name(name):
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
@@ -52,7 +52,7 @@ def safe_name(name: str) -> str:
 
 @dataclass(slots=True)
 class ToolSetDraft:
-    """A set in the making. `budget` is what its patterns may still cost."""
+    """Builds a `ToolSet`. `budget` is what its patterns may still cost."""
 
     tools: dict[str, Tool] = field(default_factory=dict)
     validators: dict[str, jsonschema_rs.Validator | None] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class ToolSetDraft:
     budget: int = PATTERN_BUDGET
 
     def add(self, tool: Tool, checked: CheckedSchema | None = None, *, original: str = "") -> None:
-        """Add a tool; `original` is the client's own name of one that had to be renamed."""
+        """Add a tool. `original` is the client's name of a tool that was renamed."""
         self.tools[tool.name] = tool
         if original and original != tool.name:
             self.originals[tool.name] = original
@@ -86,7 +86,7 @@ ToolSetReader: TypeAlias = Callable[[Raw], ToolSetDraft]
 
 
 class ToolCache:
-    """Remembers sets and schemas that were checked, bounded in bytes."""
+    """Caches checked sets and schemas, limited in bytes."""
 
     def __init__(self, cache_bytes: int, limits: SchemaLimits | None = None) -> None:
         self.limits = limits or SchemaLimits()

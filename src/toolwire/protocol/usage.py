@@ -1,4 +1,4 @@
-"""Tokens that a turn consumed, in numbers."""
+"""Token usage of a turn."""
 
 from collections.abc import Mapping
 
@@ -15,12 +15,12 @@ class Usage(msgspec.Struct, frozen=True):
 
     @property
     def total_tokens(self) -> int:
-        """Always the sum, whatever a backend claimed."""
+        """Always the sum, whatever the backend reported."""
         return self.prompt_tokens + self.completion_tokens
 
     @property
     def cached_tokens(self) -> int:
-        """Tokens of the prompt that the backend had already read."""
+        """Prompt tokens that came from the backend's cache."""
         return self.prompt_details.get("cached_tokens", 0)
 
     @property

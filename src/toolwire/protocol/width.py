@@ -1,7 +1,7 @@
-"""How many values does this JSON hold? Known before anything is decoded.
+"""Limits the number of values in JSON, before it is decoded.
 
-A decoder lets nobody else run until it is done, in whatever thread it runs, and each value takes
-it as long as many characters of text do. So a body has a limit of values, too.
+A decoder holds the interpreter's lock until it is done, and a value costs as much as many
+characters of text. So a body is limited in values as well as in bytes.
 """
 
 import re
@@ -18,7 +18,7 @@ _STRING = re.compile(rb'(?:[^"\\]*+\\.){0,4096}+[^"\\]*+', re.DOTALL)
 
 
 def check_width(json: bytes | str, where: str, most: int) -> None:
-    """Refuse JSON with too many values. `where` is the parameter that it is; the body if empty."""
+    """Refuse JSON with too many values. `where` is the parameter, or empty for the body."""
     if len(json) <= most:
         return  # nearly every request
     raw = json.encode(errors="replace") if isinstance(json, str) else json

@@ -1,5 +1,5 @@
-"""The application: assembles the rooms from the configuration, and takes each request to its
-surface, through the same gate and with the same last net."""
+"""The application: builds everything from the configuration, and routes each request to its
+surface, with the same checks and the same handling of errors for all."""
 
 import asyncio
 import logging
@@ -49,13 +49,13 @@ Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 _log = logging.getLogger("toolwire.server")
 _MODEL_PATH = re.compile(r"/v1/models/.+")
 _MOST_ADMITTED = 1024
-"""Authorization headers that are known to be good. They are found by hashes with a random key, so
-the time that takes tells nothing about a header that is not among them."""
+"""A cache of accepted Authorization headers. Lookups hash with a random key, so their time reveals
+nothing about a header that is not in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """What is at a path: who answers which method, and whose form errors have."""
+    """What is at a path: the handler of each method, and the writer of errors."""
 
     writer: ErrorWriter
     methods: Mapping[str, Handler]
@@ -132,7 +132,7 @@ class App:
             self._account(exchange, context, started)
 
     def probe(self, exchange: Exchange) -> bool:
-        """Answer a health probe at once, before anything that is under way; False if it is none."""
+        """Answer a health probe immediately; False if the request is not one."""
         say = self._probes.get(exchange.request.target)
         if say is None or exchange.request.method != "GET":
             return False
@@ -142,7 +142,7 @@ class App:
         return True
 
     def admits(self, request: HttpRequest) -> bool:
-        """Whether a request's body is worth reading: not if its head gets it refused anyway."""
+        """Whether to read a request's body: not if its head gets it refused anyway."""
         try:
             if request.path not in self._open:
                 self._guard.check(request.headers)
@@ -154,7 +154,7 @@ class App:
         return True
 
     def refuse(self, exchange: Exchange, status: int) -> None:
-        """Answer what is not a request at all, or one too many."""
+        """Refuse invalid HTTP, or a request beyond the limits."""
         self.metrics.refused(str(status))
         error = _REFUSALS.get(status, RequestError("The request is not valid HTTP/1.1."))
         headers, body = self._writer(exchange.request.path).error(error)
@@ -186,12 +186,12 @@ class App:
         await self._handler(request.method, path)(exchange, context)
 
     def _find_room(self) -> None:
-        """Take no more than can be served."""
+        """Refuse requests beyond the limit, or during shutdown."""
         if self.draining:
             raise ShuttingDown("The server is shutting down. Try again.")
         if self.metrics.in_flight.value > self._most_requests:
             raise Overloaded(
-                f"This server has {self._most_requests} requests under way and takes no more "
+                f"This server is already handling {self._most_requests} requests, its limit "
                 "(limits.requests). Try again later."
             )
 
@@ -206,7 +206,7 @@ class App:
         return name
 
     def _check(self, given: bytes) -> str:
-        """The name of the key that is given for the first time."""
+        """The name of a key that is not in the cache."""
         name = self._keys.check(given)
         if name is None:
             raise Unauthorized(_KEY_WRONG if given else _KEY_MISSING)
@@ -226,7 +226,7 @@ class App:
         )
         if not methods:
             raise NotFound(f"There is nothing at '{path[:200]}'. {_ABOUT_PATHS}")
-        # What can be read can be asked for without its body, as some that watch over servers do.
+        # HEAD is allowed wherever GET is: some monitors use it.
         handler = methods.get("GET" if method == "HEAD" else method)
         if handler is None:
             raise MethodNotAllowed(
@@ -243,7 +243,7 @@ class App:
             exchange.respond(error.status, [*context.headers(), *headers], body)
 
     def _writer(self, path: str) -> ErrorWriter:
-        """Whose form an error at this path has: that of the API which the path belongs to."""
+        """The writer of errors at this path: that of the API that the path belongs to."""
         while path:
             if (endpoint := self._table.get(path)) is not None:
                 return endpoint.writer
@@ -308,7 +308,7 @@ class App:
         for finding in report.findings:
             metrics.unfit(finding.code)
 
-    # The small surfaces.
+    # Small endpoints.
 
     async def _health(self, exchange: Exchange, context: RequestContext) -> None:
         self._say_alive(exchange, context)
@@ -326,7 +326,7 @@ class App:
 
     async def _metrics(self, exchange: Exchange, context: RequestContext) -> None:
         kind = ("content-type", "text/plain; version=0.0.4; charset=utf-8")
-        # The first time, this loads prometheus_client: not in the loop.
+        # In a thread, because the first call imports prometheus_client.
         text = await asyncio.to_thread(self.metrics.render)
         exchange.respond(200, [*context.headers(), kind], text)
 
@@ -336,25 +336,25 @@ class App:
 
 
 _JSON = ("content-type", "application/json")
-_ABOUT_PATHS = "The API is under /v1; what else is passed on to a backend is set by 'passthrough'."
+_ABOUT_PATHS = "The API is under /v1; 'passthrough' sets which other endpoints are passed on."
 _KEY_MISSING = (
     "You didn't provide an API key. Send it in an Authorization header: "
     "'Authorization: Bearer YOUR_KEY'."
 )
-_KEY_WRONG = "Incorrect API key provided. Check the key, or ask whoever runs this server for one."
+_KEY_WRONG = "Incorrect API key provided. Check the key, or ask this server's operator for one."
 _REFUSALS: dict[int, GatewayError] = {
-    408: RequestError("The request was not complete in time.", code="request_timeout"),
-    413: TooLarge("The request body is larger than this server takes (limits.body_bytes)."),
+    408: RequestError("The request did not arrive in time.", code="request_timeout"),
+    413: TooLarge("The request body is larger than this server accepts (limits.body_bytes)."),
     431: RequestError("The request's headers are too large or too many.", code="headers_too_large"),
     417: RequestError(
-        "The only expectation that is met is '100-continue'.", code="expectation_failed"
+        "The only supported expectation is '100-continue'.", code="expectation_failed"
     ),
     501: RequestError(
-        "The only transfer coding that is understood is 'chunked'.", code="unsupported_coding"
+        "The only supported transfer coding is 'chunked'.", code="unsupported_coding"
     ),
     503: Overloaded(
-        "Too many connections or requests, or too much in them, at once (connections and "
-        "bodies_bytes in [limits], queue in [timeouts]). Try again later."
+        "The server is overloaded: too many connections or requests, or too large bodies "
+        "(connections and bodies_bytes in [limits], queue in [timeouts]). Try again later."
     ),
 }
 

@@ -1,4 +1,4 @@
-"""From the configuration to what serves it: routes, backends, limits."""
+"""Builds routes, backends and limits from the configuration."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -108,7 +108,7 @@ def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:
 
 
 def request_reader(config: Config) -> RequestReader:
-    """What reads requests, within their limits."""
+    """The reader of requests, with its limits."""
     limits = config.limits
     schema_limits = SchemaLimits(
         limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
@@ -138,7 +138,7 @@ def turn_limits(config: Config) -> TurnLimits:
 
 
 def repair_policy(config: Config) -> RepairPolicy:
-    """What is done about calls that do not fit."""
+    """What to do about invalid calls."""
     repair = config.repair
     return RepairPolicy(
         EVERY_RULE.without(repair.off),

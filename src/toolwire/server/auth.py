@@ -1,4 +1,4 @@
-"""The keys of our own clients: made, hashed and checked. Not what happens to a refused request."""
+"""Client keys: making, hashing and checking them."""
 
 import hashlib
 import hmac
@@ -13,7 +13,7 @@ _VISIBLE = re.compile(rb"[\x21-\x7e]+")
 
 
 class Keyring:
-    """Says whose key was presented, in a time that does not tell how close a wrong one was.
+    """Finds the name of a key, in a time that does not reveal how close a wrong one was.
 
     Keys are compared by their SHA-256, each with every configured one, so the time depends
     neither on a shared prefix nor on which key matches.
@@ -26,11 +26,11 @@ class Keyring:
 
     @property
     def open(self) -> bool:
-        """Whether no keys are configured, so that anybody may ask."""
+        """Whether no keys are configured, so that everyone has access."""
         return not self._digests
 
     def check(self, authorization: bytes | str | None) -> str | None:
-        """The name of the key in an `Authorization` header's value, or None if it is not ours."""
+        """The name of the key in an `Authorization` header, or None if it is unknown."""
         presented = bearer(authorization)
         if presented is None:
             return None

@@ -20,7 +20,7 @@ from toolwire.server.tool_check import try_tools
 
 @dataclass(frozen=True, slots=True)
 class BackendCheck:
-    """What was found out about one backend."""
+    """The result for one backend."""
 
     backend: str
     ok: bool

@@ -11,12 +11,12 @@ from toolwire.gateway.repair.costly import CheckedCall, CostlyCall, unchecked
 _WORKER = ("-m", "toolwire.gateway.repair.validation_worker")
 _DEADLINE = 2.0
 _LONGEST = 10.0
-"""Seconds for all calls of an answer, the wait for a process included."""
+"""Seconds for all calls of an answer, including the wait for a process."""
 _PROCESSES = 2
 
 
 class CheckProcess:
-    """A `Checker`. Starts a process when there is something to check; close it."""
+    """A `Checker`. Starts a process when it is first used; close it."""
 
     def __init__(self, *, deadline: float = _DEADLINE, longest: float = _LONGEST) -> None:
         self._deadline = deadline

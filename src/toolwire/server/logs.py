@@ -1,7 +1,7 @@
-"""What Toolwire writes to stderr: one line per request, and what happens beside them.
+"""The log on stderr: one line per request, and other events.
 
-Never a body, an argument or a key. An access line is built by hand, because it is on the way of
-every request; everything else goes through `logging` and a formatter that masks secrets.
+Bodies, arguments and keys are never logged. Access lines are built by hand, because every request
+needs one; everything else goes through `logging` and a formatter that masks secrets.
 """
 
 import contextlib
@@ -62,9 +62,9 @@ class Logs:
         stream: bool = False,
         sent: int = 0,
     ) -> None:
-        """Write the line of one request that is over.
+        """Write the access line of a finished request.
 
-        `request_id` is ours, all else may be a client's. `sent` counts the bytes of its answer.
+        Everything except `request_id` may come from a client. `sent` is the size of the answer.
         """
         level = 20 if status < 500 else 40
         if level < self._level:
@@ -124,7 +124,7 @@ class Logs:
         return what, facts
 
     def _word(self, value: str | None) -> str:
-        """A value that a client may have chosen, as one word without secrets or surprises."""
+        """A value that may come from a client, escaped as one word and without secrets."""
         if value is None:
             return self._nothing
         value = self._redactor.redact(value, 200)
@@ -148,7 +148,7 @@ class _Formatter(logging.Formatter):
         text = self._logs.redact(text)
         when = self._logs.stamp(record.created)
         if not self._as_json:
-            # A line break from outside must not look like an entry of its own.
+            # A line break in a message must not look like a new entry.
             return f"{when} {record.levelname:<5} {text}".replace("\r", "\\r").replace("\n", "\n  ")
         entry = {"time": when, "level": record.levelname.lower(), "event": "log", "text": text}
         return json.dumps(entry)

@@ -1,8 +1,7 @@
-"""Gives memory that was freed back to the system.
+"""Returns freed memory to the system.
 
-glibc keeps what was freed for the next time: tens of megabytes after a few large requests, and more
-for each thread that has read one. Other C libraries do not, or offer no way to ask for it: there,
-nothing is done.
+glibc keeps freed memory: tens of megabytes after a few large requests, and more for each thread
+that has read one. With other C libraries nothing is done.
 """
 
 import ctypes
@@ -22,7 +21,7 @@ _mallopt, _malloc_trim = _c_function("mallopt"), _c_function("malloc_trim")
 
 
 def use_one_arena() -> None:
-    """Have threads share their free memory: what each keeps to itself cannot be given back.
+    """Make threads share one arena: memory in separate arenas cannot be returned.
 
     They would not allocate at the same time anyway: they hold the interpreter's lock.
     """
@@ -30,5 +29,5 @@ def use_one_arena() -> None:
 
 
 def give_back() -> None:
-    """Return every free page. Takes milliseconds: not for the way of a request."""
+    """Return every free page. Takes milliseconds, so do not call it per request."""
     _malloc_trim(ctypes.c_size_t(0))

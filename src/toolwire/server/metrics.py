@@ -1,9 +1,9 @@
-"""What Toolwire counts: plain numbers, made into Prometheus metrics when somebody asks.
+"""Counters: plain numbers that become Prometheus metrics on request.
 
-Counting is on the way of every request, so it is an addition in a dict and nothing more; the
-event loop is the only writer, so it needs no lock. Every label has a known, small set of values:
-routes come from the configuration, the rest from our own code, and whatever is beyond them is
-counted as "other". Nothing a client wrote gets in.
+Every request is counted, so counting is only an addition in a dict. The event loop is the only
+writer, so no lock is needed. Every label has a small, known set of values: routes come from the
+configuration, the rest from our own code, and anything else is counted as "other". Text from
+clients is never a label.
 """
 
 from bisect import bisect_left

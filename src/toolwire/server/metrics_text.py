@@ -16,13 +16,13 @@ from toolwire.server.metrics import BOUNDS, Metrics, Spread, Tally
 
 _LIMITS = [*map(str, BOUNDS), "+Inf"]
 _TALLIES = (
-    ("token_counts", "toolwire_tokens", "kind", "Tokens, as the backends count them."),
-    ("retried", "toolwire_retries", "reason", "Further attempts at a backend."),
-    ("repaired", "toolwire_repairs", "rule", "Repairs of what a model or a client sent."),
-    ("unfit", "toolwire_unfit_calls", "code", "Calls delivered although they do not fit."),
+    ("token_counts", "toolwire_tokens", "kind", "Tokens, as reported by backends."),
+    ("retried", "toolwire_retries", "reason", "Retries of requests to backends."),
+    ("repaired", "toolwire_repairs", "rule", "Repairs of calls, answers and histories."),
+    ("unfit", "toolwire_unfit_calls", "code", "Invalid calls that were delivered."),
     ("backend_error", "toolwire_backend_errors", "kind", "Failures of backends."),
-    ("refused", "toolwire_refused", "status", "What was refused before it was a request."),
-    ("client_gone", "toolwire_clients_gone", "moment", "Clients that left before the end."),
+    ("refused", "toolwire_refused", "status", "Requests that were refused before they were read."),
+    ("client_gone", "toolwire_clients_gone", "moment", "Clients that disconnected before the end."),
 )
 
 
@@ -44,7 +44,7 @@ class Collected(Collector):
         yield from _requests(self._metrics)
         yield GaugeMetricFamily(
             "toolwire_requests_in_flight",
-            "Requests under way.",
+            "Requests in progress.",
             value=self._metrics.in_flight.value,
         )
         yield _histogram(

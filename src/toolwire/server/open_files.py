@@ -1,4 +1,4 @@
-"""The process's limit of open files: every client and every backend's connection is one."""
+"""Raises the limit of open files: every connection needs one."""
 
 import logging
 import resource
@@ -12,7 +12,7 @@ _OTHERS = 128
 
 
 def raise_open_files(connections: int) -> int:
-    """Raise the soft limit as far as the hard one allows; the limit that we have then.
+    """Raise the soft limit as far as the hard one allows, and return it.
 
     Many systems start a process with 1,024, and let it have more if it asks.
     """

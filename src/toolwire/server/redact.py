@@ -1,8 +1,7 @@
-"""Masks secrets in any text that leaves the process by another way than to its owner.
+"""Masks secrets in texts such as logs, errors and traces.
 
-It knows the configured secrets and the client keys that it has been shown, and it knows what a
-key looks like, so that one it has never seen is masked as well. Every pattern is linear: an
-error text may be hostile.
+It masks the configured secrets, client keys that were used, and anything that looks like a key.
+Every pattern is linear, because an error text may be hostile.
 """
 
 import json
@@ -50,7 +49,7 @@ class Redactor:
         self._learn()
 
     def see(self, secret: str) -> bool:
-        """Remember a client's key, so that it is masked wherever it turns up; was it news?"""
+        """Mask this client key from now on. Returns whether it was unknown."""
         if secret in self._seen or not _forms(secret):
             return False
         if len(self._seen) >= MOST_SEEN:

@@ -1,4 +1,4 @@
-"""The process: listen, say so, serve until told to stop, and leave in order."""
+"""Runs the server: listen, announce it, serve until a signal, shut down in order."""
 
 import asyncio
 import gc
@@ -59,7 +59,7 @@ async def serve(
         # A second signal means now.
         loop.add_signal_handler(number, loop.stop)
     app.draining = True
-    _log.info("stopping; answers under way have %g s", config.timeouts.shutdown)
+    _log.info("shutting down; answers in progress have %g s", config.timeouts.shutdown)
     await server.aclose(config.timeouts.shutdown)
     await app.aclose()
 

@@ -1,4 +1,4 @@
-"""Traces on disk: one file a request, and never more than so many bytes of them."""
+"""Trace files: one per request, limited in total size."""
 
 import contextlib
 import logging
@@ -19,10 +19,10 @@ _PARTIAL = ".part"
 
 
 class TraceStore:
-    """Writes traces in a thread of its own, the oldest making room for the newest.
+    """Writes traces in a thread, and deletes the oldest to make room.
 
-    A trace that cannot be written, as on a full disk, is a line in the log now and then, and
-    nothing else: requests go on, and nothing of it stays on the disk.
+    If a trace cannot be written, as on a full disk, this is logged once in a while. Requests are
+    not affected, and no partial file is left.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class TraceStore:
         self._find()
 
     def keep(self, trace: TurnTrace) -> None:
-        """Write a trace, soon. If the disk is far behind, it is lost instead."""
+        """Queue a trace for writing. It is dropped if the disk is too slow."""
         if self._waiting >= _MOST_WAITING:
             trace.drop_frames()
             return
@@ -87,7 +87,7 @@ class TraceStore:
             trace.drop_frames()
 
     def _lose(self, why: str) -> None:
-        """Say that a trace is lost, unless that was said a moment ago."""
+        """Log that a trace was lost, but not too often."""
         self._lost += 1
         now = self._clock()
         if now >= self._quiet_until:
@@ -104,7 +104,7 @@ class TraceStore:
 
 
 def _write_whole(path: Path, text: bytes) -> None:
-    """Write a file of which never a part is there under its name."""
+    """Write a file atomically."""
     partial = path.with_name(path.name + _PARTIAL)
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC

@@ -1,9 +1,9 @@
-"""Keeps web pages out of a server that asks for no key, and lets in those that were named.
+"""Refuses requests from web pages if no client keys are configured, except from allowed pages.
 
-A browser lets any page send requests to this machine. Two headers that a page cannot forge give it
-away: `Origin`, where the page is from, and `Host`, the name it used for us, which is the page's own
-where its DNS points to this machine (DNS rebinding). Programs send no `Origin` and a `Host` that
-they were given, so they notice nothing. Where client keys are configured a page would need one.
+A browser lets any page send requests to this machine. Two headers that a page cannot forge reveal
+them: `Origin`, where the page is from, and `Host`, the name it used for this server, which is the
+page's own if its DNS points to this machine (DNS rebinding). Other programs send no `Origin`, and
+the `Host` they were configured with. With client keys, a page would need a key.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ ANY = "*"
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _HEADER_NAMES = re.compile(rb"[A-Za-z0-9_\-, ]{1,2048}")
 _LOCAL_NAMES = frozenset({"localhost", "host.docker.internal", "host.containers.internal"})
-"""Names of this machine that nobody can register; the last two are what containers call it."""
+"""Names of this machine that cannot be registered; containers use the last two."""
 _MOST_KNOWN = 256
 _ELSEWHERE = (b"cross-site", b"same-site")
 _KEEP_PREFLIGHT = "600"
@@ -68,12 +68,12 @@ class WebGuard:
 
 
 def is_preflight(method: str, headers: Mapping[bytes, bytes]) -> bool:
-    """Whether a browser asks if a page may send a request."""
+    """Whether this is a CORS preflight request."""
     return method == "OPTIONS" and b"access-control-request-method" in headers
 
 
 def preflight_headers(headers: Mapping[bytes, bytes]) -> list[tuple[str, str]]:
-    """The answer to it, beside that the page may."""
+    """The headers of the answer to a preflight request, except the allowed origin."""
     wanted = headers.get(b"access-control-request-headers", b"")
     allowed = wanted.decode("ascii") if _HEADER_NAMES.fullmatch(wanted) else ANY
     return [

@@ -1,1 +1,1 @@
-"""How we are spoken to: each API we show, in its own words."""
+"""The APIs that clients speak."""

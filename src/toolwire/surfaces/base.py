@@ -1,4 +1,4 @@
-"""What a surface is: an API that clients speak. It reads, it writes, and it does nothing else."""
+"""A surface: an API that clients speak. It reads requests and writes answers, nothing else."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,10 +13,10 @@ from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 
 
 class ErrorWriter(Protocol):
-    """Says what went wrong, in the words and the form of one API."""
+    """Writes errors in the form of one API."""
 
     def error(self, error: GatewayError) -> tuple[Headers, bytes]:
-        """The headers and the body of an answer that is an error."""
+        """The headers and the body of an error response."""
         ...
 
 
@@ -25,21 +25,21 @@ class Surface(ErrorWriter, Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in traces."""
+        """Its name in traces."""
         ...
 
     def read(self, http: HttpRequest, context: RequestContext) -> Request:
-        """What the client asks for. Raises `RequestError`."""
+        """Decode the request. Raises `RequestError`."""
         ...
 
     def sink(self, exchange: Exchange, context: RequestContext, plan: Plan) -> TurnSink:
-        """Where the answer goes."""
+        """Return the sink that encodes the answer."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SurfaceCaller:
-    """A surface and one client of it: see `Caller`."""
+    """One request to a surface: see `Caller`."""
 
     api: Surface
     exchange: Exchange
@@ -77,7 +77,7 @@ class SurfaceCaller:
 
 @dataclass(frozen=True, slots=True)
 class TurnEndpoint:
-    """A path where a surface answers with a turn."""
+    """An endpoint of a surface that answers with a turn."""
 
     api: Surface
     turns: TurnService

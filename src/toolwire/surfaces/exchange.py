@@ -1,4 +1,4 @@
-"""What a surface sees of HTTP: a request that was read, and the means to answer it."""
+"""HTTP as a surface sees it: a request, and the methods to answer it."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -25,7 +25,7 @@ class HttpRequest(msgspec.Struct):
 
     @property
     def path(self) -> str:
-        """The path as it was sent, without the query: never decoded, so nothing can hide in it."""
+        """The path as it was sent, without the query. It is never percent-decoded."""
         return self.target.partition(b"?")[0].decode("latin-1")
 
     def header(self, name: bytes) -> str:
@@ -53,28 +53,28 @@ class Exchange(Protocol):
 
     @property
     def started(self) -> bool:
-        """Whether any of the answer is on its way."""
+        """Whether any part of the answer has been sent."""
         ...
 
     @property
     def gone(self) -> bool:
-        """Whether the client has left."""
+        """Whether the client has disconnected."""
         ...
 
     def start(self, status: int, headers: Headers) -> None:
-        """Begin an answer of unknown length. Its head goes out with the first piece of it."""
+        """Start an answer of unknown length. Its head is sent with the first piece."""
         ...
 
     def write(self, data: bytes) -> None:
-        """Send the next piece of a begun answer; if it is empty, no more than the head."""
+        """Send the next piece of a started answer. If it is empty, only the head is sent."""
         ...
 
     def end(self, last: bytes = b"") -> None:
-        """The begun answer is complete, with this last piece."""
+        """End a started answer, with this last piece."""
         ...
 
     def abort(self) -> None:
-        """The begun answer cannot be completed."""
+        """Give up a started answer that cannot be completed."""
         ...
 
     def respond(self, status: int, headers: Headers, body: bytes) -> None:
@@ -82,12 +82,12 @@ class Exchange(Protocol):
         ...
 
     def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
-        """What to do when the client does not keep up, and when it has caught up."""
+        """Set the callbacks for a client that reads too slowly, and for when it has caught up."""
         ...
 
 
 def header_list(names: Sequence[str]) -> str:
-    """Names that may come from a client, as a header value: nothing in them can break out."""
+    """Names that may come from a client, escaped for a header value."""
     shown = names[:_MOST_NAMES]
     safe = [header_word(name) for name in shown]
     more = len(names) - len(shown)
@@ -101,5 +101,5 @@ def header_word(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _quoted(name: str) -> str:
-    """A name is remembered, so it must be short: some are a client's, of any length."""
+    """Names are cached, so they must be short; clients may send any length."""
     return quote(name, safe="_-.:[]#/$@*+ ")

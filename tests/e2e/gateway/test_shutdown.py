@@ -48,7 +48,7 @@ def test_streams_under_way_finish_and_nothing_new_is_begun(backend: ScriptedServ
         streams = [pool.submit(stream, gateway) for _ in range(STREAMS)]
         backend.wait_for(lambda: len(backend.requests) == STREAMS)
         gateway.signal(signal.SIGTERM)
-        gateway.wait_for_log("stopping")
+        gateway.wait_for_log("shutting down")
         reply = ask(gateway.port, chat_body())
         assert (reply.status, reply.error["code"]) == (503, "shutting_down")
         assert reply.headers["retry-after"] == "1"
@@ -67,7 +67,7 @@ def test_readiness_is_refused_while_it_stops_and_liveness_is_not(backend: Script
         pool.submit(stream, gateway)
         backend.wait_for(lambda: backend.requests)
         gateway.signal(signal.SIGTERM)
-        gateway.wait_for_log("stopping")
+        gateway.wait_for_log("shutting down")
         ready = ask(gateway.port, path="/readyz")
         assert (ready.status, ready.json) == (503, {"status": "draining"})
         assert ask(gateway.port, path="/healthz").status == 200

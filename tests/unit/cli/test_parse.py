@@ -39,7 +39,7 @@ def test_the_trace_says_what_was_taken_for_what_and_why_not() -> None:
 
 def test_the_trace_is_shown_without_json_too() -> None:
     output = parse(TEXT, "--format", "hermes").stdout
-    assert "which span was taken for what" in output
+    assert "how each span was read" in output
     assert "quoted in backticks" in output
 
 

@@ -1,1 +1,1 @@
-"""The model inside this process: llama.cpp as a library."""
+"""The embedded model: llama.cpp as a library."""

@@ -1,7 +1,7 @@
-"""A model inside this process, as a backend like any other.
+"""The embedded model as a backend.
 
-The engine speaks the chat completions of a llama.cpp server, so requests are written and answers
-are read by the same code as for a server; only the way between is a thread instead of a socket.
+The engine takes the chat completions of a llama.cpp server, so requests and answers use the same
+code as for a server, with a thread instead of a socket.
 """
 
 import asyncio
@@ -196,7 +196,7 @@ class EmbeddedBackend:
 
     async def check(self) -> str:
         """See `Backend.check`. It could not have been loaded otherwise."""
-        return "its model has no tools: they are prompted"
+        return "its model has no tool support: tools are prompted"
 
     async def aclose(self) -> None:
         """See `Backend.aclose`. The engine is closed by whoever started it."""

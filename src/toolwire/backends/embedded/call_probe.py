@@ -1,8 +1,8 @@
-"""Text, or a call? The model is asked for one token, and how likely it begins a call decides.
+"""Decides between text and a call, by the likelihood that the first token starts a call.
 
-A large model that means to call something opens the call itself. A very small one hardly ever
-does, but is far more inclined to when a tool is needed: a threshold of its own tells the two
-apart. The prompt is read once: what follows goes on where the one token was.
+A large model starts a call by itself. A very small one hardly ever does, but a call is far more
+likely if a tool is needed, so a threshold separates the two cases. The prompt is evaluated only
+once.
 """
 
 import math
@@ -53,7 +53,7 @@ class Body:
     content: bytes
     grammar: str = ""
     temptation: bytes = b""
-    """The same for one token that the grammar does not let through: see `embedded_check`."""
+    """The same for one token that the grammar does not let through: see `grammar_check`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Servers that speak OpenAI's API, or nearly."""
+"""Servers with an OpenAI-compatible API."""

@@ -132,7 +132,7 @@ class OpenAiHttpBackend:
 
     endpoint = "/chat/completions"
     tells = True
-    """Whether a server that knows its model may tell; False if that is known already."""
+    """Whether to probe a server; False if its capabilities are known already."""
     advice = (
         "Check its base URL, which mostly ends in /v1; if it has only /completions, give it the "
         "model's chat template with 'chat_template' (--chat-template)."
@@ -217,7 +217,7 @@ class OpenAiHttpBackend:
         self.capabilities = replace(told, constrains=self.capabilities.constrains)
 
     def _notice(self, head: Head) -> None:
-        """A server that calls itself llama.cpp is worth a meeting, again from time to time."""
+        """Probe a server that identifies as llama.cpp, again from time to time."""
         if self.tells and head.headers.get(b"server") == llamacpp.SERVER:
             self.needs_probe = asyncio.get_running_loop().time() >= self._met_until
 

@@ -1,4 +1,4 @@
-"""A server that takes only prompts (`/completions`): the model's chat template makes them, here."""
+"""A server with only `/completions`: prompts are rendered with the model's chat template."""
 
 from functools import partial
 from typing import Any

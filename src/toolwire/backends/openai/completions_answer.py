@@ -1,7 +1,7 @@
-"""An answer that goes on where its prompt ended: in the middle of the model's reasoning.
+"""An answer whose prompt ended inside the model's reasoning.
 
-Some templates open the reasoning in the prompt, so the text begins inside it and only closes it.
-The opening is put back, and the text is what a reader of the model's format expects.
+Some templates open the reasoning in the prompt, so the answer starts inside it. The opening is put
+back in front, as parsers of the model's format expect.
 """
 
 import re

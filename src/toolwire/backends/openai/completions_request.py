@@ -1,7 +1,7 @@
-"""Our nouns -> the body of an OpenAI-compatible `/completions`: a prompt instead of messages.
+"""Encodes the body of an OpenAI-compatible `/completions`: a prompt instead of messages.
 
-What a chat has and a completion has not (log-probabilities in chat's form, reasoning effort, ...)
-is not sent. What text may look like is, to servers that take it here, in the form they take.
+Parameters that only chat has (log-probabilities in chat form, reasoning effort, ...) are not sent.
+`response_format` is sent to servers that support it here, in their form.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
-"""What a llama.cpp server says of the model that it has loaded.
+"""What a llama.cpp server reports about its model.
 
-Such a server passes over tools in silence where the model's template has no place for them: only
-by asking can that be known before a turn is lost.
+The server silently drops tools if the model's template has no place for them. Asking is the only
+way to know before a turn.
 """
 
 import msgspec

@@ -1,6 +1,6 @@
-"""Our nouns -> the body of an OpenAI-compatible `/chat/completions`, in a server's dialect.
+"""Encodes the body of an OpenAI-compatible `/chat/completions`, in a server's dialect.
 
-Fields that SDKs echo back are gone by now: they are not in our nouns.
+Fields that SDKs echo back are not part of `Request`, so they are not sent.
 """
 
 from collections.abc import Sequence

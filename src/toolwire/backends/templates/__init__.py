@@ -1,1 +1,1 @@
-"""Prompts by a model's chat template, rendered in a process of its own."""
+"""Chat templates, rendered in a separate process."""

@@ -1,8 +1,7 @@
-"""A model's chat template, as it comes with the model: which file holds it, and what it says.
+"""Reads a model's chat template from the files that come with the model.
 
-Reads only; how a template is rendered is not said here. The *marks* of a template are the texts
-that tell turns apart in its prompts: its tokenizer's special tokens, and what stands in the
-template itself. Text of others must not hold any.
+The *marks* of a template are the texts that separate turns in its prompts: special tokens of the
+tokenizer, and tags and headings in the template. They are escaped in untrusted text.
 """
 
 import json

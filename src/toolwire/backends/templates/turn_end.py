@@ -1,7 +1,7 @@
-"""What ends a turn of the model, read off its chat template.
+"""Finds the text that ends a turn in a chat template.
 
-The tokenizer's eos is no answer: of many models it is that of the training before the chat, and a
-template that comes alone has none.
+The tokenizer's eos does not help: for many models it is that of the base model, and a template
+without a tokenizer has none.
 """
 
 from collections.abc import Awaitable, Callable

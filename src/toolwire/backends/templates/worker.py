@@ -1,10 +1,11 @@
-"""Renders chat templates: a program of its own, so that no template can harm the gateway.
+"""Renders chat templates in a separate program, so that no template can harm the gateway.
 
-A template comes with a model, from wherever the model came from. Jinja's sandbox keeps it from
-Python, but not from looping for ever or filling the memory: so it runs here, with limits on the
-memory and on the time for each answer (`limited_worker`), and no keys in the environment.
+A template comes with a model, so it is untrusted. Jinja's sandbox keeps it away from Python, but
+not from looping forever or filling memory. So it runs here, with limits on memory and time
+(`limited_worker`), and without keys in the environment.
 
-Told first the template, then conversations. Toolwire imports nothing of this.
+The first line of input is the template, the others are conversations. Toolwire imports nothing of
+this.
 """
 
 import json

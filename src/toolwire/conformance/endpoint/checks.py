@@ -231,7 +231,7 @@ _HIDDEN = (
     "`toolwire serve --upstream-mode prompted` in front writes them into the prompt."
 )
 _FRONT = "The server does not enforce it; `toolwire serve` in front does."
-_STREAM = "Its streaming parser is broken; `toolwire serve` in front mends the stream."
+_STREAM = "Its streaming parser is broken; `toolwire serve` in front fixes the stream."
 
 CHECKS = (
     Check(

@@ -31,12 +31,12 @@ ALIASES: dict[str, str] = {
 
 
 def names() -> tuple[str, ...]:
-    """The names of all formats."""
+    """Return the names of all formats."""
     return tuple(FORMATS)
 
 
 def get(name: str | Format) -> Format:
-    """The format of that name or alias. Raises `KeyError` with the nearest names."""
+    """Return the format with that name or alias. Raises `KeyError`, which lists the names."""
     if isinstance(name, Format):
         return name
     record = FORMATS.get(ALIASES.get(name, name))

@@ -1,4 +1,4 @@
-"""Safe repairs of arguments: a rules of small rules, each named and each switchable.
+"""Safe repairs of arguments: a table of small, named rules that can be disabled.
 
 A rule changes what has only one reading by the tool's schema, and a change is kept only if the
 arguments fit afterwards (or are JSON at all, where they were not). Never done: completing what was
@@ -98,36 +98,34 @@ def _wrapped(value: Any, types: Types, schema: Schema) -> Change | None:
 
 TEXT_RULES = (
     TextRule("empty_arguments", "nothing, `null` or an empty string becomes `{}`", _empty),
-    TextRule(
-        "string_arguments", "an object that was given as a JSON string is decoded once", _unquoted
-    ),
+    TextRule("string_arguments", "an object in a JSON string is decoded once", _unquoted),
     TextRule(
         "lenient_json",
-        "trailing commas, Python's True, False and None, single quotes, bare keys and raw line "
-        "breaks in strings are written as JSON writes them",
+        "trailing commas, Python's True, False and None, single quotes, unquoted keys and raw "
+        "line breaks in strings are converted to JSON",
         tidied,
     ),
 )
 VALUE_RULES = (
     ValueRule(
         "nested_json",
-        "an object or array that was given as a string is decoded, where the schema wants that "
-        "and no string",
+        "an object or array in a string is decoded, if the schema requires one and allows no "
+        "string",
         _nested,
     ),
     ValueRule(
         "number_from_string",
-        '`"5"` becomes `5`, where the schema wants a number and nothing else',
+        '`"5"` becomes `5`, if the schema allows only numbers',
         _number,
     ),
     ValueRule(
         "boolean_from_string",
-        '`"true"` becomes `true`, where the schema wants a boolean and nothing else',
+        '`"true"` becomes `true`, if the schema allows only booleans',
         _boolean,
     ),
     ValueRule(
         "wrap_in_array",
-        "a single value becomes `[value]`, where the schema wants an array of such",
+        "a single value becomes `[value]`, if the schema requires an array of such values",
         _wrapped,
     ),
 )

@@ -45,7 +45,7 @@ class Fit(Protocol):
 
     @property
     def repairs(self) -> set[str]:
-        """What was mended."""
+        """What was repaired."""
         ...
 
     @property

@@ -2,7 +2,7 @@
 
 They stand before the conversation, as if they had been said earlier, and are written into the
 prompt by the code that writes the client's own calls and results. An example of a tool that the
-client does have, under whatever spelling, is passed over for the next one.
+client does have, under whatever spelling, is skipped.
 """
 
 from collections.abc import Collection, Iterator

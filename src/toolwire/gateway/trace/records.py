@@ -1,6 +1,6 @@
 """The record of one request, for whoever asks why it went as it did. Only made when tracing is on.
 
-Holds what there was, as it was: what of it may be written down is decided in `trace_text`.
+It has everything, unmasked: `trace.text` decides what may be written to disk.
 """
 
 from collections.abc import Callable

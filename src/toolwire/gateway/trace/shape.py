@@ -1,4 +1,4 @@
-"""What a trace must hold to be run again: its JSON by type. How it is written: `trace_text`."""
+"""The JSON of a trace, as types, for replaying it. `trace.text` writes it."""
 
 from typing import Any, TypeAlias
 

@@ -1,1 +1,1 @@
-"""JSON Schemas of tools: checked, weighed, repaired."""
+"""JSON Schemas of tools: validation, cost estimates, repairs."""

@@ -1,7 +1,7 @@
 """Is this a legal tool schema, strict or not?
 
 Schemas come from clients, so nothing here follows a remote `$ref`, recurses without bound, or
-compiles a pattern or a schema that was not weighed: jsonschema-rs works offline, with a regex
+compiles a pattern or a schema of unknown cost: jsonschema-rs works offline, with a regex
 engine that takes linear time. What that engine cannot express is refused, or left out and reported.
 """
 
@@ -29,7 +29,7 @@ NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 """What a tool without `parameters` takes; sent upstream because templates index into it."""
 
 PATTERN_BUDGET = 5_000
-"""What compiling the patterns of one request may cost: about 25 ms, while which others wait."""
+"""Budget for compiling the patterns of one request: about 25 ms."""
 
 MOST_CHECKS = 1 << 20
 """How often parts of a schema may have to be checked for one value, whatever the value is."""
@@ -62,11 +62,11 @@ class SchemaLimits:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSchema:
-    """A schema that can be used, its validator, what that costs, and what had to be mended."""
+    """A usable schema with its validator, its cost and its repairs."""
 
     schema: Mapping[str, Any]
     validator: jsonschema_rs.Validator | None
-    """None if it may not be compiled where others wait."""
+    """None if it is too expensive to compile in the event loop."""
     cost: SchemaCost
     repairs: tuple[str, ...] = ()
     pattern_cost: int = 0
@@ -115,7 +115,7 @@ def check_schema(
 def _check_strict(
     schema: Mapping[str, Any], tool: str, limits: SchemaLimits, costly: Collection[str]
 ) -> None:
-    """A strict tool's calls always fit its schema, so nothing may be left out of it."""
+    """Calls of a strict tool must always be valid, so nothing may be left unchecked."""
     for pattern in costly:
         raise _invalid(tool, f"the 'pattern' {_brief(pattern)!r} is too costly to check.")
     _check_meta(schema, tool)

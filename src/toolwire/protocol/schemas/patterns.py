@@ -1,7 +1,7 @@
 """How costly is a client's regular expression to compile?
 
 `^\\p{L}{1,50}$` is thirteen characters and three megabytes: a few kilobytes of them stop a process.
-So patterns are weighed before anything compiles them. Nothing is compiled or run here.
+So the cost of a pattern is estimated before it is compiled. Nothing is compiled or run here.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""What is taken out of a schema before it is used: references that lead nowhere, costly patterns.
+"""Removes dangling references and expensive patterns from a schema.
 
-Both then mean "anything". Whoever calls this says so aloud, or refuses the schema instead.
+Both then allow anything. The caller reports this, or refuses the schema instead.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from toolwire.protocol.schemas.patterns import pattern_cost
 from toolwire.protocol.schemas.walk import walk
 
 _COSTLIEST = 4_500
-"""The most one pattern may cost: some 700 kB and 20 ms."""
+"""Maximum cost of one pattern: about 700 kB and 20 ms."""
 ANCHORS = ("$anchor", "$dynamicAnchor")
 
 

@@ -1,4 +1,4 @@
-"""What strict mode demands of a schema beyond being one (spec 1.4)."""
+"""The additional rules for schemas of strict tools."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _FORBIDDEN = (
 
 
 def strict_fault(schema: Mapping[str, Any], *, properties: int, depth: int) -> str | None:
-    """What is wrong with this schema for a strict tool, in OpenAI's words; None if nothing is."""
+    """What is wrong with a strict tool's schema, in OpenAI's words; None if it is valid."""
     if "anyOf" in schema:
         return "schema must have type 'object' and not have 'anyOf' at the top level."
     total = 0

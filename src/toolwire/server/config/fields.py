@@ -1,7 +1,7 @@
-"""Reads one record of `settings.py` from one table of the file, by the facts on its fields.
+"""Reads one record of `settings.py` from one table of the file.
 
-Knows types, ranges and keys; knows nothing of files and lines. What is wrong is raised as a
-`Problem` at a path, and `config.py` finds the line.
+It checks types, ranges and keys, and knows nothing of files and lines. An error is a `Problem` at a
+path; `loader.py` finds its line.
 """
 
 import difflib
@@ -100,7 +100,7 @@ def as_tables(tables: object, at: At) -> list[Any]:
 
 
 def value(setting: Setting, raw: object, at: At, source: str = "") -> Any:
-    """Check one value against the facts of its setting, and return it as it is used."""
+    """Check one value against its setting, and return it converted."""
     try:
         if isinstance(raw, str):
             raw = dict(setting.option.aliases).get(raw, raw)

@@ -1,6 +1,6 @@
 """One typed configuration from three sources: the file, then the environment, then the flags.
 
-The later source wins, setting by setting. Everything that can be wrong is said here, before
+A later source overrides an earlier one, for each setting. All errors are reported here, before
 anything listens, with the file, the line, the key and what to do.
 """
 
@@ -56,7 +56,7 @@ _TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used. The text says where, what is wrong and what to do."""
+    """The configuration is invalid. The text says where, what is wrong and what to do."""
 
     def __init__(self, message: str, path: Path | None = None, line: int | None = None) -> None:
         place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
@@ -83,7 +83,7 @@ def load(path: Path | None, *, env: Mapping[str, str], flags: Mapping[str, Any])
 
 
 def secrets_of(config: Config) -> Iterator[str]:
-    """Every value of the configuration that must never be seen in a log or an answer."""
+    """Every secret value of the configuration."""
     for backend in (backend for route in config.models for backend in route.backends):
         if backend.key is not None:
             yield backend.key.reveal()
@@ -140,7 +140,7 @@ def _beside(path: Path, record: Any, *names: str) -> Any:
 
 
 def _check_whole(config: Config) -> None:
-    """What no single setting can know."""
+    """Check rules between settings."""
     listen = config.listen
     gguf = config.embedded.gguf
     if gguf is not None and not gguf.is_file():

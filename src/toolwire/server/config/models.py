@@ -1,7 +1,7 @@
-"""Reads the file's `[[models]]` and `[[keys]]`: what a single record cannot know by itself.
+"""Reads the file's `[[models]]` and `[[keys]]`, whose values depend on more than their own table.
 
-That is: a backend's key comes from the environment, its name from its URL, its time limits from
-the common ones, and no two of a kind may have the same name.
+A backend's key comes from the environment, its name from its URL, its time limits from the common
+ones, and names must be unique.
 """
 
 import os
@@ -21,7 +21,7 @@ from toolwire.server.config.settings import BackendConfig, ClientKey, RouteConfi
 
 
 def read_keys(tables: object) -> tuple[ClientKey, ...]:
-    """The keys of our clients."""
+    """Read the client keys."""
     placed = _placed(tables, ("keys",))
     keys = tuple(read(ClientKey, table, at) for at, table in placed)
     places = [at for at, _ in placed]

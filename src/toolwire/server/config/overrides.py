@@ -1,8 +1,8 @@
-"""What the environment and the command line change in a configuration read from the file.
+"""Applies the environment and the command line to a configuration from the file.
 
-A flag wins over a variable, and a variable over the file, setting by setting. An upstream or a
-model file given here takes the place of the route "*", so that the models of the file stay. Where
-there is no model at all, it is the embedded one.
+A flag overrides a variable, and a variable overrides the file, for each setting. An upstream or a
+model file given here replaces the route "*"; other models of the file stay. If there is no model at
+all, the embedded one is used.
 """
 
 from collections.abc import Mapping

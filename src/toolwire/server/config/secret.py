@@ -1,8 +1,8 @@
-"""A value that must not be seen: so that no `repr`, log or error message can leak it."""
+"""A value that does not appear in a `repr`, a log or an error message."""
 
 
 class Secret:
-    """A value that never shows itself: only `reveal()` gives it away."""
+    """A value that only `reveal()` returns."""
 
     __slots__ = ("_value",)
 

@@ -1,7 +1,7 @@
 """The configuration's records: every setting with its default, its range and its help text.
 
-The help texts are what `docs/configuration.md` and the error messages say, so they are written
-once, here. How a file, the environment and the flags become these records is `config.py`.
+`docs/configuration.md` and the error messages use these help texts. `loader.py` turns a file, the
+environment and the flags into these records.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ DAY = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """The facts about one setting: what it means, what it may be, and where else it is set."""
+    """One setting: its meaning, its range, and its flag and environment variable."""
 
     help: str
     low: float | None = None
@@ -55,7 +55,7 @@ class Listen:
     public: Annotated[
         bool,
         Option(
-            "allow an address other than loopback although no client keys are configured",
+            "allow an address other than loopback without client keys",
             env="TOOLWIRE_PUBLIC",
             flag="public",
         ),
@@ -63,15 +63,15 @@ class Listen:
     allowed_hosts: Annotated[
         tuple[str, ...],
         Option(
-            "names in `Host` that are answered beside this machine's own; `*`: any. Without it, "
-            "`Host` is checked only where no client keys are configured and `host` is loopback",
+            "names that are accepted in `Host`, in addition to this machine's own; `*`: any. If it "
+            "is not set, `Host` is checked only without client keys and on loopback",
             parse=values.host_names,
         ),
     ] = ()
     allowed_origins: Annotated[
         tuple[str, ...],
         Option(
-            "origins of web pages that may send requests and read the answers (CORS); `*`: any",
+            "origins of web pages that may send requests and read answers (CORS); `*`: any",
             parse=values.origins,
         ),
     ] = ()
@@ -81,103 +81,112 @@ class Listen:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one client may send, and what one backend may answer."""
+    """How much clients may send and backends may answer."""
 
-    body_bytes: Annotated[int, Option("largest request body", KIB, 1024 * MIB)] = 10 * MIB
+    body_bytes: Annotated[int, Option("maximum size of a request body", KIB, 1024 * MIB)] = 10 * MIB
     bodies_bytes: Annotated[
         int,
         Option(
-            "most bytes of request bodies at once, of all clients together, from their first byte "
-            "to the end of their answers; bodies up to 64 KiB are always taken",
+            "maximum size of all request bodies together; a body counts until its answer ends; "
+            "bodies of up to 64 KiB are always accepted",
             MIB,
             1024 * 1024 * MIB,
         ),
     ] = 256 * MIB
-    header_bytes: Annotated[int, Option("largest request head", KIB, MIB)] = 64 * KIB
-    headers: Annotated[int, Option("most headers in one request", 10, 1000)] = 100
-    sse_line_bytes: Annotated[int, Option("longest line a backend may stream", KIB, 256 * MIB)] = (
-        8 * MIB
-    )
-    depth: Annotated[int, Option("deepest nesting of JSON in a request", 8, 512)] = 128
+    header_bytes: Annotated[int, Option("maximum size of a request's head", KIB, MIB)] = 64 * KIB
+    headers: Annotated[int, Option("maximum number of headers in a request", 10, 1000)] = 100
+    sse_line_bytes: Annotated[
+        int, Option("maximum length of a line that a backend streams", KIB, 256 * MIB)
+    ] = 8 * MIB
+    depth: Annotated[int, Option("maximum nesting of JSON in a request", 8, 512)] = 128
     values: Annotated[
         int,
         Option(
-            "most values (members of objects, elements of arrays) in the JSON of one request: more "
-            "make other clients wait while they are read",
+            "maximum number of values (members of objects, elements of arrays) in the JSON of a "
+            "request; reading more would block other clients",
             1000,
             100_000_000,
         ),
     ] = MOST_VALUES
-    messages: Annotated[int, Option("most messages in one request", 1, 1_000_000)] = 10_000
-    tools: Annotated[int, Option("most tools in one request", 1, 10_000)] = 128
-    tool_bytes: Annotated[int, Option("largest definition of one tool", KIB, 64 * MIB)] = 512 * KIB
+    messages: Annotated[int, Option("maximum number of messages in a request", 1, 1_000_000)] = (
+        10_000
+    )
+    tools: Annotated[int, Option("maximum number of tools in a request", 1, 10_000)] = 128
+    tool_bytes: Annotated[int, Option("maximum size of a tool's definition", KIB, 64 * MIB)] = (
+        512 * KIB
+    )
     connections: Annotated[
         int,
         Option(
-            "most client connections at once: the idlest makes room for a new one", 1, 1_000_000
+            "maximum number of client connections; beyond it, the one that has been idle for "
+            "longest is closed",
+            1,
+            1_000_000,
         ),
     ] = 2048
     requests: Annotated[
         int,
-        Option("most requests under way at once: more get a 503 with `Retry-After`", 1, 1_000_000),
+        Option(
+            "maximum number of concurrent requests; more get a 503 with `Retry-After`", 1, 1_000_000
+        ),
     ] = 1024
     strict_properties: Annotated[
-        int, Option("most properties in the schema of a strict tool", 1, 100_000)
+        int, Option("maximum number of properties in the schema of a strict tool", 1, 100_000)
     ] = 100
     strict_depth: Annotated[
-        int, Option("deepest nesting in the schema of a strict tool", 1, 100)
+        int, Option("maximum nesting in the schema of a strict tool", 1, 100)
     ] = 5
     schema_cache_bytes: Annotated[
-        int, Option("memory for compiled tool schemas; 0 turns the cache off", 0, 1024 * MIB)
+        int, Option("memory for compiled tool schemas; 0 disables the cache", 0, 1024 * MIB)
     ] = 32 * MIB
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long, in seconds, Toolwire waits before it gives up or says something."""
+    """Time limits, in seconds."""
 
     connect: Annotated[float, seconds("connecting to a backend", 600)] = 10.0
-    first_token: Annotated[float, seconds("a backend's first answer")] = 600.0
-    idle: Annotated[float, seconds("silence of a backend within an answer")] = 300.0
-    total: Annotated[float, seconds("a whole request, with the time between two attempts")] = 3600.0
+    first_token: Annotated[float, seconds("waiting for a backend's first token")] = 600.0
+    idle: Annotated[float, seconds("silence of a backend within its answer")] = 300.0
+    total: Annotated[float, seconds("a whole request, including retries")] = 3600.0
     keepalive: Annotated[
-        float, seconds("silence before a stream gets a keepalive comment", 3600)
+        float, seconds("silence after which a stream gets a keepalive comment", 3600)
     ] = 15.0
-    header: Annotated[float, seconds("a client sending its request head", 600)] = 10.0
+    header: Annotated[float, seconds("receiving the head of a request", 600)] = 10.0
     body: Annotated[float, seconds("silence of a client within its request body")] = 10.0
     write: Annotated[float, seconds("a client that does not read its answer")] = 60.0
     idle_connection: Annotated[float, seconds("a client connection without a request")] = 75.0
     queue: Annotated[
         float,
         seconds(
-            "a request that waits for its turn when very many come at once, before it gets a 503; "
-            "a tenth of it while the rush goes on for longer",
+            "how long a request may wait in the queue under overload before it gets a 503; a tenth "
+            "of this if the overload lasts",
             600,
         ),
     ] = 5.0
-    shutdown: Annotated[float, seconds("answers under way when asked to stop", low=0)] = 25.0
+    shutdown: Annotated[float, seconds("finishing answers at shutdown", low=0)] = 25.0
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a backend is asked again before anything has been sent to the client."""
+    """Retries of a failed request, as long as nothing has been sent to the client."""
 
-    attempts: Annotated[int, Option("further attempts after the first; 0 for none", 0, 20)] = 2
+    attempts: Annotated[int, Option("retries after the first attempt; 0: none", 0, 20)] = 2
     backoff: Annotated[
-        float, Option("seconds before the first further attempt, doubled each time", 0, 60)
+        float, Option("seconds before the first retry; doubled each time", 0, 60)
     ] = 0.25
     max_retry_after: Annotated[
-        float, Option("longest Retry-After, in seconds, that is waited for", 0, 600)
+        float, Option("longest `Retry-After`, in seconds, to wait for", 0, 600)
     ] = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What is done about a model's calls that do not fit their tools."""
+    """What to do about calls that do not match their tool's schema: see [repairs](repairs.md)."""
 
     off: Annotated[
         tuple[str, ...],
-        Option("rules that are switched off: see repairs.md", parse=values.rules),
+        Option("names of rules to disable", parse=values.rules),
     ] = ()
     ask_again: Annotated[
         int, Option("how often the model is told what is wrong and asked again", 0, 5)
@@ -185,27 +194,28 @@ class Repair:
     streams: Annotated[
         Literal["live", "whole"],
         Option(
-            "calls in a stream: `live`, as they are written; `whole`, when they are complete and "
-            "checked, so that they can be repaired and asked for again"
+            "when calls are streamed: `live`, as the model writes them; `whole`, once they are "
+            "complete and checked, so that they can be repaired or asked for again"
         ),
     ] = "live"
     loop_after: Annotated[
-        int, Option("same wrong call so many times: the model is told; 0 for never", 0, 100)
+        int,
+        Option("number of identical invalid calls before the model is warned; 0: never", 0, 100),
     ] = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What is written to stderr. Never bodies, never keys."""
+    """Logging to stderr. Bodies and keys are never logged."""
 
     level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        Option("least severe entry written", env="TOOLWIRE_LOG_LEVEL", flag="log_level"),
+        Option("least severe level to log", env="TOOLWIRE_LOG_LEVEL", flag="log_level"),
     ] = "info"
     format: Annotated[
         Literal["text", "json"],
         Option(
-            "lines for people, or one JSON object a line",
+            "plain text, or one JSON object per line",
             env="TOOLWIRE_LOG_FORMAT",
             flag="log_format",
         ),
@@ -214,24 +224,24 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class TraceFiles:
-    """A file for each request that says why it went as it did. Off unless there is a folder."""
+    """One file per request that records what happened: see [traces](traces.md)."""
 
     dir: Annotated[
         Path | None,
         Option(
-            "folder for the files",
+            "folder for the files; tracing is off without it",
             parse=Path.expanduser,
             env="TOOLWIRE_TRACE_DIR",
             flag="trace_dir",
         ),
     ] = None
     max_bytes: Annotated[
-        int, Option("most bytes of files; the oldest are deleted", KIB, 1024 * 1024 * MIB)
+        int, Option("maximum size of all files; the oldest are deleted", KIB, 1024 * 1024 * MIB)
     ] = 256 * MIB
     bodies: Annotated[
         bool,
         Option(
-            "write what clients and models say, as `toolwire replay` needs; else only its length",
+            "record what clients and models wrote, as `toolwire replay` needs; else only lengths",
             flag="trace_bodies",
         ),
     ] = False
@@ -239,12 +249,12 @@ class TraceFiles:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The model inside Toolwire itself, which a route has as `backend = { url = "embedded:" }`."""
+    """The embedded model, used by a route with `backend = { url = "embedded:" }`."""
 
     gguf: Annotated[
         Path | None,
         Option(
-            "model file; default: a very small model that is fetched once",
+            "model file; default: a very small model that is downloaded once",
             parse=Path.expanduser,
             env="TOOLWIRE_GGUF",
             flag="gguf",
@@ -253,7 +263,7 @@ class Embedded:
     ctx: Annotated[
         int,
         Option(
-            "context in tokens; 0: what the model was trained for, at most 16384",
+            "context size in tokens; 0: as the model was trained, up to 16384",
             0,
             10_000_000,
             env="TOOLWIRE_CTX",
@@ -262,15 +272,21 @@ class Embedded:
     ] = 0
     threads: Annotated[
         int,
-        Option("threads; 0: half of the cores", 0, 512, env="TOOLWIRE_THREADS", flag="threads"),
+        Option(
+            "number of threads; 0: half of the cores",
+            0,
+            512,
+            env="TOOLWIRE_THREADS",
+            flag="threads",
+        ),
     ] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ClientKey:
-    """A key of one of our own clients. Only its hash is kept."""
+    """An API key of a client. Only its hash is stored."""
 
-    name: Annotated[str, Option("whose key it is; shown in logs", parse=values.label)]
+    name: Annotated[str, Option("the client's name, shown in logs", parse=values.label)]
     sha256: Annotated[
         str,
         Option(
@@ -283,7 +299,7 @@ class ClientKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendConfig:
-    """One server that runs a model, and how to speak to it."""
+    """A server that runs a model."""
 
     name: Annotated[
         str, Option("name in logs and metrics; default: the URL's host", parse=values.label)
@@ -309,7 +325,9 @@ class BackendConfig:
     ] = "auto"
     params_add: Annotated[
         tuple[str, ...],
-        Option("request parameters to forward beside the dialect's", parse=values.parameters),
+        Option(
+            "request parameters to forward in addition to the dialect's", parse=values.parameters
+        ),
     ] = ()
     params_remove: Annotated[
         tuple[str, ...],
@@ -317,31 +335,32 @@ class BackendConfig:
     ] = ()
     call_ids: Annotated[
         Literal["openai", "mistral", "kimi", "keep"] | None,
-        Option("form of the call ids it demands; default: the dialect's"),
+        Option("required form of call ids; default: the dialect's"),
     ] = None
     constraint: Annotated[
         Literal["none", "json_schema", "structured_outputs", "guided_json", "grammar"] | None,
         Option(
-            "in which form it takes the JSON Schema that calls must fit, where tools are written "
-            "into the prompt; `none`: it takes none; default: the dialect's"
+            "how the server takes a JSON Schema for its answer, used if tools are written into the "
+            "prompt; `none`: not at all; default: the dialect's"
         ),
     ] = None
     chat_template: Annotated[
         ChatTemplate | None,
         Option(
-            "for a server that has only `/completions`: a file with the model's chat template, "
-            "which makes prompts of messages: `.jinja`, `tokenizer_config.json`, "
-            "`chat_template.json` or `.gguf`"
+            "for a server with only `/completions`: a file with the model's chat template: "
+            "`.jinja`, `tokenizer_config.json`, `chat_template.json` or `.gguf`"
         ),
     ] = field(default=None, repr=False)
-    custom_tools: Annotated[bool, Option("takes tools of type `custom`")] = False
+    custom_tools: Annotated[bool, Option("whether the server supports tools of type `custom`")] = (
+        False
+    )
     headers: Annotated[
         Mapping[str, str],
         Option("headers to send with every request", parse=values.headers, show=values.hidden),
     ] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     timeouts: Annotated[
         Timeouts | None,
-        Option("time limits of this backend; what is not named is as in `[timeouts]`"),
+        Option("time limits of this backend; the default of each is in `[timeouts]`"),
     ] = None
 
     @property
@@ -356,7 +375,9 @@ class RouteConfig:
 
     name: Annotated[
         str,
-        Option('name clients use; `"*"` is any other name, sent on as it is', parse=values.label),
+        Option(
+            'the name clients use; `"*"`: any other name, forwarded as it is', parse=values.label
+        ),
     ]
     backends: Annotated[
         tuple[BackendConfig, ...],
@@ -368,17 +389,17 @@ class RouteConfig:
     format: Annotated[
         str | None,
         Option(
-            "the model's tool-call format; default: by its chat template if that is known, else "
-            "by its name",
+            "the model's tool-call format; default: detected from its chat template, if known, or "
+            "its name",
             parse=values.format_name,
         ),
     ] = None
     mode: Annotated[
         Literal["native", "hybrid", "prompted", "auto"],
         Option(
-            "`native`: the backend has tools; `prompted`: tools are written into the prompt; "
-            "`hybrid`: native, and calls written as text are found, too; `auto`: `hybrid`, and "
-            "`prompted` for a backend that turns out to have no tools",
+            "`native`: the backend supports tools; `prompted`: tools are written into the prompt; "
+            "`hybrid`: native, and calls in text are found too; `auto`: `hybrid`, or `prompted` "
+            "for a backend that turns out not to support tools",
             aliases=(("watched", "hybrid"),),
         ),
     ] = "auto"
@@ -392,9 +413,9 @@ class RouteConfig:
     examples: Annotated[
         int | None,
         Option(
-            "for a weak model whose tools are written into the prompt: how many calls of other "
-            "tools it is shown before the conversation; default: none, and for the embedded "
-            "default model what it does best with",
+            "number of example calls (of other tools) to put before the conversation, for a weak "
+            "model with prompted tools; default: 0, and for the embedded default model the best "
+            "number that was measured",
             0,
             MOST_EXAMPLES,
         ),
@@ -403,21 +424,26 @@ class RouteConfig:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything that can be set, checked and ready for use."""
+    """The whole configuration, validated."""
 
     models: Annotated[tuple[RouteConfig, ...], Option("the models that are served")] = ()
-    keys: Annotated[tuple[ClientKey, ...], Option("keys of our own clients; none: open")] = ()
+    keys: Annotated[
+        tuple[ClientKey, ...], Option("client keys; without any, no key is required")
+    ] = ()
     listen: Annotated[Listen, Option("where Toolwire listens")] = Listen()
     limits: Annotated[Limits, Option("sizes and counts")] = Limits()
     timeouts: Annotated[Timeouts, Option("time limits")] = Timeouts()
-    retries: Annotated[Retries, Option("asking a backend again")] = Retries()
-    repair: Annotated[Repair, Option("calls that do not fit")] = Repair()
-    log: Annotated[Log, Option("what is written to stderr")] = Log()
-    trace: Annotated[TraceFiles, Option("why requests went as they did")] = TraceFiles()
-    embedded: Annotated[Embedded, Option("the model inside Toolwire")] = Embedded()
+    retries: Annotated[Retries, Option("retries of failed requests")] = Retries()
+    repair: Annotated[Repair, Option("invalid calls")] = Repair()
+    log: Annotated[Log, Option("logging")] = Log()
+    trace: Annotated[TraceFiles, Option("traces of requests")] = TraceFiles()
+    embedded: Annotated[Embedded, Option("the embedded model")] = Embedded()
     history: Annotated[
         Literal["refuse", "repair"],
-        Option("a broken history of calls: refuse it as OpenAI does, or mend it and say so"),
+        Option(
+            "a history whose calls and results do not match: refuse it, as OpenAI does, or repair "
+            "it and report that"
+        ),
     ] = "refuse"
     strict_parallel: Annotated[
         Literal["off", "validate"],
@@ -429,12 +455,12 @@ class Config:
     passthrough: Annotated[
         tuple[Endpoint, ...],
         Option(
-            "which other `/v1/*` requests are passed on to the backend: see below; `[]`: none",
+            "other `/v1/*` requests that are passed on to the backend: see below; `[]`: none",
             parse=values.endpoints,
         ),
     ] = values.endpoints(DEFAULT_ENDPOINTS)
 
     @property
     def serves_embedded(self) -> bool:
-        """Whether a model of ours is the embedded one."""
+        """Whether any served model is the embedded one."""
         return any(b.is_embedded for route in self.models for b in route.backends)

@@ -1,7 +1,7 @@
-"""Finds the line of every key in a TOML text, which `tomllib` does not tell.
+"""Finds the line of every key in a TOML text, which `tomllib` does not provide.
 
-Only for texts that `tomllib` has accepted: it walks the text by TOML's brackets, quotes and
-keys, and checks nothing. Used only when there is an error to report.
+Only for texts that `tomllib` has accepted: it follows brackets, quotes and keys, and checks
+nothing. Used only to report an error.
 """
 
 import re

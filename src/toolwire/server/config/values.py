@@ -1,8 +1,8 @@
-"""What a single value of the configuration must look like.
+"""Parsers for single values of the configuration.
 
-Each function takes the value as the file has it and returns it as it is used, or raises
-`ValueError` with a text that says what is wrong and what to do. None of them repeats the value:
-whether it may be shown is for the caller to know.
+Each function takes a value from the file and returns it converted, or raises `ValueError` with a
+text that says what is wrong and what to do. The text does not repeat the value, which may be a
+secret.
 """
 
 import difflib
@@ -29,7 +29,7 @@ _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._\[\]:-]+")
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
-# Set by Toolwire itself for every request, so that a static value could only do harm.
+# Toolwire sets these for every request, so a static value could only do harm.
 _OUR_HEADERS = {"authorization", "connection", "content-encoding", "content-length"} | {
     "content-type",
     "host",

@@ -1,1 +1,1 @@
-"""HTTP/1.1 for our clients."""
+"""The HTTP/1.1 server."""

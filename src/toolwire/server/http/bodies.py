@@ -1,9 +1,9 @@
-"""How many bytes of request bodies are held at once, and who gives way when they are too many.
+"""A budget for the request bodies of all clients.
 
-A body counts from its first byte until its answer has ended. When there is no room, the body
-that has been coming in for longest is given up: whoever sends slowly on purpose loses to whoever
-sends a request and means it. Small bodies are neither counted nor given up: what they can add up
-to is limited by the number of connections, and so nobody can lock out an ordinary request.
+A body counts from its first byte until its answer has ended. If there is no room, the body that has
+been arriving for longest is refused, so a client that sends slowly on purpose loses. Small bodies
+are neither counted nor refused: the number of connections limits their sum, so nobody can lock out
+an ordinary request.
 """
 
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""One request and the answer to it, written as HTTP/1.1. How requests are read is not said here."""
+"""One request and its answer, written as HTTP/1.1."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -34,11 +34,11 @@ class HttpExchange:
 
     @property
     def gone(self) -> bool:
-        """Whether the client has left."""
+        """Whether the client has disconnected."""
         return self._connection.transport is None
 
     def start(self, status: int, headers: list[tuple[str, str]]) -> None:
-        """Begin an answer of unknown length. Its head goes out with the first piece of it."""
+        """Start an answer of unknown length. Its head is sent with the first piece."""
         self._chunked = self.request.chunked_ok
         if self._chunked:
             headers.append(("transfer-encoding", "chunked"))
@@ -57,7 +57,7 @@ class HttpExchange:
             self._connection.write(data)
 
     def end(self, last: bytes = b"") -> None:
-        """The begun answer is complete, with this last piece."""
+        """End a started answer, with this last piece."""
         self._over()
         self.sent += len(last)
         if self._chunked:
@@ -67,7 +67,7 @@ class HttpExchange:
             self._connection.write(data)
 
     def abort(self) -> None:
-        """The begun answer cannot be completed: close, so that no one takes it for complete."""
+        """Give up a started answer: close, so that nobody takes it for complete."""
         self._over()
         self.write(b"")
         self.request.keep_alive = False
@@ -90,7 +90,7 @@ class HttpExchange:
         return first + lines.encode("latin-1", "replace") + b"\r\n"
 
     def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
-        """What to do when the client does not keep up, and when it has caught up."""
+        """Set the callbacks for a client that reads too slowly, and for when it has caught up."""
         self._on_pause, self._on_resume = pause, resume
         if self._connection.paused:
             pause()

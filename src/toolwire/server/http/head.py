@@ -1,7 +1,7 @@
-"""What the head of a request must say before its body is read. Pure: no connection, no app.
+"""Checks the head of a request before its body is read.
 
-llhttp has read the syntax; here is what it lets pass and RFC 9110 and 9112 do not, or what this
-server does not do.
+llhttp checks the syntax. This checks what llhttp accepts but RFC 9110 and 9112 do not, and what
+this server does not support.
 """
 
 import re

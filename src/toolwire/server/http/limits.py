@@ -1,11 +1,11 @@
-"""What a client may do to us before we let go of its connection."""
+"""The limits of a client connection."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """What a client may do to us. Times in seconds, sizes in bytes."""
+    """The limits of a client connection. Times in seconds, sizes in bytes."""
 
     header_bytes: int = 64 * 1024
     headers: int = 100

@@ -1,4 +1,4 @@
-"""The line in which requests wait for their turn, so that a rush of them stops nothing else.
+"""A queue of new requests, so that a burst does not block everything else.
 
 The first step of a request reads and checks it: one or two milliseconds of work for most, and many
 times that for a large one. A few of them, or one that is large, are begun in each turn of the event

@@ -1,8 +1,7 @@
-"""The listening sockets: accepts connections in batches and makes transports of them.
+"""The listening sockets: accepts connections in batches and creates their transports.
 
-The loop's own server accepts one connection per turn of the loop. With hundreds of streams a turn
-takes tens of milliseconds, so sixty new connections would wait for seconds. What a connection may
-do, and how many there may be, is not decided here.
+The loop's own server accepts one connection per iteration. With hundreds of streams an iteration
+takes tens of milliseconds, so sixty new connections would wait for seconds.
 """
 
 import asyncio

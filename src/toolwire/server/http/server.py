@@ -1,20 +1,20 @@
-"""HTTP/1.1 for our clients: an asyncio protocol around llhttp (httptools).
+"""The HTTP/1.1 server: an asyncio protocol around llhttp (httptools).
 
 Theory of operation. A connection is in one of four states: waiting for a request, reading its
-head, reading its body, or answering. Each state but the last has a deadline, which one sweep per
-second enforces for all connections; between sweeps the clock stands still, so a deadline costs an
-addition, and is kept to within two seconds. An answering connection
-goes on listening: when the client leaves, the task that answers is cancelled at once, whatever it
-waits for. Why we do not use a ready-made server: docs/adr/0003-http-stack.md.
+head, reading its body, or answering. Each state but the last has a deadline. One sweep
+per second enforces it for all connections; the clock is read only then, so setting a deadline costs
+an addition, and it is exact to within two seconds. An answering connection keeps listening: if the
+client disconnects, the task that answers is cancelled immediately. Why this is not an existing
+server: docs/adr/0003-http-stack.md.
 
-What a client can make us hold is limited at three points. Its head is judged before its body is
-read: a body that nobody will look at is thrown away as it comes. The bodies of all connections
-share a budget. And who sends requests before the last one is answered is read a little way ahead;
-beyond that, those that were read are answered and the connection is closed. Whatever is held is
-let go of when its answer or its connection ends, not when the garbage collector finds it.
+The memory that a client can use is limited in three ways. The head of a request is checked before
+its body is read, and the body of a refused request is discarded as it arrives. The bodies of all
+connections share a budget. And pipelined requests are read only a little way ahead; beyond that,
+those that were read are answered and the connection is closed. All of it is freed when the answer
+or the connection ends, not when the garbage collector runs.
 
-Once nothing more is to be read (`_closing`), what still comes in is thrown away, and the end is
-gentle: closing at once would make the kernel reset the connection and the client lose its answer.
+Once nothing more is to be read (`_closing`), further input is discarded before the connection is
+closed: closing immediately would make the kernel reset it, and the client would lose its answer.
 """
 
 import asyncio

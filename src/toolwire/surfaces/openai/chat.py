@@ -19,11 +19,11 @@ from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
 @dataclass(frozen=True, slots=True)
 class OpenAiChat:
-    """The surface. Holds what every request needs, nothing of any of them."""
+    """The surface. It has no state of any request."""
 
     reader: RequestReader
     new_id: Callable[[str], str]
-    """A fresh random id with this prefix."""
+    """Makes a random id with this prefix."""
     now: Callable[[], float]
     """Seconds since 1970."""
     name: str = "openai_chat"
@@ -35,7 +35,7 @@ class OpenAiChat:
         request = self.reader.read(http.body, lenient_names=profile.lenient_names)
         if profile.lost_result is None:
             return request
-        return replace(request, messages=profile.mend(request.messages))
+        return replace(request, messages=profile.repaired(request.messages))
 
     def sink(
         self, exchange: Exchange, context: RequestContext, plan: Plan

@@ -1,6 +1,6 @@
-"""Events -> `chat.completion.chunk` events: the chunk contract, exactly.
+"""Events -> `chat.completion.chunk` events.
 
-Built from byte templates: what does not change is encoded once per stream.
+Uses byte templates, so that what does not change is encoded once per stream.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 class AnswerHead(msgspec.Struct, frozen=True):
-    """What every chunk, and the whole answer, has in common."""
+    """What all chunks of an answer have in common."""
 
     response_id: str
     created: int
     model: str
     names: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """The client's own names of tools that were renamed for backends."""
+    """Original names of tools that were renamed for backends."""
     call_id_in_deltas: bool = False
 
 

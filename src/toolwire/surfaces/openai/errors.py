@@ -34,7 +34,7 @@ def error_type(error: GatewayError) -> str:
 
 
 def error_headers(error: GatewayError) -> list[tuple[str, str]]:
-    """The headers that go with it."""
+    """The headers of the error response."""
     headers = [("content-type", "application/json")]
     if error.retry_after is not None:
         headers.append(("retry-after", str(math.ceil(error.retry_after))))
@@ -47,5 +47,5 @@ def error_headers(error: GatewayError) -> list[tuple[str, str]]:
 
 
 def error_event(error: GatewayError) -> bytes:
-    """The error as the last event of a stream that had begun."""
+    """The error as the last event of a stream."""
     return b"data: " + error_body(error) + b"\n\n"

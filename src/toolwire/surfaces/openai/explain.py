@@ -1,6 +1,6 @@
-"""What msgspec found wrong, in OpenAI's words, with the path of the place.
+"""Translates msgspec's errors into OpenAI's wording and paths.
 
-The types are the only description of what is valid; this file only translates.
+The types alone describe what is valid.
 """
 
 import re
@@ -83,7 +83,7 @@ def why_not_json(error: Exception, raw: bytes) -> str:
 
 
 def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
-    """Decode `raw`, the value of parameter `root`; what is wrong is a `RequestError`."""
+    """Decode `raw`, the value of parameter `root`. Raises `RequestError`."""
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:
@@ -95,7 +95,7 @@ def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
 
 
 def check_nesting(raw: bytes, where: str, most: int) -> None:
-    """Refuse JSON that is too deep. Most has too few brackets to look further."""
+    """Refuse JSON that is nested too deeply. Few brackets rule that out quickly."""
     if raw.count(b"[") + raw.count(b"{") < most:
         return
     if is_deeper(decode(_any, raw, where), most):
@@ -124,14 +124,14 @@ def explain(error: msgspec.ValidationError, raw: bytes, root: str) -> RequestErr
 
 
 def missing(where: str) -> RequestError:
-    """A required field is not there."""
+    """A required field is missing."""
     return RequestError(
         f"Missing required parameter: '{where}'.", param=where, code="missing_required_parameter"
     )
 
 
 def bad_value(value: str, where: str, supported: str | None = None) -> RequestError:
-    """A closed string has another value."""
+    """A value that is not in an enumeration."""
     if supported is None:
         supported = next((text for path, text in _SUPPORTED if path.fullmatch(where)), None)
     hint = f" Supported values are: {supported}." if supported else ""
@@ -140,7 +140,7 @@ def bad_value(value: str, where: str, supported: str | None = None) -> RequestEr
 
 
 def wrong_type(where: str, expected: str, got: str) -> RequestError:
-    """A field has another JSON type. Both are msgspec's names, `str | array | null`."""
+    """A value of the wrong JSON type. Both are msgspec's names, `str | array | null`."""
     names = [_NAMES.get(kind, kind) for kind in expected.split(" | ") if kind != "null"]
     if where.endswith(".content") and "an array" in names:
         names = ["a string", "array of objects"]
@@ -153,7 +153,7 @@ def wrong_type(where: str, expected: str, got: str) -> RequestError:
 
 
 def empty_array(where: str) -> RequestError:
-    """A list that must have an entry has none."""
+    """An empty list that must have an entry."""
     return RequestError(
         f"Invalid '{where}': empty array. Expected an array with minimum length 1, "
         "but got an empty array instead.",

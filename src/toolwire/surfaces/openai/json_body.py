@@ -1,4 +1,4 @@
-"""A request body that must be one JSON object: its members, and where one of them stands."""
+"""A request body that must be one JSON object: its members and their positions."""
 
 import re
 
@@ -13,7 +13,7 @@ _decode_key = msgspec.json.Decoder(str).decode
 _GZIP = b"\x1f\x8b"
 _COMPRESSED = "it is compressed, which is not supported; send it as it is"
 _MOST_MEMBERS = 1000
-"""Unknown parameters are accepted, but not by the hundred thousand: each costs time."""
+"""Limits unknown parameters, which are accepted but cost time."""
 _KEY = re.compile(rb'[ \t\r\n,]*+("[^"\\]*+(?:\\.[^"\\]*+)*+")[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
 
 
@@ -42,8 +42,9 @@ def read_members(body: bytes) -> dict[str, Raw]:
 def places(body: bytes, members: dict[str, Raw]) -> dict[str, tuple[int, int]]:
     """Where the value of each member begins and ends.
 
-    Raises `RequestError` if a name is there twice. Of such members some readers take the first
-    and some the last, so what was checked here need not be what a backend acts on.
+    Raises `RequestError` if a name is there twice. Some
+    readers take the first of them and some the last, so a backend could act on a value that was not
+    checked here.
     """
     found: dict[str, tuple[int, int]] = {}
     at = body.index(b"{") + 1

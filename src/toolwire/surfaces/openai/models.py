@@ -1,4 +1,4 @@
-"""`GET /v1/models` and `GET /v1/models/{id}`: the models we serve.
+"""`GET /v1/models` and `GET /v1/models/{id}`: the models that are served.
 
 A `*` route has no names of its own, so its backends are asked for theirs.
 """
@@ -20,12 +20,12 @@ _JSON = ("content-type", "application/json")
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The surface. `started` is the time every model of ours was "created"."""
+    """The endpoint. `started` is used as the time at which models were "created"."""
 
     routes: Routes
     started: int
     fetch: Callable[[], Awaitable[list[str]]]
-    """The names that the backends of the `*` route give; raises `UpstreamError`."""
+    """Fetches the model names of the `*` route's backends; raises `UpstreamError`."""
 
     async def list(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer `GET /v1/models`."""
@@ -34,7 +34,7 @@ class Models:
             try:
                 names |= dict.fromkeys(await self.fetch())
             except UpstreamError:
-                # The list is also how clients find out whether we are there.
+                # Clients also use the list to check that the server is up.
                 if not names:
                     raise
         body = {"object": "list", "data": [self._model(name) for name in names]}

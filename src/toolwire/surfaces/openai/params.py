@@ -1,7 +1,7 @@
 """The parameters of a chat completion besides the conversation and its tools.
 
-A table: name -> type. A value that does not fit is an error that names the parameter; a name that
-is not here is unknown, which is never an error. `null` always means "not given".
+A table of names and types. A value of the wrong type is an error that names the parameter. Unknown
+names are never an error. `null` always means "not given".
 """
 
 from dataclasses import dataclass, field
@@ -80,7 +80,7 @@ PARAM_DECODERS: dict[str, "msgspec.json.Decoder[Any]"] = {
 }
 
 REPLACED = {"functions": "tools", "function_call": "tool_choice"}
-"""The form of before 2023, and what to use instead."""
+"""Parameters from before 2023, and their replacements."""
 
 _SAMPLING = frozenset(SamplingParams.__struct_fields__) - {"stop"}
 _KINDS: dict[str, FormatKind] = {
@@ -139,7 +139,7 @@ def _check_logprobs(sampling: dict[str, Any]) -> None:
 
 @dataclass(slots=True)
 class Params:
-    """The parameters of one request, by what becomes of them."""
+    """The parameters of one request, by how they are used."""
 
     sampling: dict[str, Any] = field(default_factory=dict)
     response_format: ResponseFormat | None = None
@@ -148,7 +148,7 @@ class Params:
 
     @property
     def sampling_params(self) -> SamplingParams:
-        """Those that every server has."""
+        """Those that every server supports."""
         return SamplingParams(**self.sampling) if self.sampling else DEFAULT_SAMPLING
 
     def add(self, name: str, value: Any, raw: bytes) -> None:
@@ -164,7 +164,7 @@ class Params:
 
 
 def read_params(fields: dict[str, Raw], depth: int) -> Params:
-    """Known parameters, checked, and unknown ones as they are; a backend's list decides later."""
+    """Known parameters are checked, unknown ones kept. A backend's dialect decides later."""
     params = Params()
     for name, value in fields.items():
         raw = bytes(value)

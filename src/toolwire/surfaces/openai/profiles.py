@@ -1,5 +1,5 @@
-"""What particular clients need: one record each, matched by User-Agent. No `if` about a client
-stands anywhere else."""
+"""Workarounds for particular clients: one record each, matched by User-Agent. No other code
+depends on which client it is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ RESULT_ELSEWHERE = "The result of this call is in the next user message."
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One client's needs."""
+    """The workarounds for one client."""
 
     name: str
     user_agents: tuple[str, ...] = ()
     """Prefixes of its User-Agent."""
     call_id_in_deltas: bool = False
-    """Puts `call_id` beside `id`: without it Cline 2 loses the results of its own calls."""
+    """Adds `call_id` next to `id`. Without it Cline 2 loses the results of its own calls."""
     lost_result: str | None = None
-    """What it sends as the result when it has lost it; the real one is in the next message."""
+    """What it sends in place of a lost result; the real one is in the next message."""
     lenient_names: bool = False
-    """Sends tool names no backend takes (MCP names with `.` and `/`): mapped, and mapped back."""
+    """It sends names that backends refuse (MCP names with `.` and `/`), which are mapped."""
 
-    def mend(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """The history without what this client is known to get wrong."""
+    def repaired(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """The history, with this client's known mistakes fixed."""
         return tuple(
             Message("tool", RESULT_ELSEWHERE, call_id=message.call_id)
             if message.role == "tool" and message.content == self.lost_result

@@ -1,8 +1,8 @@
-"""`/v1/chat/completions`, the request: wire JSON -> our nouns.
+"""Reads the body of `/v1/chat/completions` into a `Request`.
 
-The body is split into its top-level values first: `tools` is looked up by its bytes, sampling
-parameters are checked and kept as they are, messages are decoded by type. What a type cannot say
-(rules between fields) is said here; rules between messages are in `gateway.history`.
+The body is split into its top-level values first. `tools` is looked up by its bytes, parameters are
+checked one by one, messages are decoded by type. Rules between fields are checked here, rules
+between messages in `gateway.history`.
 """
 
 from dataclasses import dataclass
@@ -113,7 +113,7 @@ _OURS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RequestReader:
-    """Reads bodies. Holds the tool cache and the limits; nothing of any request."""
+    """Reads bodies. Has the tool cache and the limits, and no state of any request."""
 
     tools: ToolReader
     max_messages: int
@@ -121,7 +121,7 @@ class RequestReader:
     max_values: int = MOST_VALUES
 
     def read(self, body: bytes, *, lenient_names: bool = False) -> Request:
-        """One body -> one request; raises `RequestError` for whatever is wrong with it."""
+        """Decode one body. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields = _split(body)
         rest = {name: raw for name, raw in fields.items() if name not in _OURS}
@@ -181,7 +181,7 @@ class RequestReader:
         return tuple(messages)
 
     def _check_width(self, calls: tuple[ToolCall, ...], at: int) -> None:
-        """Arguments are JSON within the JSON, and read just as slowly."""
+        """Arguments are JSON inside JSON, and count towards the limit as well."""
         for number, call in enumerate(calls):
             if len(call.arguments) > self.max_values and call.kind == "function":
                 where = f"messages[{at}].tool_calls[{number}].function.arguments"
@@ -240,7 +240,7 @@ def _stream(fields: dict[str, Raw]) -> tuple[bool, bool]:
 
 
 def _refuses(fields: dict[str, Raw], toolset: ToolSet) -> bool:
-    """OpenAI refuses parameters about tools where none are given; an empty list is fine here."""
+    """OpenAI refuses parameters about tools if there are none; an empty list is accepted here."""
     return not toolset.tools and "tools" not in fields
 
 

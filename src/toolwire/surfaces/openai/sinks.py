@@ -1,4 +1,4 @@
-"""Where the events of a turn go on the OpenAI surface: into a stream, or into one body."""
+"""The sinks of the OpenAI surface: a stream of chunks, or one body."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ from toolwire.surfaces.openai.whole import encode_completion
 
 
 class _Sink:
-    """What both have in common: the headers, and how an error goes out."""
+    """What both sinks share: headers and errors."""
 
     def __init__(
         self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
@@ -37,7 +37,7 @@ class _Sink:
         self.context.way, self.context.backend = begun.mode, begun.backend
 
     def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
-        """What we have to say about this answer."""
+        """The headers that describe this answer."""
         context, request = self.context, self.plan.request
         headers = context.headers()
         headers.append(("toolwire-profile", context.profile))
@@ -58,24 +58,24 @@ class _Sink:
         return headers
 
     def fail(self, error: GatewayError) -> None:
-        """The turn could not be made: an error body, or an error event if a stream has begun."""
+        """Send an error body, or an error event if a stream has started."""
         if self.exchange.started:
-            # An orderly end, without [DONE]: some clients report a broken connection instead of
-            # what was said before it.
+            # An orderly end, without [DONE]: if the connection breaks, some clients report that
+            # instead of the error.
             self.exchange.end(error_event(error))
             return
         headers = [*self.headers(self.plan.repairs), *error_headers(error)]
         self.exchange.respond(error.status, headers, error_body(error))
 
     def estimated(self, characters: int) -> Usage:
-        """About what the turn has consumed, if the backend does not say."""
+        """An estimate of the usage, if the backend did not report it."""
         outgoing = self.plan.outgoing
         return estimate(outgoing.messages, outgoing.tools.size, characters)
 
 
 class StreamSink(_Sink):
-    """Chunks as they come. The answer's head waits for the first of them: until then an error can
-    still have its own status, and another backend can be tried."""
+    """Sends chunks as they arrive. The head of the answer waits for the first chunk: until then, an
+    error can have its own status, and another backend can be tried."""
 
     def __init__(
         self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
@@ -111,7 +111,7 @@ class StreamSink(_Sink):
         self.exchange.write(KEEPALIVE)
 
     def done(self, report: Report) -> Usage:
-        """The turn is made: the last chunks in one write."""
+        """Send the last chunks, in one write."""
         usage = report.usage or self.estimated(self._encoder.characters)
         notes: dict[str, object] = {}
         repairs = sorted(report.repairs.difference(self.plan.repairs))
@@ -143,7 +143,7 @@ class StreamSink(_Sink):
 
 
 class WholeSink(_Sink):
-    """One body at the end. Nothing is sent before it, so a failed attempt leaves no trace."""
+    """Sends one body at the end. Nothing is sent earlier, so a failed attempt is invisible."""
 
     committed = False
 
@@ -166,10 +166,10 @@ class WholeSink(_Sink):
         """See `Sink.flush`."""
 
     def keepalive(self) -> None:
-        """Nothing can be said before a whole body."""
+        """Nothing can be sent before a whole body."""
 
     def done(self, report: Report) -> Usage:
-        """The turn is made: send it."""
+        """Send the body."""
         wholes = {index: collector.whole() for index, collector in self._choices.items()}
         usage = report.usage or self.estimated(sum(w.characters for w in wholes.values()))
         headers = self.headers(sorted(report.repairs), report.findings)

@@ -1,4 +1,4 @@
-"""`tool_choice` in all its forms, from JSON to a `ToolChoice` about tools that exist."""
+"""`tool_choice` in all its forms: JSON -> `ToolChoice`."""
 
 from typing import Any, get_args
 
@@ -30,7 +30,7 @@ def needs_tools(name: str) -> RequestError:
 
 
 def read_choice(raw: bytes, toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
-    """What this JSON allows; raises `RequestError` naming the place."""
+    """Decode a `tool_choice`. Raises `RequestError` with its place."""
     value = decode(_decode_any, raw, "tool_choice")
     if not toolset.tools and value not in ("none", "auto"):
         raise needs_tools("tool_choice")
@@ -46,7 +46,7 @@ def read_choice(raw: bytes, toolset: ToolSet, *, lenient_names: bool) -> ToolCho
 
 
 def _choice_name(value: dict[str, Any], where: str, kinds: tuple[str, ...]) -> str:
-    """Nested `{"function": {"name"}}`, or the flat form of 004."""
+    """Nested `{"function": {"name"}}`, or the flat form of the Responses API."""
     kind = value.get("type", "function")
     _check_word(kind, f"{where}.type", kinds)
     inner = value.get(kind, value)

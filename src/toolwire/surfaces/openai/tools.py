@@ -1,7 +1,7 @@
-"""The request's `tools` array, from JSON to a checked `ToolSet`.
+"""The request's `tools` array: JSON -> a checked `ToolSet`.
 
-What is forwarded upstream is encoded again from what was checked: a backend never sees a duplicate
-key or a schema that we read differently.
+What is sent to a backend is encoded again from what was checked, so a backend never sees a
+duplicate key, or a schema that it could read differently.
 """
 
 from functools import partial
@@ -44,7 +44,7 @@ _Tools = msgspec.json.Decoder(list[_FunctionTool | _CustomTool])
 
 
 def check_name(name: str, where: str) -> None:
-    """Refuse a tool name that OpenAI would refuse, in its words."""
+    """Refuse a tool name that OpenAI would refuse, with its message."""
     if is_safe_name(name):
         return
     if len(name) > MAX_NAME:
@@ -70,7 +70,7 @@ def check_name(name: str, where: str) -> None:
 
 
 class ToolReader:
-    """Reads `tools`, with the help of a cache."""
+    """Reads `tools`, with a cache."""
 
     def __init__(
         self, *, max_tools: int, cache_bytes: int, schema_limits: SchemaLimits | None = None
@@ -80,11 +80,11 @@ class ToolReader:
 
     @property
     def max_depth(self) -> int:
-        """How deep the JSON of a request may be nested."""
+        """Maximum nesting of the JSON."""
         return self.cache.limits.depth
 
     def read(self, raw: Raw, *, lenient_names: bool = False) -> ToolSet:
-        """The tools in this JSON array, checked; raises `RequestError` naming the place."""
+        """Decode and check a JSON array of tools. Raises `RequestError` with the place."""
         kind = ("openai", lenient_names)
         return self.cache.toolset(raw, kind, partial(self._check, lenient_names=lenient_names))
 
@@ -124,7 +124,7 @@ class ToolReader:
 
 
 def _name(draft: ToolSetDraft, original: str, where: str, *, lenient: bool) -> str:
-    """The name of the next tool: checked, its own, and safe for backends."""
+    """The name of the next tool: checked, unique and safe for backends."""
     name = safe_name(original) if lenient and original else original
     check_name(name, f"{where}.name")
     if name in draft.tools:

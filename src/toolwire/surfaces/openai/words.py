@@ -1,14 +1,14 @@
-"""What the gateway found wrong, in OpenAI's words: places as paths, and its sentences."""
+"""Errors of the gateway in OpenAI's wording, with places as JSON paths."""
 
 from collections.abc import Callable
 
 from toolwire.errors import GatewayError, HistoryError, HistoryFault, Place
 
 _FIELDS = {"arguments": "function.arguments", "kind": "type"}
-"""What OpenAI calls a field."""
+"""OpenAI's names of fields."""
 _RESULT_FIELDS = {"role": "role", "call_id": "tool_call_id"}
 _SHOWN = 100
-"""So many ids are repeated in a message."""
+"""Maximum number of ids in a message."""
 
 
 def path_of(place: Place) -> str:

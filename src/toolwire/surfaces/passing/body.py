@@ -1,4 +1,4 @@
-"""Reads a body that is passed on: which model it names, and what must not be in it."""
+"""Reads a body that is passed on: the model it names, and what it must not contain."""
 
 import msgspec
 from msgspec import Raw
@@ -14,7 +14,7 @@ JSON = "application/json"
 _MODEL = "model"
 _LONGEST_NAME = 256
 _CHOOSES_MODEL = frozenset({"models", "fallbacks", "engine", "lora_path"})
-"""What lets a client choose another model at some servers, whatever `model` says."""
+"""Parameters with which some servers let a client choose another model."""
 _NEVER = frozenset(
     {
         # another server, or another key
@@ -26,13 +26,13 @@ _NEVER = frozenset(
         "_charset_",
     }
 )  # fmt: skip
-"""What reaches into a server rather than asking its model: no client is trusted with it."""
+"""Parameters that control the server itself, which clients may not set."""
 
 _decode_name = msgspec.json.Decoder(str | None)
 
 
 def read_json(body: bytes, most_values: int) -> NamedBody:
-    """Read JSON, whatever it is called; raises `RequestError` if it is no object."""
+    """Read a JSON object, whatever its content type. Raises `RequestError`."""
     if body.count(b'"') > most_values:
         check_width(body, "", most_values)  # numbers alone are read fast, however many there are
     members = read_members(body)
@@ -49,7 +49,7 @@ def read_json(body: bytes, most_values: int) -> NamedBody:
 
 
 def read_named_form(content_type: str, body: bytes, boundary: str) -> NamedBody:
-    """Read a form; what is sent has `boundary` between its fields, which no client may know."""
+    """Read a form. It is sent on with `boundary`, which clients cannot know."""
     fields = read_form(content_type, body)
     chooses = _check_names([field.name for field in fields])
     named = [number for number, field in enumerate(fields) if field.name == _MODEL]
@@ -66,7 +66,7 @@ def read_named_form(content_type: str, body: bytes, boundary: str) -> NamedBody:
 
 
 def _check_names(names: "dict[str, Raw] | list[str]") -> str:
-    """Refuse what must not be passed on; the first name by which some servers choose a model.
+    """Refuse what must not be passed on. Returns the first name that may choose a model.
 
     Some servers do not tell capitals from small letters, nor `model[]` from `model`.
     """
@@ -83,7 +83,7 @@ def _check_names(names: "dict[str, Raw] | list[str]") -> str:
 
 
 def refuse_choice(name: str) -> RequestError:
-    """Another model than a route's own is asked for."""
+    """The body asks for a model other than the route's."""
     return _refused(name, "chooses a model beside 'model'. Name one model, in 'model'.")
 
 

@@ -1,8 +1,8 @@
-"""Which requests are passed on to a backend: a list of methods and paths, and nothing else.
+"""Which requests are passed on to a backend: a list of methods and paths.
 
-The default is what every model server may have for inference. All of it names its model in the
-body, keeps nothing on the server and changes nothing there. What manages a server or an account
-(files, adapters, keys, batches, ...) would be done with the operator's key, so it is not in it.
+The default is the inference endpoints that model servers have. They name their model in the body,
+and store and change nothing on the server. Endpoints that manage a server or an account (files,
+adapters, keys, batches, ...) are left out, because clients would use them with the operator's key.
 """
 
 import re
@@ -65,7 +65,7 @@ class Endpoint:
 
 
 class AllowList:
-    """Finds the methods that a path takes."""
+    """Finds the methods that are allowed for a path."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         self._exact: dict[str, list[str]] = {}

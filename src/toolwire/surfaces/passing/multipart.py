@@ -1,9 +1,9 @@
-"""A `multipart/form-data` body, read strictly and written anew.
+"""A `multipart/form-data` body, parsed strictly and encoded again.
 
-Readers of forms disagree about nearly everything: quotes, escapes, line ends, boundaries, fields
-that come twice. So a form is not passed on as it came. It is read by one narrow rule, what does not
-fit the rule is refused, and what was read is written again, between boundaries that no client can
-know. What a backend reads is then what was read here.
+Parsers of forms disagree about nearly everything: quotes, escapes, line ends, boundaries, repeated
+fields. So a form is not passed on as it came. It is parsed by one narrow rule, anything else is
+refused, and the result is encoded again, with a boundary that no client can know. A backend then
+reads exactly what was read here.
 """
 
 import re
@@ -109,7 +109,7 @@ _HEADERS = frozenset({"content-disposition", "content-type", "content-length"})
 
 
 def _safe(filename: str) -> str:
-    """A file's name, without what could end it: its letters matter, for their last are its type."""
+    """A file's name, escaped. It is kept because its extension is the file's type."""
     return "".join(c if c.isprintable() and c not in '"\\' else "_" for c in filename)
 
 

@@ -1,9 +1,9 @@
 """Other `/v1/*` requests (`completions`, `embeddings`, ...): passed on, if they are in the list.
 
-Only the path, the body and its type reach a backend; keys, other headers and the query of the
-client do not. The body is read whatever its Content-Type says, and goes to the backends of the
-model that it names, under their own name for it. What cannot be read is refused: a body that we
-and a backend read differently would be a way to a model that no route serves.
+Only the path, the body and its type reach a backend; the client's keys, other headers and query do
+not. The body is parsed whatever its Content-Type, and goes to the backends of the model it names,
+under their own name for it. A body that cannot be parsed is refused: if a backend read it
+differently, it could reach a model that no route serves.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _HEADERS = (b"content-type", b"retry-after", b"content-disposition")
 _QUERY = re.compile(rb"[\x21-\x7e]*+")
 _NO_BODY = NamedBody("", None, (), (), ())
 _LARGE_BODY = 128 * 1024
-"""Reading a body this large takes long enough to make other clients wait: not in the loop."""
+"""Bodies of this size are read in a thread, so that they do not block the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Passthrough:
     routes: Routes
     pace: TurnLimits
     new_id: Callable[[str], str]
-    """A fresh random id with this prefix."""
+    """Makes a random id with this prefix."""
     max_values: int = MOST_VALUES
 
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:

@@ -46,9 +46,9 @@ def test_lost_results_point_to_where_they_are() -> None:
         Message("tool", "all good", call_id="b"),
         Message("user", "result missing"),
     )
-    mended = profile_for("Cline/3").mend(messages)
-    assert mended[1] == Message("tool", RESULT_ELSEWHERE, call_id="a")
-    assert (mended[0], mended[2], mended[3]) == (messages[0], messages[2], messages[3])
+    repaired = profile_for("Cline/3").repaired(messages)
+    assert repaired[1] == Message("tool", RESULT_ELSEWHERE, call_id="a")
+    assert (repaired[0], repaired[2], repaired[3]) == (messages[0], messages[2], messages[3])
 
 
 def ask(

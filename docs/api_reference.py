@@ -1,0 +1,133 @@
+"""The reference of the Python API: signatures and docstrings, as the source has them."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+
+from toolwire import formats
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Reading calls": (
+        "extract",
+        "Extracted",
+        "ExtractedCall",
+        "parser_for",
+        "Parser",
+        "Tool",
+        "Trace",
+        "Span",
+    ),
+    "Events": ("TextDelta", "ReasoningDelta", "CallStart", "ArgsDelta", "CallEnd"),
+    "Finding the format": (
+        "detect_model",
+        "detect_template",
+        "detect_output",
+        "Detection",
+        "names",
+        "get",
+    ),
+    "Writing prompts": (
+        "render_tools",
+        "render_calls",
+        "RenderedCall",
+        "render_results",
+        "RenderedResult",
+        "PromptTurn",
+        "provider_id",
+    ),
+}
+"""The public names, in the order of the page."""
+
+
+def reference(module: ModuleType = formats) -> Iterator[str]:
+    """Every section, with every name in it."""
+    for title, names in SECTIONS.items():
+        yield f"## {title}"
+        for name in names:
+            yield from _entry(name, getattr(module, name))
+
+
+def _entry(name: str, thing: object) -> Iterator[str]:
+    node = _definition(thing)
+    yield f"### `{name}`"
+    if isinstance(node, ast.ClassDef):
+        fields = [f"    {line}" for line in _fields(node)]
+        yield _fenced([f"class {name}:" if fields else f"class {name}", *fields])
+        yield _doc(node)
+        for method in _methods(node):
+            yield f"**`{_signature(method)}`**: {_doc(method)}"
+    else:
+        yield _fenced([_signature(node, wrapped=True)])
+        yield _doc(node)
+
+
+def _definition(thing: object) -> ast.ClassDef | ast.FunctionDef:
+    source = textwrap.dedent(inspect.getsource(thing))  # type: ignore[arg-type]
+    node = ast.parse(source).body[0]
+    if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+        raise TypeError(f"{thing!r} is neither a class nor a function")
+    return node
+
+
+def _fields(node: ast.ClassDef) -> Iterator[str]:
+    """The fields of a record, as its constructor takes them."""
+    init = next((n for n in _functions(node) if n.name == "__init__"), None)
+    if init is not None:
+        return
+    for item in node.body:
+        if isinstance(item, ast.AnnAssign) and not _source(item.target).startswith("_"):
+            yield _source(item)
+
+
+def _methods(node: ast.ClassDef) -> list[ast.FunctionDef]:
+    return [method for method in _functions(node) if not method.name.startswith("_")]
+
+
+def _functions(node: ast.ClassDef) -> Iterable[ast.FunctionDef]:
+    return (item for item in node.body if isinstance(item, ast.FunctionDef))
+
+
+def _signature(node: ast.FunctionDef, *, wrapped: bool = False) -> str:
+    """A function's name, parameters and result; a property is only its name."""
+    returns = f" -> {_source(node.returns)}" if node.returns is not None else ""
+    if any(_source(decorator) == "property" for decorator in node.decorator_list):
+        return f"{node.name}{returns}"
+    parameters = [parameter for parameter in _parameters(node.args) if parameter != "self"]
+    line = f"{node.name}({', '.join(parameters)}){returns}"
+    if not wrapped or len(line) <= 88:
+        return line
+    rows = "".join(f"    {parameter},\n" for parameter in parameters)
+    return f"{node.name}(\n{rows}){returns}"
+
+
+def _parameters(args: ast.arguments) -> Iterator[str]:
+    """The parameters, one by one."""
+    required = len(args.args) - len(args.defaults)
+    for number, arg in enumerate(args.args):
+        default = args.defaults[number - required] if number >= required else None
+        yield _parameter(arg, default)
+    if args.kwonlyargs:
+        yield "*"
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        yield _parameter(arg, default)
+
+
+def _parameter(arg: ast.arg, default: ast.expr | None) -> str:
+    return _source(arg) + (f" = {_source(default)}" if default is not None else "")
+
+
+def _doc(node: ast.ClassDef | ast.FunctionDef) -> str:
+    """A docstring, each of its paragraphs on one line; examples stay as they are."""
+    paragraphs = (ast.get_docstring(node) or "").split("\n\n")
+    return "\n\n".join(p if p.startswith("    ") else p.replace("\n", " ") for p in paragraphs)
+
+
+def _source(node: ast.AST) -> str:
+    """A node as the formatter would write it."""
+    return ast.unparse(node).replace("'", '"')
+
+
+def _fenced(lines: Iterable[str]) -> str:
+    return "\n".join(["```python", *lines, "```"])

@@ -1,0 +1,72 @@
+"""What `import toolwire` promises."""
+
+import subprocess
+import sys
+
+import pytest
+
+import toolwire
+from toolwire import formats
+
+PUBLIC = {
+    "ArgsDelta",
+    "CallEnd",
+    "CallStart",
+    "Detection",
+    "Extracted",
+    "ExtractedCall",
+    "Parser",
+    "ReasoningDelta",
+    "RenderedCall",
+    "RenderedResult",
+    "TextDelta",
+    "__version__",
+    "detect_model",
+    "detect_output",
+    "detect_template",
+    "extract",
+    "parser_for",
+    "render_calls",
+    "render_results",
+    "render_tools",
+}
+
+
+def test_the_public_names_are_these_and_each_can_be_imported() -> None:
+    assert set(toolwire.__all__) == PUBLIC
+    assert [name for name in PUBLIC if not hasattr(toolwire, name)] == []
+    assert dir(toolwire) == sorted(toolwire.__all__)
+
+
+def test_a_public_name_is_the_same_object_as_in_its_module() -> None:
+    for name in PUBLIC - {"__version__"}:
+        assert getattr(toolwire, name) is getattr(formats, name)
+
+
+def test_a_call_is_read_with_what_is_exported() -> None:
+    text = '<tool_call>{"name": "refresh", "arguments": {}}</tool_call>'
+    assert toolwire.extract("hermes", text).calls == [toolwire.ExtractedCall("refresh", "{}")]
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'extrct'"):
+        _ = toolwire.extrct
+
+
+@pytest.mark.parametrize("package", [toolwire, formats], ids=lambda package: package.__name__)
+def test_every_public_name_has_a_docstring(package: object) -> None:
+    names = [name for name in package.__all__ if name not in ("__version__", "Delivery")]
+    assert [name for name in names if not getattr(package, name).__doc__] == []
+
+
+def test_importing_toolwire_loads_no_other_module_of_it() -> None:
+    code = "import sys, toolwire; print([m for m in sys.modules if m.startswith('toolwire.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_parsers_load_without_an_event_loop_or_an_http_stack() -> None:
+    heavy = "asyncio", "uvloop", "httptools", "click", "rich", "jinja2", "prometheus_client"
+    code = f"import sys, toolwire.formats; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
