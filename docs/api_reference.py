@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 
-from toolwire import formats
+from toolwire import client, formats
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Reading calls": (
@@ -38,7 +38,10 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "provider_id",
     ),
 }
-"""The public names, in the order of the page."""
+"""The public names of the formats, in the order of the page."""
+
+CLIENT = ("Client", "AsyncClient", "tool", "Tool", "Toolbox", "ToolError", "Limits")
+"""Those of the Python client."""
 
 
 def reference(module: ModuleType = formats) -> Iterator[str]:
@@ -47,6 +50,10 @@ def reference(module: ModuleType = formats) -> Iterator[str]:
         yield f"## {title}"
         for name in names:
             yield from _entry(name, getattr(module, name))
+    yield "## The client"
+    yield "See [the page of the client](client.md)."
+    for name in CLIENT:
+        yield from _entry(name, getattr(client, name))
 
 
 def _entry(name: str, thing: object) -> Iterator[str]:

@@ -15,13 +15,20 @@ OF_NO_MODULE = {
     "test_package.py": "what is installed",
     "test_mapping.py": "the tests themselves",
     "test_public_api.py": "what the package exports",
+    "backends/test_system_role.py": "models without a system role, on every kind of backend",
+    "client/test_typing.py": "what type checkers say of programs that use the client",
     "conformance/test_example.py": "an adapter that the docs show",
+    "formats/test_listed_calls.py": "calls in lists, in every format that has them",
+    "formats/test_python_strings.py": "strings of Python, in every format that has them",
+    "gateway/test_calls_per_chunk.py": "what benchmarks/calls.py counts",
+    "gateway/test_tries.py": "the half of gateway/retry.py that pass-through uses too",
 }
 """Tests that are not named after a module, and what they test."""
 
 TESTED_BY = {
     "backends/base.py": "unit/backends",
     "backends/embedded/engine.py": "e2e/embedded",
+    "client": "e2e/python_client",
     "errors.py": "unit/surfaces/openai/test_errors.py",
     "formats": "property/formats",
     "gateway/trace/replay.py": "e2e/arguments/test_traces.py",

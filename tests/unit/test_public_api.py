@@ -6,9 +6,10 @@ import sys
 import pytest
 
 import toolwire
-from toolwire import formats
+from toolwire import client, formats
 
-PUBLIC = {
+CLIENT = {"AsyncClient", "Client", "Limits", "Tool", "ToolError", "Toolbox", "tool"}
+PUBLIC = CLIENT | {
     "ArgsDelta",
     "CallEnd",
     "CallStart",
@@ -40,7 +41,8 @@ def test_the_public_names_are_these_and_each_can_be_imported() -> None:
 
 def test_a_public_name_is_the_same_object_as_in_its_module() -> None:
     for name in PUBLIC - {"__version__"}:
-        assert getattr(toolwire, name) is getattr(formats, name)
+        module = client if name in CLIENT else formats
+        assert getattr(toolwire, name) is getattr(module, name)
 
 
 def test_a_call_is_read_with_what_is_exported() -> None:

@@ -156,6 +156,8 @@ class NativeReader:
             call.name = self._joined_name(call.name, piece.name)
         text = as_text(piece.arguments)
         if text:
+            if self._gap and not (call.has_arguments or call.custom) and text.lstrip()[:1] != "{":
+                raise UpstreamError("The backend's event stream is broken inside a tool call.")
             self._add_arguments(call, text)
         self._release(events)
 
