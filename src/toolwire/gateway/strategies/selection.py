@@ -107,15 +107,18 @@ class StrategySelector:
     def _format(
         self, backend: Backend, model: str
     ) -> tuple[str, bool, Callable[[Detection | None], None] | None]:
-        """The format to expect, whether it is a guess, and who is to be told what it is if that is
-        not certain."""
+        """The format to expect, whether it is a guess, and who is to be told what it is.
+
+        Only a format that something tells and that was seen, too, is certain: then nobody is told.
+        One answer to one client must not decide how those to others are read.
+        """
         at = backend.name, model
         expected = self.format_of(model, backend.capabilities)
-        written = self._formats.get(at)
-        if written is not None and self.format in (None, written):
+        written, guessed = self._formats.get(at), expected is _GUESS
+        if written == expected.format and not guessed:
             return written, False, None
-        watch = partial(self._settle, at, expected.format)
-        return expected.format, expected is _GUESS, watch
+        name = written if written is not None and self.format is None else expected.format
+        return name, guessed and written is None, partial(self._settle, at, name)
 
     def _settle(self, at: tuple[str, str], expected: str, found: Detection | None) -> None:
         if len(self._formats) >= _MOST_LEARNED:

@@ -81,18 +81,26 @@ def test_the_first_call_of_an_unknown_model_is_read_in_whatever_format_it_is(
         assert "format_detected:" in answer.headers["toolwire-repairs"]
 
 
-def test_the_format_is_remembered_and_another_one_is_then_a_quotation() -> None:
+def test_the_format_is_remembered() -> None:
     served = Served()
     served.ask(written("mistral"))
+    again = served.ask(written("mistral"))
+    assert "format_detected" not in again.headers.get("toolwire-repairs", "")
+
+
+def test_one_answer_does_not_decide_how_the_next_ones_are_read() -> None:
+    """Anybody can make a model repeat a call in some format."""
+    served = Served()
+    for name in ("mistral", "hermes", "pythonic", "mistral"):
+        assert calls(served.ask(written(name))) == PARIS
+
+
+def test_in_a_format_that_is_configured_and_seen_another_one_is_a_quotation() -> None:
+    served = Served(configured="mistral")
+    assert calls(served.ask(written("mistral"))) == PARIS
     answer = served.ask(written("hermes"))
     assert calls(answer) == []
     assert answer.json["choices"][0]["message"]["content"] == written("hermes")
-
-
-def test_a_model_that_writes_the_expected_format_is_not_watched_any_longer() -> None:
-    served = Served()
-    assert calls(served.ask(written("hermes"))) == PARIS
-    assert calls(served.ask(written("mistral"))) == []
 
 
 def test_a_format_that_is_configured_and_not_written_is_reported_every_time() -> None:
