@@ -15,6 +15,7 @@ import pytest
 from toolwire.formats import RenderedCall, extract, get, names, provider_id, render_calls
 from toolwire.gateway.strategies.prompting import prompted
 from toolwire.protocol.chat import FREE_CHOICE, Message, Role, Tool, ToolCall, ToolSet
+from toolwire.protocol.content import ImagePart, Part, TextPart
 
 TURNS = (
     "<|im_start|>", "<|im_end|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>",
@@ -103,10 +104,10 @@ def markers_in(name: str, text: str) -> Counter[str]:
 
 def text_of(message: Message) -> str:
     content = message.content
-    if not isinstance(content, list):
+    if not isinstance(content, tuple):
         return content or ""
     # Some servers join the parts of a content with nothing between them.
-    return "".join(str(json.loads(part).get("text", "~")) for part in content)
+    return "".join(part.text if isinstance(part, TextPart) else "~" for part in content)
 
 
 def all_of(message: Message) -> str:
@@ -176,12 +177,11 @@ def test_no_history_adds_a_marker_to_the_prompt(name: str) -> None:
         raise AssertionError(odd[:3])
 
 
-def in_parts(text: str) -> list[bytes]:
+def in_parts(text: str) -> tuple[Part, ...]:
     """A content in parts that cut the text at its most harmful place, and an image."""
     half = len(text) // 2
-    image = b'{"type":"image_url","image_url":{"url":"data:,"}}'
-    texts = [json.dumps({"type": "text", "text": t}).encode() for t in (text[:half], text[half:])]
-    return [*texts, image, *texts]
+    texts = (TextPart(text[:half]), TextPart(text[half:]))
+    return (*texts, ImagePart("data:,"), *texts)
 
 
 ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant")

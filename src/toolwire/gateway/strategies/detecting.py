@@ -1,7 +1,7 @@
 """Text in the format that is expected of a model, and calls in any other format that it writes.
 
-Whichever finds a call first reads the rest of the turn alone. A model whose format is known, and was
-seen, is not watched any longer: from then on, text in another format is a quotation.
+Whichever finds a call first reads the rest of the turn alone. A model whose format is known and was
+seen is not watched any longer: from then on, text in another format is a quotation.
 """
 
 from collections.abc import Callable
