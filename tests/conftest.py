@@ -5,6 +5,7 @@ left out, a test that starts one all the same fails, so that no mark is forgotte
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,12 @@ _STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spaw
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch for processes where there are to be none."""
+    """Watch for processes where there are to be none, and let Ctrl-C through.
+
+    Whoever runs tests in the background has SIGINT ignored, and every process that they start
+    would inherit that.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if "not process" in config.getoption("markexpr"):
         sys.addaudithook(_refuse)
 

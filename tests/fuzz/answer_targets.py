@@ -99,7 +99,10 @@ def _joined(heard: list[list[Fragment]]) -> list[Fragment]:
 
 def _seen(client: Client, *, stream: bool) -> object:
     """The kind of what a client got, after a check that it can be read."""
-    check(client.status in (200, 502, 503, 504), f"the status is documented: {client.status}")
+    check(
+        client.status in (200, 400, 429, 502, 503, 504),
+        f"the status is documented: {client.status}",
+    )
     if client.status != 200 or not stream:
         value = client.json
         return client.status, tuple(sorted(value)), _finishes(value)

@@ -20,7 +20,7 @@ from toolwire.protocol.names import folded
 
 _TAG = re.compile(r"<([\w.-]{1,128}+)>")
 _NAMES = ("name", "tool_name")
-_HIDING = ("\\u", "\\x", "\\U", "\\N", "&#")
+_HIDING = ("\\u", "\\x", "\\U", "\\N", "&#", "tool_calls")
 
 
 def is_bare(record: Format) -> bool:

@@ -283,7 +283,7 @@ def test_an_offer_of_http_2_is_declined_and_the_request_answered(
     with connected(gateway.port) as sock:
         for _ in range(2):
             sock.sendall(request_bytes(chat_body(), *offer))
-            assert statuses(read_until(sock, b"}}")) == [200]
+            assert statuses(read_until(sock, b"completion_tokens")) == [200]
         sock.sendall(get(b"/healthz", b"connection: upgrade, close", b"upgrade: websocket"))
         assert statuses(read_to_end(sock)) == [200]
     assert len(backend.requests) == 2

@@ -31,6 +31,8 @@ MAY_BACKTRACK = {
     ("toolwire.server.config.toml_lines", '"""(?:'): "the operator's own file",
     ("toolwire.surfaces.openai.explain", ".*tool_calls"): "one star at the front of a short path",
     ("toolwire.surfaces.openai.explain", "Object missing"): "one plus before the last character",
+    ("toolwire.backends.openai.error_kinds", ""): "of at most 500 characters",
+    ("toolwire.client.docstring", "^"): "the docstring of the user's own function",
     ("toolwire.protocol.schemas.patterns", r"\\[pP]"): "of at most 1,000 characters",
     ("toolwire.protocol.schemas.patterns", r"\.|\[\^.*"): "of at most 1,000 characters",
 }

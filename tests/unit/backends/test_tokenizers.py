@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.backends.test_llamacpp import Told, met
+from tests.unit.backends.openai.test_llamacpp import Told, met
 
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.tokenizers import NoTokenizer, open_tokenizer
