@@ -39,6 +39,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+TEXTS = {"free form": "Save my name, which is Ada."}
+"""Of the things for Monday the model makes an object that has one key twice."""
 TOOLS = [
     tool(f"save_{number}", "Save what was said.", properties)
     for number, properties in enumerate(SCHEMAS.values())
@@ -62,7 +64,7 @@ def call_of(client: openai.OpenAI, text: str, *offered: Any, **params: Any) -> A
 
 @pytest.mark.parametrize(("name", "wanted"), list(zip(SCHEMAS, TOOLS, strict=True)))
 def test_a_call_fits_its_schema(client: openai.OpenAI, name: str, wanted: Any) -> None:
-    text = "Save 3 pens and 2 cups for Monday."
+    text = TEXTS.get(name, "Save 3 pens and 2 cups for Monday.")
     arguments = call_of(client, text, *TOOLS, tool_choice=named(wanted))
     jsonschema_rs.validate(wanted["function"]["parameters"], arguments)
     assert set(arguments) >= set(SCHEMAS[name])

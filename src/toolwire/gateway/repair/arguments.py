@@ -42,14 +42,6 @@ def is_object(text: str) -> bool:
     return True
 
 
-def is_decodable(text: str) -> bool:
-    """Whether clients can decode `text` as an object, also one that has a key twice."""
-    try:
-        return isinstance(_decode(text), dict)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return False
-
-
 def read_json(text: str) -> Any:
     """The JSON value that `text` is, read strictly, or `NotJson`."""
     try:

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from toolwire.gateway.repair.arguments import check_call, is_decodable
+from toolwire.gateway.repair.arguments import check_call, is_object
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall, TooCostly
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.rules import RepairRules
@@ -163,7 +163,7 @@ class _Held(msgspec.Struct):
     @property
     def readable(self) -> bool:
         """Whether clients can decode it."""
-        return self.finding is None or self.start.kind == "custom" or is_decodable(self.arguments)
+        return self.finding is None or self.start.kind == "custom" or is_object(self.arguments)
 
     @property
     def unclosed(self) -> bool:
