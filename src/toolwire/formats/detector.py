@@ -28,16 +28,16 @@ from toolwire.formats.mentions import Mentions
 from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
-from toolwire.formats.signatures import is_structure, signatures_of
+from toolwire.formats.signatures import is_structure, signatures
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trial import Trial
 from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import Event, TextDelta
 
-_LIMIT = 8192  # so much text is held at most before one of the formats must have won
+_LIMIT = 1024  # so much text is held at most before one of the formats must have won
 _OVERLAP = 64  # where all formats gave up, a sign may have begun so far back
-_BUDGET = 20_000  # characters read for nothing, after which signs are no longer looked for
-_EACH = 16  # what it costs to begin, in characters
+_BUDGET = 2_000  # characters read for nothing, after which signs are no longer looked for
+_EACH = 64  # what it costs to begin, in characters
 _OWN_FENCE = "```tool_code"  # the fence of a format, and no Markdown
 _PLAIN = 256  # so many pieces of plain text are kept before they are looked at
 _SPACE = 64  # so much whitespace may stand in front of an answer
@@ -73,7 +73,7 @@ class OutputDetector:
         self.why = ""
         self._tools = tuple(tools)
         self._toolset = ToolSet(self._tools)
-        self._signs = signatures_of(self._toolset.names())
+        self._signs = signatures()
         self._rare = self._signs.rare.search
         self._plain: list[str] = []
         self._fences = fences

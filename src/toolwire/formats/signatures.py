@@ -15,7 +15,6 @@ from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import MarkerSet
 from toolwire.formats.record import Format
 from toolwire.formats.toolset import ToolSet
-from toolwire.protocol.chat import Tool
 
 _BARE = ("[", "{")
 _STRUCTURE = re.compile(r"[<\[\]]|-> ")
@@ -43,10 +42,13 @@ def is_structure(sign: str) -> bool:
     return _STRUCTURE.match(sign) is not None
 
 
-@lru_cache(maxsize=64)
-def signatures_of(names: tuple[str, ...]) -> Signatures:
-    """The signs of all formats, for tools of these names."""
-    tools = ToolSet(map(Tool, names))
+@lru_cache(maxsize=1)
+def signatures() -> Signatures:
+    """The signs of all formats, made once, which takes 0.1 s.
+
+    Without `cline_xml`, whose signs are the names of tools: it is read only where it is expected.
+    """
+    tools = ToolSet()
     formats: dict[str, tuple[Format, ...]] = {}
     anywhere: dict[str, str] = {}
     at_start: dict[str, str] = {}

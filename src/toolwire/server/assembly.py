@@ -17,6 +17,7 @@ from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
+from toolwire.formats.signatures import signatures
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.gateway.retry import TurnLimits
@@ -34,6 +35,7 @@ def build_routes(
 ) -> Routes:
     """Every model that is served, with its backends."""
     turn = LoopTurn()
+    signatures()  # now, while nobody waits
 
     def served(route: RouteConfig) -> ServedModel:
         backends = [_backend(backend, config, engine, turn, redact) for backend in route.backends]

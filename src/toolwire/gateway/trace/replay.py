@@ -162,6 +162,6 @@ def _fragment(written: Mapping[str, Any]) -> Fragment:
 
 def _call(written: Mapping[str, Any]) -> CallFragment:
     fields = dict(written)
-    if fields.pop("json", False):
+    if fields.pop("json", False) and "arguments" in fields:
         fields["arguments"] = msgspec.json.decode(fields["arguments"])
     return CallFragment(**fields)
