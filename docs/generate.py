@@ -260,7 +260,7 @@ HEADERS = (
     ("toolwire-profile", "the client profile in use; send this header to choose one"),
     ("toolwire-ignored-params", "parameters that were not forwarded; `%3Fx`: `x` in the query"),
     ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
-    ("toolwire-repairs", "what was mended in the request, or in an answer that is not streamed"),
+    ("toolwire-repairs", "what was repaired in the request, or in an answer that is not streamed"),
     ("toolwire-findings", "calls that were delivered although they do not fit, and why: its code"),
     (
         "toolwire-usage",
