@@ -27,8 +27,8 @@ from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
 from toolwire.gateway.token_count import TokenCounter
 from toolwire.gateway.turn import TurnService
-from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Request
 from toolwire.surfaces.base import TurnEndpoint
 from toolwire.surfaces.exchange import Headers, HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat

@@ -11,7 +11,7 @@ import msgspec
 from toolwire.cli.parse_report import result_of
 from toolwire.cli.tools_file import ToolsWrong, tools_of
 from toolwire.formats import detect_output, extract, get
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 AUTO = "auto"
 

@@ -8,7 +8,7 @@ import click
 from toolwire.cli.tools_file import read_tools
 from toolwire.cli.usage_error import Complaint, known_format
 from toolwire.formats import detect_output
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 AUTO = "auto"
 

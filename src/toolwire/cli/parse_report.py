@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from toolwire.formats import Extracted, Span, Trace, extract, notice_mismatch, parser_for
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import Event
+from toolwire.protocol.tools import Tool
 
 _STYLES = {"call": "green", "reasoning": "magenta", "markup": "dim", "layout": "dim", "text": ""}
 _SHOWN = 100

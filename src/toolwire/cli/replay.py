@@ -15,7 +15,7 @@ from toolwire.errors import GatewayError
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.trace.replay import CannotReplay, Difference, check_replayable
 from toolwire.gateway.trace.replay import replay as run_again
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 from toolwire.server.check_process import CheckProcess
 from toolwire.surfaces.openai.profiles import profile_for
 from toolwire.surfaces.openai.reader import RequestReader

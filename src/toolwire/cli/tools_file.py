@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from toolwire.cli.usage_error import Complaint
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 _SHAPE = 'Write [{"type": "function", "function": {"name": ..., "parameters": {...}}}].'
 

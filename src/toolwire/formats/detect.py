@@ -16,7 +16,7 @@ from toolwire.formats.catalog import FORMATS, get
 from toolwire.formats.framing import Markers
 from toolwire.formats.parser import Parser, join
 from toolwire.formats.record import Format
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")

@@ -20,7 +20,7 @@ from toolwire.formats.neutral import neutralize
 from toolwire.formats.record import Format
 from toolwire.formats.schema import type_name
 from toolwire.formats.writing import Writing
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 _Guard: TypeAlias = Callable[[str], str]
 _NOT_BARE = frozenset(":,{}[]()<'\"")  # a lax key with one of these is quoted

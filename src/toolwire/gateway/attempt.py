@@ -15,9 +15,9 @@ from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.gateway.text_calls import TextCallReader
 from toolwire.gateway.trace.records import AttemptTrace
-from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import MOST_CHOICES, Fragment
+from toolwire.protocol.requests import Message
 from toolwire.protocol.usage import Usage
 
 Send = Callable[[int, list[Event]], None]

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from toolwire.protocol.chat import ToolCall
 from toolwire.protocol.events import (
     ArgsDelta,
     CallStart,
@@ -13,6 +12,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
+from toolwire.protocol.tools import ToolCall
 
 
 class Whole(msgspec.Struct):

@@ -17,8 +17,9 @@ from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.gateway.strategies.prompting import demand_of
-from toolwire.protocol.chat import Message, Request, Tool, ToolChoice, ToolSet
 from toolwire.protocol.content import size_of
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ import re
 from collections.abc import Collection
 
 from toolwire.errors import Place, ToolChoiceUnmet, UpstreamError
-from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -20,6 +19,7 @@ from toolwire.protocol.events import (
 )
 from toolwire.protocol.fragments import MOST_CALLS
 from toolwire.protocol.names import resolve
+from toolwire.protocol.tools import ToolChoice
 
 _PROSE = 400
 """Characters without the call that is demanded, after which none was to come."""

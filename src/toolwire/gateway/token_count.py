@@ -12,8 +12,9 @@ import msgspec
 from toolwire.backends.base import Outgoing
 from toolwire.errors import GatewayError
 from toolwire.gateway.collect import Whole
-from toolwire.protocol.chat import Message, ToolSet
 from toolwire.protocol.content import text_of
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolSet
 from toolwire.protocol.usage import Usage
 
 _PER_MESSAGE = 4

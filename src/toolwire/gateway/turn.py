@@ -23,8 +23,8 @@ from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.token_count import TokenCounter, count_usage
 from toolwire.gateway.trace.records import TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.protocol.chat import Request
 from toolwire.protocol.events import Event
+from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
 
 LARGE_BODY = 128 * 1024

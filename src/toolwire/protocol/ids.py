@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
-from toolwire.protocol.chat import ToolCall
+from toolwire.protocol.tools import ToolCall
 
 IdForm: TypeAlias = Literal["keep", "openai", "mistral", "kimi"]
 

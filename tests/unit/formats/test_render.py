@@ -16,7 +16,7 @@ from toolwire.formats import (
     render_results,
     render_tools,
 )
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 WEATHER = Tool("get_weather", "Weather", {"properties": {"city": {"type": "string"}}})
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwire.protocol.chat import ToolCall
 from toolwire.protocol.ids import IdForm, provider_ids
+from toolwire.protocol.tools import ToolCall
 
 FORMS: dict[IdForm, str] = {
     "keep": r".+",

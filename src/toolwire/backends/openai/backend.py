@@ -28,7 +28,7 @@ from toolwire.backends.openai.refusal import refusal
 from toolwire.backends.openai.request import encode_body
 from toolwire.backends.tokenizers import read_count, tokenize_body
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 
 
 class _Model(msgspec.Struct):

@@ -20,8 +20,9 @@ from toolwire.backends.openai.params import (
     wire_params,
 )
 from toolwire.backends.openai.parts import encode_parts
-from toolwire.protocol.chat import Message, Tool, ToolCall, ToolSet
 from toolwire.protocol.ids import provider_ids
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import Tool, ToolCall, ToolSet
 
 _encode = msgspec.json.Encoder().encode
 

@@ -17,7 +17,7 @@ from toolwire.formats.schema import Schema, Types, type_name
 from toolwire.gateway.repair.arguments import NotJson, check_call, fits, read_json, read_object
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, TooCostly
 from toolwire.gateway.repair.lenient import tidied
-from toolwire.protocol.chat import ToolSet
+from toolwire.protocol.tools import ToolSet
 
 T = TypeVar("T")
 Change: TypeAlias = tuple[Any]

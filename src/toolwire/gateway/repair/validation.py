@@ -18,7 +18,6 @@ from toolwire.gateway.repair.arguments import check_call, is_object
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall, TooCostly
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.rules import RepairRules
-from toolwire.protocol.chat import ToolCall, ToolSet
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -29,6 +28,7 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.json_boundary import is_unclosed
+from toolwire.protocol.tools import ToolCall, ToolSet
 
 _NO_CALL = CallStart(0, "")
 _CUT_OFF = TurnEnd("length")

@@ -15,7 +15,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
 from toolwire.gateway.strategies.prompted import DEFAULT_FORMAT, Constrained, Prompted
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 
 Mode: TypeAlias = Literal["native", "hybrid", "prompted", "auto"]
 

@@ -13,9 +13,9 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.report import Report
 from toolwire.gateway.strategies.base import ToolStrategy
-from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Message
 from toolwire.protocol.usage import Usage
 
 Send = Callable[[int, list[Event]], None]

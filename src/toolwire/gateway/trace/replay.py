@@ -17,9 +17,9 @@ from toolwire.gateway.strategies.recorded import recorded_strategy
 from toolwire.gateway.trace.records import join_sent
 from toolwire.gateway.trace.shape import check_shape
 from toolwire.gateway.trace.text import VERSION
-from toolwire.protocol.chat import Request
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
 
 Check: TypeAlias = Callable[[Sequence[CostlyCall]], Sequence[CheckedCall]]

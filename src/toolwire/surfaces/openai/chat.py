@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 from toolwire.surfaces.openai.chunks import AnswerHead
 from toolwire.surfaces.openai.errors import error_body, error_headers

@@ -4,7 +4,7 @@ depends on which client it is."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolwire.protocol.chat import Message
+from toolwire.protocol.requests import Message
 
 RESULT_ELSEWHERE = "The result of this call is in the next user message."
 

@@ -12,18 +12,10 @@ import msgspec
 from msgspec import Meta, Raw
 
 from toolwire.errors import RequestError
-from toolwire.protocol.chat import (
-    FREE_CHOICE,
-    NO_TOOLS,
-    Message,
-    Request,
-    Role,
-    ToolCall,
-    ToolChoice,
-    ToolSet,
-)
 from toolwire.protocol.content import Content, Part
+from toolwire.protocol.requests import Message, Request, Role
 from toolwire.protocol.tool_cache import safe_name
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolCall, ToolChoice, ToolSet
 from toolwire.protocol.width import MOST_VALUES, check_width
 from toolwire.surfaces.openai.explain import (
     check_nesting,

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.gateway.collect import Whole
-from toolwire.protocol.chat import ToolCall
+from toolwire.protocol.tools import ToolCall
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.openai.chunks import AnswerHead, encode_usage
 

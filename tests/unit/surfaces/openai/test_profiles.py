@@ -8,8 +8,8 @@ from tests.contract.chatting import Client, chat, speaking
 from tests.contract.joining import join
 from tests.contract.wire import USER, asked, body, call, result, tool
 
-from toolwire.protocol.chat import Message
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.requests import Message
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.surfaces.openai.profiles import PLAIN, PROFILES, RESULT_ELSEWHERE, profile_for
 

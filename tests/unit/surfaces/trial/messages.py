@@ -11,10 +11,11 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
-from toolwire.protocol.chat import Message, Request, Tool, ToolCall
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta, TurnEnd
+from toolwire.protocol.requests import Message, Request
 from toolwire.protocol.sampling import SamplingParams
 from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft
+from toolwire.protocol.tools import Tool, ToolCall
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 

@@ -1,8 +1,4 @@
-"""The neutral request: what a surface passes to the gateway, and the gateway to a backend.
-
-It has no names of any wire. What only one kind of server understands stays JSON
-(`Request.extras`) and is forwarded unchanged.
-"""
+"""Tools: their definitions, the calls of them, and which the client allows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,11 +7,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from toolwire.protocol.content import Content
-from toolwire.protocol.sampling import DEFAULT_SAMPLING, ResponseFormat, SamplingParams
 from toolwire.protocol.schemas.cost import SchemaCost
 
-Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 ToolMode: TypeAlias = Literal["auto", "none", "required"]
 
 
@@ -37,17 +30,6 @@ class ToolCall(msgspec.Struct, frozen=True):
     name: str
     arguments: str
     kind: Literal["function", "custom"] = "function"
-
-
-class Message(msgspec.Struct, frozen=True):
-    """One message of the conversation. `call_id` is set on results."""
-
-    role: Role
-    content: Content = None
-    calls: tuple[ToolCall, ...] = ()
-    call_id: str = ""
-    reasoning: str | None = None
-    name: str | None = None
 
 
 class ToolChoice(msgspec.Struct, frozen=True):
@@ -97,22 +79,3 @@ class ToolSet:
 
 NO_TOOLS = ToolSet()
 FREE_CHOICE = ToolChoice()
-
-
-class Request(msgspec.Struct, frozen=True):
-    """A request for one turn, from any surface."""
-
-    model: str
-    messages: tuple[Message, ...]
-    tools: ToolSet = NO_TOOLS
-    choice: ToolChoice = FREE_CHOICE
-    parallel: bool = True
-    stream: bool = False
-    include_usage: bool = False
-    sampling: SamplingParams = DEFAULT_SAMPLING
-    response_format: ResponseFormat | None = None
-    extras: Mapping[str, bytes] = msgspec.field(default_factory=dict)
-    """Other parameters as JSON, under the names that servers use."""
-    ignored: tuple[str, ...] = ()
-    adjusted: tuple[str, ...] = ()
-    repairs: tuple[str, ...] = ()
