@@ -9,9 +9,12 @@
     ├── NotFound                404  no such path
     │   └── ModelNotFound       404  no such model
     ├── MethodNotAllowed        405
+    ├── ConversationBusy        409  another turn of the conversation is running
+    ├── ClaimLost               409  the turn took so long that another one may have begun
     ├── TooLarge                413  the body is over the limit
     ├── Overloaded              503  more requests or connections than the limits allow
     ├── ShuttingDown            503  the process is ending
+    ├── StoreUnavailable        503  the session store does not answer
     ├── InternalError           500  our fault
     └── UpstreamError           502  the backend failed
         ├── KeyRefused          4xx  the backend refused our key, with 401 or 403
@@ -160,6 +163,23 @@ class MethodNotAllowed(GatewayError):
         self.allowed = tuple(allowed)
 
 
+class ConversationBusy(GatewayError):
+    """Another turn of the same conversation is running. Retry after `Retry-After`, or wait."""
+
+    status = 409
+    type = "invalid_request_error"
+    code = "conversation_busy"
+    retry_after = 1.0
+
+
+class ClaimLost(GatewayError):
+    """The lock on the conversation expired before the turn ended. Nothing was kept."""
+
+    status = 409
+    type = "invalid_request_error"
+    code = "conversation_changed"
+
+
 class TooLarge(GatewayError):
     """The request body is too large."""
 
@@ -181,6 +201,14 @@ class ShuttingDown(GatewayError):
 
     status = 503
     code = "shutting_down"
+    retry_after = 1.0
+
+
+class StoreUnavailable(GatewayError):
+    """The session store does not answer. Requests without a session are served."""
+
+    status = 503
+    code = "session_store_unavailable"
     retry_after = 1.0
 
 

@@ -3,12 +3,9 @@ surface, with the same checks and the same handling of errors for all."""
 
 import asyncio
 import logging
-import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
 
 import msgspec
 
@@ -35,30 +32,20 @@ from toolwire.server.config.settings import Config
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
+from toolwire.server.router import Handler, Resource, Router
 from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
-from toolwire.surfaces.base import ErrorWriter, Surface, TurnEndpoint
+from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.openai.models import Models
 from toolwire.surfaces.passing.endpoints import AllowList
 from toolwire.surfaces.passing.passthrough import Passthrough
 
-Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
-
 _log = logging.getLogger("toolwire.server")
-_MODEL_PATH = re.compile(r"/v1/models/.+")
 _MOST_ADMITTED = 1024
 """A cache of accepted Authorization headers. Lookups hash with a random key, so their time reveals
 nothing about a header that is not in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """What is at a path: the handler of each method, and the writer of errors."""
-
-    writer: ErrorWriter
-    methods: Mapping[str, Handler]
 
 
 class App:
@@ -96,16 +83,17 @@ class App:
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         models = Models(self.routes, int(time.time()), self._fetch_models)
-        self._table: dict[str, Endpoint] = {
+        table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
             "/v1/models": self._get(models.list),
+            "/v1/models/{id...}": self._get(models.show),
             "/metrics": self._get(self._metrics),
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
+        self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
         self._open = frozenset({"/healthz", "/readyz"})
-        self._show_model = self._get(models.show)
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
             self.routes, turn_limits(config), new_id, max_values=config.limits.values
@@ -157,7 +145,7 @@ class App:
         """Refuse invalid HTTP, or a request beyond the limits."""
         self.metrics.refused(str(status))
         error = _REFUSALS.get(status, RequestError("The request is not valid HTTP/1.1."))
-        headers, body = self._writer(exchange.request.path).error(error)
+        headers, body = self._router.writer(exchange.request.path).error(error)
         exchange.respond(status, headers, body)
 
     async def aclose(self) -> None:
@@ -216,12 +204,10 @@ class App:
         return name
 
     def _handler(self, method: str, path: str) -> Handler:
-        endpoint = self._table.get(path)
-        if endpoint is None and _MODEL_PATH.fullmatch(path):
-            endpoint = self._show_model
+        found = self._router.find(path)
         methods = (
-            endpoint.methods
-            if endpoint is not None
+            found.methods
+            if found is not None
             else dict.fromkeys(self._allowed.methods(path), self._pass_on)
         )
         if not methods:
@@ -239,22 +225,14 @@ class App:
         if exchange.started:
             exchange.abort()
         else:
-            headers, body = self._writer(exchange.request.path).error(error)
+            headers, body = self._router.writer(exchange.request.path).error(error)
             exchange.respond(error.status, [*context.headers(), *headers], body)
 
-    def _writer(self, path: str) -> ErrorWriter:
-        """The writer of errors at this path: that of the API that the path belongs to."""
-        while path:
-            if (endpoint := self._table.get(path)) is not None:
-                return endpoint.writer
-            path = path.rpartition("/")[0]
-        return self._openai
+    def _turn(self, api: Surface, turns: TurnService) -> Resource:
+        return Resource(api, {"POST": TurnEndpoint(api, turns).answer})
 
-    def _turn(self, api: Surface, turns: TurnService) -> "Endpoint":
-        return Endpoint(api, {"POST": TurnEndpoint(api, turns).answer})
-
-    def _get(self, handler: Handler) -> "Endpoint":
-        return Endpoint(self._openai, {"GET": handler})
+    def _get(self, handler: Handler) -> Resource:
+        return Resource(self._openai, {"GET": handler})
 
     def _account(self, exchange: Exchange, context: RequestContext, started: float) -> None:
         seconds = self._clock() - started
