@@ -76,7 +76,7 @@ class Caller(Protocol):
 
     @property
     def conversation(self) -> Conversation | None:
-        """Where the history is kept, if it is not in the request."""
+        """Where the history is kept, if it is not in the request. Asked for after `read`."""
         ...
 
     def read(self) -> Request:
@@ -131,8 +131,9 @@ class TurnService:
     async def _answer(
         self, caller: Caller, context: RequestContext, trace: TurnTrace | None = None
     ) -> None:
-        large, kept = len(caller.body) > LARGE_BODY, caller.conversation
+        large = len(caller.body) > LARGE_BODY
         request = await asyncio.to_thread(caller.read) if large else caller.read()
+        kept = caller.conversation
         if kept is not None:
             request = await kept.load(request)
         if large:
