@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from toolwire.sessions.base import Key, Store
+from toolwire.sessions.guard import GuardedStore
 from toolwire.sessions.memory import MemoryStore
+from toolwire.sessions.sqlite import SqliteStore
 
 LEASE = 30.0
 TTL = 3600.0
@@ -45,6 +48,18 @@ def memory() -> Bench:
     hands = Hands()
     store = MemoryStore(clock=hands)
     return Bench(lambda: store, hands.wait)
+
+
+def sqlite(folder: Path) -> Bench:
+    """The store in a file."""
+    hands = Hands()
+    return Bench(lambda: SqliteStore(folder / "sessions.db", clock=hands), hands.wait)
+
+
+def guarded(folder: Path) -> Bench:
+    """A store as the gateway has it."""
+    inner = sqlite(folder)
+    return Bench(lambda: GuardedStore(inner.open(), within=10), inner.wait)
 
 
 def key(name: str = "conv_1", owner: str = "alice", kind: str = "conversation") -> Key:
