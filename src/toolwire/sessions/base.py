@@ -82,7 +82,7 @@ class Store(Protocol):
     async def put(self, values: dict[Key, bytes], ttl: float) -> None:
         """Write documents without a claim, all or none. Raises `ConversationBusy`.
 
-        A Redis cluster may have written some of several documents when it becomes unavailable.
+        Some of several may have been written if a Redis cluster becomes unavailable meanwhile.
         """
         ...
 

@@ -98,6 +98,11 @@ class GuardedStore:
         """Raise `StoreUnavailable` if the store does not answer."""
         await self._ask(self._store.ping)
 
+    def check_soon(self) -> None:
+        """Find out whether the store answers, without waiting for it."""
+        if self._recovery is None:
+            self._recovery = asyncio.create_task(self._recover(0))
+
     async def aclose(self) -> None:
         """Stop asking, and close the store."""
         tasks = [task for task in (self._recovery, self._releasing) if task is not None]
@@ -126,23 +131,30 @@ class GuardedStore:
 
     def _fail(self, reason: str) -> None:
         self.failures += 1
+        self._note_down(reason)
         if self._recovery is None:
+            self._recovery = asyncio.create_task(self._recover(self._retry_every))
+
+    def _note_down(self, reason: str) -> None:
+        if self.state != "unavailable":
             self.state = "unavailable"
             _log.warning("the session store is unavailable: %s", reason)
-            self._recovery = asyncio.create_task(self._recover())
 
-    async def _recover(self) -> None:
+    async def _recover(self, pause: float) -> None:
         """Ask until the store answers."""
         while True:
-            await asyncio.sleep(self._retry_every)
+            await asyncio.sleep(pause)
+            pause = self._retry_every
             try:
                 async with asyncio.timeout(self._within):
                     await self._store.ping()
-            except (StoreUnavailable, TimeoutError):
+            except (StoreUnavailable, TimeoutError) as error:
+                self._note_down(str(error) or "no answer")
                 continue
             self._recovery = None
+            if self.state == "unavailable":
+                _log.info("the session store is available again")
             self.state = "available"
-            _log.info("the session store is available again")
             self._release_soon()
             return
 
