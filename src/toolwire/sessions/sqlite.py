@@ -47,7 +47,9 @@ class SqliteStore:
         self._sweep_every = sweep
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="toolwire-sessions")
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._sweeper: asyncio.Task[None] | None = None
+        self._closed = False
 
     async def claim(self, key: Key, lease: float, token: str = "") -> Claim:
         """Lock a document, and load it."""
@@ -161,15 +163,19 @@ class SqliteStore:
 
     async def aclose(self) -> None:
         """Finish what was begun, and close the file."""
+        if self._closed:
+            return
+        self._closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
             await asyncio.wait([self._sweeper])
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._thread, self._close)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
     async def _do(self, work: Callable[[sqlite3.Connection], T], *, writes: bool = True) -> T:
         """Do something in the thread, as one transaction."""
+        if self._closed:
+            raise StoreUnavailable(f"{self._path}: closed")
         if self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep())
         abandoned = threading.Event()
@@ -210,6 +216,8 @@ class SqliteStore:
 
     def _open(self) -> sqlite3.Connection:
         """The connection of this thread."""
+        if self._connection is not None and self._file != _file_at(self._path):
+            self._close()  # the file was deleted or replaced; others would not see what we write
         if self._connection is None:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with suppress(FileExistsError):
@@ -223,6 +231,7 @@ class SqliteStore:
                 db.close()
                 raise
             self._connection = db
+            self._file = _file_at(self._path)
         return self._connection
 
     def _close(self) -> None:
@@ -232,7 +241,7 @@ class SqliteStore:
 
     async def _sweep(self) -> None:
         """Remove what has expired, a little at a time."""
-        pause = _SWEEP_AGAIN
+        pause = self._sweep_every
         while True:
             await asyncio.sleep(pause)
             pause = self._sweep_every
@@ -251,6 +260,15 @@ class SqliteStore:
         db.executemany(sql.REMOVE, [(row,) for row, _ in rows[:taken]])
         db.execute(sql.DELETE_OLD_LOCKS, (now, _SWEPT))
         return taken < len(rows) or taken == _SWEPT
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Which file is at a path, if any."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a third of the time of Path.stat
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _set_up(db: sqlite3.Connection) -> None:
