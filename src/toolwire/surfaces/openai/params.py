@@ -20,7 +20,7 @@ from toolwire.protocol.sampling import (
     ResponseFormat,
     SamplingParams,
 )
-from toolwire.surfaces.openai.explain import (
+from toolwire.surfaces.explain import (
     Modality,
     ReasoningEffort,
     ServiceTier,

@@ -17,13 +17,13 @@ from toolwire.protocol.requests import Message, Request, Role
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolCall, ToolChoice, ToolSet
 from toolwire.protocol.width import MOST_VALUES, check_width
-from toolwire.surfaces.openai.explain import (
+from toolwire.surfaces.explain import (
     check_nesting,
     decode,
     empty_array,
     missing,
 )
-from toolwire.surfaces.openai.json_body import read_members
+from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.openai.params import read_params
 from toolwire.surfaces.openai.parts import read_part
 from toolwire.surfaces.openai.tool_choice import needs_tools, read_choice

@@ -14,7 +14,7 @@ from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, is_safe_name, safe_name
 from toolwire.protocol.tools import Tool, ToolSet
-from toolwire.surfaces.openai.explain import check_nesting, decode
+from toolwire.surfaces.explain import check_nesting, decode
 
 NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
 
