@@ -154,6 +154,9 @@ def configuration() -> str:
         "gets 4,096. Parameters in `params_remove` are never sent.",
         "Without client keys, Toolwire listens only on loopback. To listen on another address, add "
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or set `public = true` (`--public`).",
+        "Clients send their key as `Authorization: Bearer KEY`, as OpenAI's do, or as `x-api-key: "
+        "KEY`, as Anthropic's do; both work on every path. If a request has both, the bearer "
+        "decides if it is one of the configured keys, else `x-api-key` does.",
         "Without client keys, requests that may come from a web page are refused with 403. These "
         "are requests with a foreign name in `Host` (DNS rebinding), and requests with a foreign "
         "`Origin` or a cross-site `Sec-Fetch-Site`. Accepted names are every IP address, "
