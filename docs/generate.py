@@ -57,6 +57,7 @@ sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 [[models]]                      # one backend
 name = "qwen3-coder"
+aliases = ["claude-*", "gpt-*"] # agents ask for small models of their vendor, too
 backend = { url = "http://localhost:8000/v1", dialect = "vllm" }
 
 [[models]]                      # several backends: least busy first, with failover
@@ -92,6 +93,11 @@ UPSTREAM = (
     ("`--upstream-dialect`", "`TOOLWIRE_UPSTREAM_DIALECT`", "its dialect; default: found out"),
     ("`--upstream-mode`", "`TOOLWIRE_UPSTREAM_MODE`", "its `mode`, as in `[[models]]`"),
     ("`--upstream-format`", "`TOOLWIRE_UPSTREAM_FORMAT`", "its `format`, as in `[[models]]`"),
+    (
+        "`--model-alias ALIAS=MODEL`, repeatable",
+        "`TOOLWIRE_MODEL_ALIAS`, separated by spaces",
+        "another name for a model, as `aliases` in `[[models]]`, such as `claude-*=qwen3-coder`",
+    ),
     (
         "`--chat-template FILE`",
         "`TOOLWIRE_CHAT_TEMPLATE`",
@@ -140,6 +146,12 @@ def configuration() -> str:
         "An upstream or a model file given here replaces the model `*`; other models in the file "
         "stay. If there is no model at all, the embedded model serves every name.",
         table(("flag", "environment variable", "what it is"), UPSTREAM),
+        "Clients may ask for other names than a model's own: agents send side requests (titles, "
+        "summaries, sub-agents) to small models of their vendor, and a 404 breaks them. `aliases` "
+        "of a model, or `--model-alias`, are such names; `claude-*` is every name that begins so. "
+        "An exact name comes first, then the longest pattern, then `*`. The backend is sent its "
+        "own `model`, or the route's name; the answer names the model that was asked for. A route "
+        "may also have a pattern as its name, like `*`: then the name is forwarded as it is.",
         "A server with only `/completions` needs the model's chat template, which turns messages "
         "into a prompt. It comes with the model: `chat_template.jinja`, `tokenizer_config.json`, "
         "`chat_template.json` or the `.gguf` file:",

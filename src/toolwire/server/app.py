@@ -36,8 +36,8 @@ from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
+from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai.chat import OpenAiChat
-from toolwire.surfaces.openai.models import Models
 from toolwire.surfaces.passing.endpoints import AllowList
 from toolwire.surfaces.passing.passthrough import Passthrough
 

@@ -38,14 +38,30 @@ def build_routes(
     signatures()  # now, while nobody waits
 
     def served(route: RouteConfig) -> ServedModel:
-        backends = [_backend(backend, config, engine, turn, redact) for backend in route.backends]
+        backends = [
+            _backend(
+                replace(backend, model=backend.model or route.fixed_name),
+                config,
+                engine,
+                turn,
+                redact,
+            )
+            for backend in route.backends
+        ]
         custom = any(backend.custom_tools for backend in route.backends)
         examples = _examples(route, engine)
-        strategies = StrategySelector(route.mode, route.format, examples, clock)
+        strategies = StrategySelector(
+            route.mode, route.format, examples, clock, model=_known_as(route)
+        )
         pool = BackendPool(backends, clock)
         tokens = _tokens(route, backends)
         return ServedModel(
-            route.name, pool, custom_tools=custom, strategies=strategies, tokens=tokens
+            route.name,
+            pool,
+            custom_tools=custom,
+            strategies=strategies,
+            tokens=tokens,
+            aliases=route.aliases,
         )
 
     return Routes(map(served, config.models))
@@ -58,6 +74,12 @@ def _tokens(route: RouteConfig, backends: list[Backend]) -> TokenCounter | None:
         return open_tokenizer(Path(route.tokenizer))
     servers = [backend for backend in backends if isinstance(backend, OpenAiHttpBackend)]
     return ServerTokenizer({server.name: server for server in servers})
+
+
+def _known_as(route: RouteConfig) -> str:
+    """The one model behind a route, by which its format is detected; "" if there are several."""
+    models = {backend.model for backend in route.backends}
+    return route.fixed_name or (models.pop() or "" if len(models) == 1 else "")
 
 
 def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:

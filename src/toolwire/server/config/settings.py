@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from toolwire.backends.templates.chat_template import ChatTemplate
+from toolwire.gateway.routes import is_pattern
 from toolwire.gateway.strategies.examples import MOST_EXAMPLES
 from toolwire.protocol.width import MOST_VALUES
 from toolwire.server.config import values
@@ -376,7 +377,9 @@ class RouteConfig:
     name: Annotated[
         str,
         Option(
-            'the name clients use; `"*"`: any other name, forwarded as it is', parse=values.label
+            'the name clients use; `"*"`: any other name, `"claude-*"`: any name that begins so, '
+            "forwarded as it is",
+            parse=values.pattern,
         ),
     ]
     backends: Annotated[
@@ -386,6 +389,15 @@ class RouteConfig:
             keys=("backends", "backend"),
         ),
     ]
+    aliases: Annotated[
+        tuple[str, ...],
+        Option(
+            'other names for this model, such as `["gpt-5", "claude-*"]`: an exact name comes '
+            "before a pattern, and a longer pattern before a shorter one. The backend is sent "
+            "`model`, or the route's name",
+            parse=values.patterns,
+        ),
+    ] = ()
     format: Annotated[
         str | None,
         Option(
@@ -420,6 +432,11 @@ class RouteConfig:
             MOST_EXAMPLES,
         ),
     ] = None
+
+    @property
+    def fixed_name(self) -> str | None:
+        """The model's own name, whatever clients call it; None for a pattern."""
+        return None if is_pattern(self.name) else self.name
 
 
 @dataclass(frozen=True, slots=True)
