@@ -274,7 +274,11 @@ HEADERS = (
     ("toolwire-mode", "the strategy for tools, and the format in which text is parsed"),
     ("toolwire-profile", "the client profile in use; send this header to choose one"),
     ("toolwire-ignored-params", "parameters that were not forwarded; `%3Fx`: `x` in the query"),
-    ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
+    (
+        "toolwire-adjusted-params",
+        "parameters that were changed, such as `parallel_tool_calls`; `tools`: see "
+        "[small models](small-models.md)",
+    ),
     ("toolwire-repairs", "what was repaired in the request, or in an answer that is not streamed"),
     ("toolwire-findings", "calls that were delivered although they do not fit, and why: its code"),
     (
@@ -381,6 +385,12 @@ OTHER_REPAIRS = (
         "a pattern has a look-around or a backreference and is not checked",
     ),
     ("dangling_ref:TOOL:REF", "a `$ref` of a schema leads nowhere: anything is allowed there"),
+    ("tool_dropped:TOOL", "a tool that the model is not offered (`tools_allowed`, `tools_denied`)"),
+    (
+        "tool_descriptions_cut:NUMBER",
+        "so many tools have shorter descriptions (`tool_description_chars`, "
+        "`parameter_description_chars`)",
+    ),
     (
         "repeated_call_id:PLACE",
         'a call with the id of an earlier one: renamed (`history = "repair"`)',

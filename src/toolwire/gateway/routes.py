@@ -7,6 +7,7 @@ from toolwire.backends.pool import BackendPool
 from toolwire.errors import ModelNotFound
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.token_count import TokenCounter
+from toolwire.gateway.tool_limits import ToolLimiter
 
 ANY = "*"
 _MOST_SHOWN = 20
@@ -29,6 +30,7 @@ class ServedModel:
     tokens: TokenCounter | None = None
     """Counts what a backend does not say; None: it is estimated."""
     aliases: tuple[str, ...] = ()
+    tool_limiter: ToolLimiter | None = None
 
 
 class Routes:

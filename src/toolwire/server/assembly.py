@@ -24,6 +24,7 @@ from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.token_count import TokenCounter
+from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 from toolwire.surfaces.openai.reader import RequestReader
@@ -62,6 +63,7 @@ def build_routes(
             strategies=strategies,
             tokens=tokens,
             aliases=route.aliases,
+            tool_limiter=_tool_limiter(route),
         )
 
     return Routes(map(served, config.models))
@@ -80,6 +82,16 @@ def _known_as(route: RouteConfig) -> str:
     """The one model behind a route, by which its format is detected; "" if there are several."""
     models = {backend.model for backend in route.backends}
     return route.fixed_name or (models.pop() or "" if len(models) == 1 else "")
+
+
+def _tool_limiter(route: RouteConfig) -> ToolLimiter | None:
+    limits = ToolLimits(
+        route.tools_allowed,
+        route.tools_denied,
+        route.tool_description_chars,
+        route.parameter_description_chars,
+    )
+    return None if limits == ToolLimits() else ToolLimiter(limits)
 
 
 def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:

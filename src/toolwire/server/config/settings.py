@@ -433,6 +433,35 @@ class RouteConfig:
         ),
     ] = None
 
+    tools_allowed: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            'patterns of the tools that the model is offered, such as `["Read", "mcp__*"]`; '
+            "default: all that the client sends; see [small models](small-models.md)",
+            parse=values.tool_patterns,
+        ),
+    ] = None
+    tools_denied: Annotated[
+        tuple[str, ...],
+        Option(
+            "patterns of tools that the model is not offered, even if `tools_allowed` has them",
+            parse=values.tool_patterns,
+        ),
+    ] = ()
+    tool_description_chars: Annotated[
+        int | None,
+        Option(
+            "maximum length of a tool's description; more is cut at the end of a sentence; 0: no "
+            "description; default: no limit",
+            0,
+            1_000_000,
+        ),
+    ] = None
+    parameter_description_chars: Annotated[
+        int | None,
+        Option("the same for each description within a tool's schema", 0, 1_000_000),
+    ] = None
+
     @property
     def fixed_name(self) -> str | None:
         """The model's own name, whatever clients call it; None for a pattern."""

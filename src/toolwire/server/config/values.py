@@ -81,6 +81,11 @@ def patterns(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(pattern, names))
 
 
+def tool_patterns(names: Sequence[str]) -> tuple[str, ...]:
+    """Patterns of tool names."""
+    return tuple(map(label, names))
+
+
 def host(value: str) -> str:
     """An address or host name to listen on."""
     bare = value.removeprefix("[").removesuffix("]")
