@@ -42,6 +42,15 @@ def test_the_example_of_the_configuration_page_can_be_loaded(tmp_path: Path) -> 
     assert config.models[1].backends[1].timeouts is not None
 
 
+def test_the_example_of_the_page_about_small_models_can_be_loaded(tmp_path: Path) -> None:
+    text = (DOCS / "small-models.md").read_text(encoding="utf-8")
+    path = tmp_path / "toolwire.toml"
+    path.write_text(text.partition("```toml\n")[2].partition("```")[0])
+    (route,) = load(path, env={}, flags={}).models
+    assert route.tool_description_chars == 400
+    assert route.tools_denied == ("mcp__*__delete_*",)
+
+
 def test_the_example_of_the_api_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     exec(generator().API_EXAMPLE, {})
     assert "CallStart(index=0, name='get_time'" in capsys.readouterr().out

@@ -17,6 +17,7 @@ from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.gateway.strategies.prompting import demand_of
+from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.protocol.content import size_of
 from toolwire.protocol.requests import Message, Request
 from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
@@ -137,9 +138,12 @@ def make_plan(
     repair_history: bool,
     custom_tools: bool = False,
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY,
+    tool_limiter: ToolLimiter | None = None,
     large: bool = False,
 ) -> Plan:
     """Check what types cannot say, and decide what the backend is sent."""
+    if tool_limiter is not None and request.tools.tools:
+        request = tool_limiter.apply(request)
     history = check_history(request.messages, repair=repair_history)
     tools = _allowed(request)
     if not custom_tools:

@@ -143,6 +143,8 @@ class TurnService:
         if trace is not None:
             trace.plan, trace.route = plan, model.name
             trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
+            if model.tool_limiter is not None:
+                trace.tool_limits = model.tool_limiter.limits
         context.model, context.route, context.stream = request.model, model.name, request.stream
         sink = caller.sink(plan)
         counter = _counter(model, request)
@@ -191,6 +193,7 @@ class TurnService:
             repair_history=self.repair_history,
             custom_tools=model.custom_tools,
             repair_policy=self.repair_policy,
+            tool_limiter=model.tool_limiter,
             large=large,
         )
         return plan, model

@@ -24,6 +24,7 @@ from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.token_count import TokenCounter
+from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 from toolwire.surfaces.openai.reader import RequestReader
@@ -38,14 +39,31 @@ def build_routes(
     signatures()  # now, while nobody waits
 
     def served(route: RouteConfig) -> ServedModel:
-        backends = [_backend(backend, config, engine, turn, redact) for backend in route.backends]
+        backends = [
+            _backend(
+                replace(backend, model=backend.model or route.fixed_name),
+                config,
+                engine,
+                turn,
+                redact,
+            )
+            for backend in route.backends
+        ]
         custom = any(backend.custom_tools for backend in route.backends)
         examples = _examples(route, engine)
-        strategies = StrategySelector(route.mode, route.format, examples, clock)
+        strategies = StrategySelector(
+            route.mode, route.format, examples, clock, model=_known_as(route)
+        )
         pool = BackendPool(backends, clock)
         tokens = _tokens(route, backends)
         return ServedModel(
-            route.name, pool, custom_tools=custom, strategies=strategies, tokens=tokens
+            route.name,
+            pool,
+            custom_tools=custom,
+            strategies=strategies,
+            tokens=tokens,
+            aliases=route.aliases,
+            tool_limiter=_tool_limiter(route),
         )
 
     return Routes(map(served, config.models))
@@ -58,6 +76,22 @@ def _tokens(route: RouteConfig, backends: list[Backend]) -> TokenCounter | None:
         return open_tokenizer(Path(route.tokenizer))
     servers = [backend for backend in backends if isinstance(backend, OpenAiHttpBackend)]
     return ServerTokenizer({server.name: server for server in servers})
+
+
+def _known_as(route: RouteConfig) -> str:
+    """The one model behind a route, by which its format is detected; "" if there are several."""
+    models = {backend.model for backend in route.backends}
+    return route.fixed_name or (models.pop() or "" if len(models) == 1 else "")
+
+
+def _tool_limiter(route: RouteConfig) -> ToolLimiter | None:
+    limits = ToolLimits(
+        route.tools_allowed,
+        route.tools_denied,
+        route.tool_description_chars,
+        route.parameter_description_chars,
+    )
+    return None if limits == ToolLimits() else ToolLimiter(limits)
 
 
 def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:

@@ -1,5 +1,5 @@
-"""Workarounds for particular clients: one record each, matched by User-Agent. No other code
-depends on which client it is."""
+"""Workarounds for particular clients: one record each, matched by User-Agent, for every surface. No
+other code depends on which client it is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,13 @@ class Profile:
     """What it sends in place of a lost result; the real one is in the next message."""
     lenient_names: bool = False
     """It sends names that backends refuse (MCP names with `.` and `/`), which are mapped."""
+    overflow_in_stream: bool = False
+    """It understands a full context only as the end of a stream, not as the status of an answer."""
 
     def repaired(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """The history, with this client's known mistakes fixed."""
+        if self.lost_result is None:
+            return tuple(messages)
         return tuple(
             Message("tool", RESULT_ELSEWHERE, call_id=message.call_id)
             if message.role == "tool" and message.content == self.lost_result
@@ -42,6 +46,13 @@ PROFILES = (
         lost_result="result missing",
         lenient_names=True,
     ),
+    Profile(
+        "codex",
+        user_agents=("codex_exec/", "codex_cli_rs/", "codex_vscode/", "codex-tui/"),
+        lenient_names=True,
+        overflow_in_stream=True,
+    ),
+    Profile("claude_code", user_agents=("claude-cli/",), lenient_names=True),
 )
 _BY_NAME = {profile.name: profile for profile in (PLAIN, *PROFILES)}
 

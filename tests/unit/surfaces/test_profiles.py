@@ -11,7 +11,7 @@ from tests.contract.wire import USER, asked, body, call, result, tool
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.requests import Message
 from toolwire.protocol.tool_cache import safe_name
-from toolwire.surfaces.openai.profiles import PLAIN, PROFILES, RESULT_ELSEWHERE, profile_for
+from toolwire.surfaces.profiles import PLAIN, PROFILES, RESULT_ELSEWHERE, profile_for
 
 CLINE_2 = {b"user-agent": b"Cline/3.82.0"}
 MCP = "cCCbKf0mcp0ping.now/v1"
@@ -23,6 +23,10 @@ MCP = "cCCbKf0mcp0ping.now/v1"
         ("Cline/3.82.0", "", "cline2"),
         ("cline/3.0.65", "", "default"),
         ("OpenAI/Python 2.5.0 Cline/", "", "default"),
+        ("codex_exec/0.166.0 (Linux)", "", "codex"),
+        ("codex_cli_rs/0.166.0", "", "codex"),
+        ("codex_vscode/0.166.0", "", "codex"),
+        ("claude-cli/2.1.325 (external, sdk-cli)", "", "claude_code"),
         ("", "", "default"),
         ("", "cline2", "cline2"),
         ("Cline/3.82.0", "default", "default"),
@@ -49,6 +53,12 @@ def test_lost_results_point_to_where_they_are() -> None:
     repaired = profile_for("Cline/3").repaired(messages)
     assert repaired[1] == Message("tool", RESULT_ELSEWHERE, call_id="a")
     assert (repaired[0], repaired[2], repaired[3]) == (messages[0], messages[2], messages[3])
+
+
+@pytest.mark.parametrize("name", ["default", "codex", "claude_code"])
+def test_the_results_of_other_clients_stay_as_they_are(name: str) -> None:
+    messages = (Message("tool", None, call_id="a"), Message("tool", "result missing", call_id="b"))
+    assert profile_for("", name).repaired(messages) == messages
 
 
 def ask(
