@@ -5,6 +5,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -24,7 +25,13 @@ from toolwire.errors import (
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService
-from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
+from toolwire.server.assembly import (
+    build_routes,
+    messages_reader,
+    repair_policy,
+    request_reader,
+    turn_limits,
+)
 from toolwire.server.auth import Admission, Keyring
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
@@ -37,6 +44,7 @@ from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
+from toolwire.surfaces.messages.api import Messages
 from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.passing.endpoints import AllowList
@@ -88,6 +96,7 @@ class App:
             "/v1/models/{id...}": self._get(models.show),
             "/openapi.json": self._get(described.document),
             "/docs": self._get(described.page),
+            **self._messages(config, turns),
             "/metrics": self._get(self._metrics),
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
@@ -206,11 +215,23 @@ class App:
         if exchange.started:
             exchange.abort()
         else:
+            error.request_id = context.request_id
             headers, body = self._router.writer(exchange.request.path).error(error)
             exchange.respond(error.status, [*context.headers(), *headers], body)
 
     def _turn(self, api: Surface, turns: TurnService) -> Resource:
         return Resource(api, {"POST": TurnEndpoint(api, turns).answer})
+
+    def _messages(self, config: Config, turns: TurnService) -> dict[str, Resource]:
+        """Anthropic's Messages, also below the base URLs that are pasted by mistake."""
+        # A broken history is repaired: agents of this API cannot go on after an error about it.
+        own = replace(turns, repair_history=True, new_call_id=partial(new_id, "toolu_"))
+        api = Messages(messages_reader(config), own, new_id)
+        table: dict[str, Resource] = {}
+        for base in ("/v1", "", "/v1/v1"):
+            table[f"{base}/messages"] = Resource(api, {"POST": api.answer})
+            table[f"{base}/messages/count_tokens"] = Resource(api, {"POST": api.count})
+        return table
 
     def _get(self, handler: Handler) -> Resource:
         return Resource(self._openai, {"GET": handler})
