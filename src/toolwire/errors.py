@@ -23,7 +23,7 @@
         ├── UpstreamRefused     4xx  the backend refused the request; its own words
         │   └── ToolsRefused    400  it does not support tools
         ├── ToolChoiceUnmet     502  the model did not do what tool_choice demands
-        ├── ArgumentsUnfit      502  a call of a strict tool does not match its schema
+        ├── ArgumentsUnfit      502  a call that must match its tool does not
         └── ArgumentsUnchecked  502  a call of a strict tool could not be checked in time
 
 Facts live on the class, particulars in the constructor. Each surface turns them into its own
@@ -310,10 +310,19 @@ class ToolChoiceUnmet(UpstreamError):
 
 
 class ArgumentsUnfit(UpstreamError):
-    """A call of a strict tool does not match its schema, even after asking again."""
+    """A call that must match its tool does not, even after asking again.
+
+    `said` is the text that the model wrote, `calls` the name and the arguments of each call as it
+    wrote them, `faults` the number of each call that does not fit, a code and the reason.
+    """
 
     code = "invalid_tool_arguments"
     retryable = False
+    cut_off: bool = False
+    """The model had no room to finish."""
+    said: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    faults: tuple[tuple[int, str, str], ...] = ()
 
 
 class ArgumentsUnchecked(UpstreamError):
