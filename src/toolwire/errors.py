@@ -3,15 +3,19 @@
     GatewayError
     ├── RequestError            400  the request is wrong; the message says what, where, what to do
     │   ├── ToolSchemaError     400  a tool's JSON Schema is wrong
-    │   └── HistoryError        400  calls and results do not belong together
+    │   ├── HistoryError        400  calls and results do not belong together
+    │   ├── SessionsOff         400  this server keeps no conversations
+    │   └── IdempotencyKeyReused 422  the key belongs to another request
     ├── Unauthorized            401  no key, or a wrong one
     ├── Forbidden               403  the request may come from an unknown web page
     ├── NotFound                404  no such path
-    │   └── ModelNotFound       404  no such model
+    │   ├── ModelNotFound       404  no such model
+    │   └── ConversationNotFound 404  no such conversation of this key
     ├── MethodNotAllowed        405
     ├── ConversationBusy        409  another turn of the conversation is running
     ├── ClaimLost               409  the turn took so long that another one may have begun
     ├── TooLarge                413  the body is over the limit
+    │   └── ConversationFull    413  the conversation has too many turns or bytes
     ├── Overloaded              503  more requests or connections than the limits allow
     ├── ShuttingDown            503  the process is ending
     ├── StoreUnavailable        503  the session store does not answer
@@ -121,6 +125,19 @@ class HistoryError(RequestError):
         self.result_id = result_id
 
 
+class SessionsOff(RequestError):
+    """This server keeps no conversations: see `sessions`."""
+
+    code = "sessions_off"
+
+
+class IdempotencyKeyReused(RequestError):
+    """The `Idempotency-Key` belongs to another request of the same conversation."""
+
+    status = 422
+    code = "idempotency_key_reused"
+
+
 class Unauthorized(GatewayError):
     """No API key, or an unknown one."""
 
@@ -149,6 +166,12 @@ class ModelNotFound(NotFound):
     """No route serves this model."""
 
     code = "model_not_found"
+
+
+class ConversationNotFound(NotFound):
+    """There is no such conversation: it never was, has expired, or belongs to another key."""
+
+    code = "conversation_not_found"
 
 
 class MethodNotAllowed(GatewayError):
@@ -186,6 +209,12 @@ class TooLarge(GatewayError):
     status = 413
     type = "invalid_request_error"
     code = "request_too_large"
+
+
+class ConversationFull(TooLarge):
+    """The conversation has as many turns or bytes as it may have: see `[native]`."""
+
+    code = "conversation_full"
 
 
 class Overloaded(GatewayError):

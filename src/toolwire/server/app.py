@@ -31,10 +31,12 @@ from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
+from toolwire.server.native_api import native_api
 from toolwire.server.random_ids import new_id
 from toolwire.server.router import Handler, Resource, Router
 from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
+from toolwire.sessions.memory import MemoryStore
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat
@@ -82,9 +84,11 @@ class App:
             keep=self._traces.keep if self._traces is not None else None,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
+        native = native_api(config, turns, MemoryStore(), self._openai.reader.tools.cache)
         models = Models(self.routes, int(time.time()), self._fetch_models)
         table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
+            **native,
             "/v1/models": self._get(models.list),
             "/v1/models/{id...}": self._get(models.show),
             "/metrics": self._get(self._metrics),

@@ -423,6 +423,20 @@ class RouteConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Native:
+    """The native API: see [native-api](native-api.md)."""
+
+    call_map_key: Annotated[
+        Secret | None,
+        Option(
+            "NAME of the environment variable that holds the key that `toolwire-call-map` is "
+            "signed with; default: a random key, which only works with a single process",
+            keys=("call_map_key_env",),
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration, validated."""
 
@@ -438,6 +452,7 @@ class Config:
     log: Annotated[Log, Option("logging")] = Log()
     trace: Annotated[TraceFiles, Option("traces of requests")] = TraceFiles()
     embedded: Annotated[Embedded, Option("the embedded model")] = Embedded()
+    native: Annotated[Native, Option("the native API")] = Native()
     history: Annotated[
         Literal["refuse", "repair"],
         Option(
