@@ -116,8 +116,6 @@ class SessionTurn:
         self._claim = await self._claimed()
         if self._claim.value is not None:
             self._session = read_session(self._claim.value)
-        else:
-            await self._check_count()
         session = self._session
         self._check_known(session)
         tools = NO_TOOLS
@@ -133,6 +131,8 @@ class SessionTurn:
         request = self._incoming.request(earlier)
         session.ids = dict(earlier.ids.pairs)
         self._check_room(session)
+        if self._claim.value is None:
+            await self._check_count()
         self._renewing = asyncio.create_task(self._renew(self._claim))
         return request
 

@@ -1,4 +1,4 @@
-"""The native API without a socket: clients that only record, a backend that says what it is told."""
+"""The native API without a socket: clients that record, a backend that says what it is told."""
 
 import asyncio
 import itertools
