@@ -26,15 +26,18 @@ def native_api(
     """The resources of the native API, by their paths."""
     limits = config.limits
     tools = NativeToolReader(cache, limits.tools)
-    sessions = Sessions(store, SessionRules(), time.time, tools.read)
+    kept = config.sessions
+    rules = SessionRules(kept.ttl, kept.max_turns, kept.max_bytes, kept.max_conversations)
+    sessions = Sessions(store, rules, time.time, tools.read)
     reader = NativeReader(tools, limits.messages, limits.values)
     signer = CallMapSigner(_signing_key(config))
     chat = NativeChat(reader, turns, sessions, signer, new_id, time.time)
-    kept = Conversations(sessions)
+    conversations = Conversations(sessions)
+    own = {"GET": conversations.show, "DELETE": conversations.delete}
     return {
         "/native/v1/chat": Resource(chat, {"POST": chat.answer}),
-        "/native/v1/conversations": Resource(chat, {"GET": kept.list}),
-        "/native/v1/conversations/{id}": Resource(chat, {"GET": kept.show, "DELETE": kept.delete}),
+        "/native/v1/conversations": Resource(chat, {"GET": conversations.list}),
+        "/native/v1/conversations/{id}": Resource(chat, own),
     }
 
 
