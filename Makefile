@@ -59,7 +59,7 @@ lock: ## Update the pinned dependencies (needs uv)
 	  --no-emit-index-url --quiet pyproject.toml -o requirements/runtime.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --quiet pyproject.toml --extra embedded --extra client --extra mcp \
-	  --group dev -o requirements/dev.txt
+	  --extra redis --group dev -o requirements/dev.txt
 
 clean: ## Remove what was installed and cached
 	rm -rf $(VENV) .cache build dist

@@ -29,6 +29,7 @@ from toolwire.server.config.settings import (
     Repair,
     Retries,
     RouteConfig,
+    Sessions,
     Timeouts,
     TraceFiles,
 )
@@ -126,6 +127,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[repair]", Repair),
     ("[log]", Log),
     ("[trace]", TraceFiles),
+    ("[sessions]", Sessions),
 )
 
 
@@ -348,7 +350,11 @@ def metrics() -> str:
                     "the metrics below, for Prometheus; requires a client key if there are any",
                 ),
                 ("`/healthz`", "200 while the process is up; answered at once, even under load"),
-                ("`/readyz`", "503 during shutdown, so that no new requests are sent here"),
+                (
+                    "`/readyz`",
+                    "503 during shutdown, so that no new requests are sent here; `sessions` says "
+                    "whether the [session store](sessions.md) answers, once it was used",
+                ),
             ),
         ),
         "After SIGTERM or SIGINT, Toolwire keeps listening until the last answer is finished or "

@@ -38,6 +38,11 @@ from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_o
     default=None,
     help="Record in traces what clients and models wrote, for `toolwire replay`.",
 )
+@click.option(
+    "--sessions",
+    metavar="STORE",
+    help="Where conversations are stored: sqlite:PATH, redis://..., memory or off.",
+)
 def command(path: Path | None, **flags: Any) -> None:
     """Start the gateway."""
     config = load_configuration(path, flags)

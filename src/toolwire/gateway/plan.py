@@ -57,7 +57,8 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def delivery(self) -> Literal["live", "whole"]:
         """How calls are delivered: as they are written, or when they are complete and checked."""
-        live = self.request.stream and not self.request.tools.strict
+        request = self.request
+        live = request.stream and not request.tools.strict and not request.exact_calls
         live = live and not self.repair_policy.whole_streams
         return "live" if live else "whole"
 
@@ -72,13 +73,20 @@ class Plan(msgspec.Struct, frozen=True):
         self, allowance: Allowance, *, final: bool, resumed: bool
     ) -> StreamingValidator | BufferedValidator | None:
         """A fresh check of calls for one choice; None where there can be none."""
-        if not self.offers_tools:
+        exact = self.request.exact_calls
+        if not self.offers_tools and not exact:
             return None
         tools, rules = self.outgoing.tools, self.repair_policy.rules
         if self.delivery == "live":
             return StreamingValidator(tools, rules, allowance)
         return BufferedValidator(
-            tools, rules, allowance, final=final, resumed=resumed, demanded=self.demands_call
+            tools,
+            rules,
+            allowance,
+            final=final,
+            resumed=resumed,
+            demanded=self.demands_call,
+            exact=exact,
         )
 
     @property

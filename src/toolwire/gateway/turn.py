@@ -50,7 +50,7 @@ class Conversation(Protocol):
         """The request, with what was said before it."""
         ...
 
-    async def keep(self, request: Request, answer: Whole) -> None:
+    async def keep(self, request: Request, answer: Whole, report: Report) -> None:
         """The turn was made: keep it. Raises `GatewayError` if that is impossible, and the client
         is told so."""
         ...
@@ -167,7 +167,7 @@ class TurnService:
                     said = recorded.whole()
                     report.usage = await count_usage(counter, plan.outgoing, said, report.backend)
                 if kept is not None:
-                    await kept.keep(request, recorded.whole())
+                    await kept.keep(request, recorded.whole(), report)
             context.usage = sink.done(report)
         except GatewayError as error:
             context.error = error.code

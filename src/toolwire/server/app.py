@@ -38,10 +38,13 @@ from toolwire.server.config.settings import Config
 from toolwire.server.descriptions import Descriptions
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
+from toolwire.server.native_api import native_api
 from toolwire.server.random_ids import new_id
+from toolwire.server.readiness import Readiness
 from toolwire.server.router import Handler, Resource, Router
 from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
+from toolwire.sessions.open import open_store
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
 from toolwire.surfaces.messages.api import Messages
@@ -66,6 +69,8 @@ class App:
         engine: EmbeddedEngine | None = None,
     ) -> None:
         self.metrics = Metrics([route.name for route in config.models])
+        self.sessions = self.metrics.sessions = open_store(config.sessions.store)
+        self._readiness = Readiness(self.sessions, store_required=config.sessions.required)
         self.draining = False
         self._logs = logs
         self._clock = clock
@@ -89,9 +94,11 @@ class App:
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         described = Descriptions()
+        native = native_api(config, turns, self.sessions, self._openai.reader.tools.cache)
         models = Models(self.routes, int(time.time()), self._fetch_models)
         table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
+            **native,
             "/v1/models": self._get(models.list),
             "/v1/models/{id...}": self._get(models.show),
             "/openapi.json": self._get(described.document),
@@ -159,8 +166,10 @@ class App:
         exchange.respond(status, headers, body)
 
     async def aclose(self) -> None:
-        """Drop idle connections to backends, end processes, and write the last traces."""
+        """Drop connections to backends and stores, end processes, and write the last traces."""
         self._checker.close()
+        if self.sessions is not None:
+            await self.sessions.aclose()
         for backend in self.backends():
             await backend.aclose()
         if self._traces is not None:
@@ -300,9 +309,8 @@ class App:
         exchange.respond(200, [*context.headers(), _JSON], b'{"status":"ok"}')
 
     def _say_ready(self, exchange: Exchange, context: RequestContext) -> None:
-        status, word = (503, "draining") if self.draining else (200, "ready")
-        body = msgspec.json.encode({"status": word})
-        exchange.respond(status, [*context.headers(), _JSON], body)
+        status, body = self._readiness.status(draining=self.draining)
+        exchange.respond(status, [*context.headers(), _JSON], msgspec.json.encode(body))
 
     async def _metrics(self, exchange: Exchange, context: RequestContext) -> None:
         kind = ("content-type", "text/plain; version=0.0.4; charset=utf-8")
