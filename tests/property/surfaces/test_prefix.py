@@ -4,6 +4,7 @@ Else the server's prompt cache is lost, and each turn of an agent costs as much 
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def test_each_turn_begins_with_all_of_the_one_before(
     spoken = DIALECTS[dialect]
     sent = turns(name, House(mode, "hermes"), said, stream=stream)
     prompts = [encode_messages(outgoing.messages, spoken) for outgoing in sent]
-    for earlier, later in zip(prompts, prompts[1:], strict=False):
+    for earlier, later in pairwise(prompts):
         assert later.startswith(earlier.removesuffix(b"]") + b",")
     tools = [encode_body(outgoing, spoken, None)[1:2] for outgoing in sent]
     assert tools == [tools[0]] * len(tools)
