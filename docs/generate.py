@@ -596,6 +596,34 @@ def format_entry(record: Format) -> Iterable[str]:
     yield f"`````text\n{case.model_output}\n`````"
 
 
+def models() -> str:
+    """The page that says which settings a model needs."""
+    records = [get(name) for name in sorted(format_names())]
+    return page(
+        [
+            "# Your model, your settings",
+            "Find your model by a part of its name. Under `auto`, the format follows from the "
+            "name, the chat template, or what the model writes; set it only if the name says "
+            "nothing, as with a fine-tune: `--upstream-format NAME`, or `format` of its route. "
+            "Where special tokens are listed, the server must not strip them: Toolwire asks those "
+            "that it knows how to ask (`skip_special_tokens: false`). The second column is also "
+            "the name of vLLM's `--tool-call-parser`, where vLLM has one.",
+            table(
+                ("names that contain", "format", "also called", "ids", "special tokens"),
+                sorted(row for record in records for row in model_rows(record)),
+            ),
+        ]
+    )
+
+
+def model_rows(record: Format) -> Iterable[tuple[str, ...]]:
+    """A format's models: each pattern of their names, and what to set."""
+    ids = {"random": "any"}.get(record.ids, record.ids)
+    tokens = " ".join(f"`` {token} ``" for token in record.special_tokens)
+    for pattern in record.models:
+        yield f"`{pattern}`", f"`{record.name}`", names(record.aliases), ids, tokens
+
+
 def names(values: Iterable[str]) -> str:
     """Names, in order, as code."""
     return ", ".join(f"`{value}`" for value in sorted(values))
@@ -705,6 +733,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "formats.md": formats,
     "hardening.md": hardening,
     "metrics.md": metrics,
+    "models.md": models,
     "repairs.md": repairs,
 }
 

@@ -56,6 +56,31 @@ def test_the_example_of_the_api_page_runs(capsys: pytest.CaptureFixture[str]) ->
     assert "CallStart(index=0, name='get_time'" in capsys.readouterr().out
 
 
+def blocks(language: str, *folders: str) -> list[tuple[str, str]]:
+    """The code in this language on the pages of these folders."""
+    pages = [page for folder in folders for page in (DOCS / folder).glob("*.md")]
+    pattern = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [(p.name, code) for p in pages for code in pattern.findall(p.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("python", "library"))
+def test_the_examples_of_the_library_run(
+    page: str, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(code, {})
+    assert "refresh" in capsys.readouterr().out or page == "detect.md"
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("toml", "engines"))
+def test_the_configurations_of_the_engines_can_be_loaded(
+    page: str, code: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "toolwire.toml"
+    path.write_text(code)
+    env = {"OPENAI_API_KEY": "sk-a", "OPENROUTER_API_KEY": "sk-b"}
+    assert load(path, env=env, flags={}).models, page
+
+
 def test_the_api_page_has_every_public_name() -> None:
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     public = set(toolwire.__all__) - {"__version__"}

@@ -5,6 +5,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -24,10 +25,17 @@ from toolwire.errors import (
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService
-from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
+from toolwire.server.assembly import (
+    build_routes,
+    messages_reader,
+    repair_policy,
+    request_reader,
+    turn_limits,
+)
 from toolwire.server.auth import Admission, Keyring
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
+from toolwire.server.descriptions import Descriptions
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
@@ -36,6 +44,7 @@ from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
+from toolwire.surfaces.messages.api import Messages
 from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.passing.endpoints import AllowList
@@ -79,18 +88,22 @@ class App:
             keep=self._traces.keep if self._traces is not None else None,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
+        described = Descriptions()
         models = Models(self.routes, int(time.time()), self._fetch_models)
         table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
             "/v1/models": self._get(models.list),
             "/v1/models/{id...}": self._get(models.show),
+            "/openapi.json": self._get(described.document),
+            "/docs": self._get(described.page),
+            **self._messages(config, turns),
             "/metrics": self._get(self._metrics),
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
         self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
-        self._open = frozenset({"/healthz", "/readyz"})
+        self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs"})
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
             self.routes, turn_limits(config), new_id, max_values=config.limits.values
@@ -202,11 +215,23 @@ class App:
         if exchange.started:
             exchange.abort()
         else:
+            error.request_id = context.request_id
             headers, body = self._router.writer(exchange.request.path).error(error)
             exchange.respond(error.status, [*context.headers(), *headers], body)
 
     def _turn(self, api: Surface, turns: TurnService) -> Resource:
         return Resource(api, {"POST": TurnEndpoint(api, turns).answer})
+
+    def _messages(self, config: Config, turns: TurnService) -> dict[str, Resource]:
+        """Anthropic's Messages, also below the base URLs that are pasted by mistake."""
+        # A broken history is repaired: agents of this API cannot go on after an error about it.
+        own = replace(turns, repair_history=True, new_call_id=partial(new_id, "toolu_"))
+        api = Messages(messages_reader(config), own, new_id)
+        table: dict[str, Resource] = {}
+        for base in ("/v1", "", "/v1/v1"):
+            table[f"{base}/messages"] = Resource(api, {"POST": api.answer})
+            table[f"{base}/messages/count_tokens"] = Resource(api, {"POST": api.count})
+        return table
 
     def _get(self, handler: Handler) -> Resource:
         return Resource(self._openai, {"GET": handler})

@@ -27,6 +27,8 @@ from toolwire.gateway.token_count import TokenCounter
 from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
+from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
+from toolwire.surfaces.messages.tools import ToolReader as MessagesToolReader
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 
@@ -146,17 +148,34 @@ def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:
 def request_reader(config: Config) -> RequestReader:
     """The reader of requests, with its limits."""
     limits = config.limits
-    schema_limits = SchemaLimits(
-        limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
-    )
     tools = ToolReader(
-        max_tools=limits.tools, cache_bytes=limits.schema_cache_bytes, schema_limits=schema_limits
+        max_tools=limits.tools,
+        cache_bytes=limits.schema_cache_bytes,
+        schema_limits=_schema_limits(config),
     )
     return RequestReader(
         tools,
         limits.messages,
         strict_parallel=config.strict_parallel == "validate",
         max_values=limits.values,
+    )
+
+
+def messages_reader(config: Config) -> MessagesReader:
+    """The reader of requests to the Messages API, with the same limits."""
+    limits = config.limits
+    tools = MessagesToolReader(
+        max_tools=limits.tools,
+        cache_bytes=limits.schema_cache_bytes,
+        limits=_schema_limits(config),
+    )
+    return MessagesReader(tools, limits.messages, limits.values)
+
+
+def _schema_limits(config: Config) -> SchemaLimits:
+    limits = config.limits
+    return SchemaLimits(
+        limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
     )
 
 

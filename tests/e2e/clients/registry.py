@@ -6,6 +6,10 @@ from tests.e2e.clients.client import Client
 _TABLE = (
     Client("openai-python", "environment", recipes.python_script),
     Client("cline-3", "npm", recipes.cline_3, turns=4),
+    Client("cline-3-anthropic", "npm", recipes.cline_anthropic, package="cline-3", turns=4),
+    Client("claude-code", "npm", recipes.claude_code, turns=4),
+    Client("anthropic-node", "npm", recipes.node_script),
+    Client("ai-sdk-anthropic", "npm", recipes.node_script),
     Client("cline-2-xml", "npm", recipes.cline_2, package="cline-2"),
     Client("cline-2", "npm", recipes.cline_2, model="gpt-oss-20b", turns=4),
     Client("goose", "npm", recipes.goose, turns=4),
