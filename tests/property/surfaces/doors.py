@@ -189,6 +189,7 @@ class Messages:
         return {
             "model": model,
             "max_tokens": 1000,
+            "thinking": {"type": "adaptive"},
             "system": INSTRUCTIONS,
             "messages": list(history),
             "tools": [
