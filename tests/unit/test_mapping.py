@@ -35,8 +35,10 @@ TESTED_BY = {
     "gateway/turn.py": "contract",
     "protocol/schemas/graph.py": "unit/protocol/schemas/test_cost.py",
     "server/app.py": "e2e/gateway",
+    "server/assembly.py": "e2e/gateway",
     "server/config/fields.py": "unit/server/config/test_loader.py",
     "server/config/values.py": "unit/server/config/test_loader.py",
+    "surfaces/messages": "unit/surfaces/messages",
     "surfaces/openai/chunks.py": "contract/test_contract_chunks.py",
 }
 """Long modules, or folders of them, that other tests cover better than one of their own would."""
