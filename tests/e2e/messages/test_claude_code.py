@@ -87,7 +87,7 @@ def test_it_does_the_task_and_every_prompt_begins_with_the_one_before(
         assert "x-anthropic-billing-header" not in json.dumps(chat)
 
 
-@IDS
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variant",
     [
@@ -96,12 +96,11 @@ def test_it_does_the_task_and_every_prompt_begins_with_the_one_before(
         "content_and_tool", "nousage", "text_call", "refuse", "err500", "empty200",
     ],
 )  # fmt: skip
-@pytest.mark.slow
 def test_it_does_the_task_although_the_backend_misbehaves(
-    model: str, variant: str, backend: ScriptedServer, gateway: Gateway
+    variant: str, backend: ScriptedServer, gateway: Gateway
 ) -> None:
     backend.use(variant)
-    assert ask(gateway, model).failure is None
+    assert ask(gateway).failure is None
 
 
 @pytest.mark.parametrize("name", ["hermes", "qwen3_coder"])
@@ -132,7 +131,7 @@ def test_parallel_results_a_failure_and_an_image_come_in_the_order_of_the_calls(
     first, missing, image, second = [m for m in last["messages"] if m["role"] == "tool"]
     assert "first" in first["content"]
     assert missing["content"].startswith("Error: ")
-    assert image["content"] == "(an image, shown below)"
+    assert image["content"].endswith("(an image, shown below)")
     assert "second" in second["content"]
     (shown,) = [m for m in last["messages"] if "image_url" in json.dumps(m["content"])]
     assert last["messages"].index(shown) > last["messages"].index(second)

@@ -170,7 +170,7 @@ class Turns:
             self.shown.update(dict.fromkeys(names))
             self.removed.difference_update(names)
             texts.append(f"Now available: {', '.join(names)}.")
-        if images and not texts:
+        if images:
             texts.append("(an image, shown below)")
         return "\n\n".join(texts) or NO_OUTPUT, images
 
