@@ -37,6 +37,8 @@ TESTED_BY = {
     "server/app.py": "e2e/gateway",
     "server/config/fields.py": "unit/server/config/test_loader.py",
     "server/config/values.py": "unit/server/config/test_loader.py",
+    "surfaces/native/sinks.py": "unit/surfaces/native/test_chat.py",
+    "surfaces/native/wire.py": "unit/surfaces/native/test_reader.py",
     "surfaces/openai/chunks.py": "contract/test_contract_chunks.py",
 }
 """Long modules, or folders of them, that other tests cover better than one of their own would."""
