@@ -26,6 +26,7 @@ from toolwire.server.config.settings import (
     Limits,
     Listen,
     Log,
+    Native,
     Repair,
     Retries,
     RouteConfig,
@@ -128,6 +129,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[log]", Log),
     ("[trace]", TraceFiles),
     ("[sessions]", Sessions),
+    ("[native]", Native),
 )
 
 
@@ -287,6 +289,9 @@ HEADERS = (
         "toolwire-usage",
         "`estimated`, if the backend gave no usage and no `tokenizer` of the model could count",
     ),
+    ("toolwire-call-map", "native API: the ids of calls, signed; send it back with the history"),
+    ("toolwire-conversation", "native API: the id of the conversation"),
+    ("toolwire-replayed", "native API: `true`, if the same request was answered before"),
 )
 
 

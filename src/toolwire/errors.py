@@ -214,7 +214,7 @@ class TooLarge(GatewayError):
 
 
 class ConversationFull(TooLarge):
-    """The conversation has as many turns or bytes as it may have: see `[native]`."""
+    """The conversation has as many turns or bytes as it may have: see `[sessions]`."""
 
     code = "conversation_full"
 
