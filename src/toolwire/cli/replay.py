@@ -17,9 +17,9 @@ from toolwire.gateway.trace.replay import CannotReplay, Difference, check_replay
 from toolwire.gateway.trace.replay import replay as run_again
 from toolwire.protocol.requests import Request
 from toolwire.server.check_process import CheckProcess
-from toolwire.surfaces.openai.profiles import profile_for
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
+from toolwire.surfaces.profiles import profile_for
 
 _MOST = 1_000_000
 _SHOWN = 2000

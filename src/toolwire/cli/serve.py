@@ -85,6 +85,8 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
         name = "any model name" if model.name == "*" else model.name
         backends = [f"{own} in here" if b.is_embedded else b.url for b in model.backends]
         lines.append(f"  {name:<24} -> {', '.join(backends)}")
+        if model.aliases:
+            lines.append(f"  {'':<27} also as {', '.join(model.aliases)}")
         lines += dict.fromkeys(_formats(model, engine))
     named = next((model.name for model in config.models if model.name != "*"), own or "MODEL")
     key = "one of your client keys" if config.keys else "anything (no client keys are configured)"

@@ -50,7 +50,7 @@ class Conversation(Protocol):
         """The request, with what was said before it."""
         ...
 
-    async def keep(self, request: Request, answer: Whole) -> None:
+    async def keep(self, request: Request, answer: Whole, report: Report) -> None:
         """The turn was made: keep it. Raises `GatewayError` if that is impossible, and the client
         is told so."""
         ...
@@ -143,6 +143,8 @@ class TurnService:
         if trace is not None:
             trace.plan, trace.route = plan, model.name
             trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
+            if model.tool_limiter is not None:
+                trace.tool_limits = model.tool_limiter.limits
         context.model, context.route, context.stream = request.model, model.name, request.stream
         sink = caller.sink(plan)
         counter = _counter(model, request)
@@ -165,7 +167,7 @@ class TurnService:
                     said = recorded.whole()
                     report.usage = await count_usage(counter, plan.outgoing, said, report.backend)
                 if kept is not None:
-                    await kept.keep(request, recorded.whole())
+                    await kept.keep(request, recorded.whole(), report)
             context.usage = sink.done(report)
         except GatewayError as error:
             context.error = error.code
@@ -191,6 +193,7 @@ class TurnService:
             repair_history=self.repair_history,
             custom_tools=model.custom_tools,
             repair_policy=self.repair_policy,
+            tool_limiter=model.tool_limiter,
             large=large,
         )
         return plan, model

@@ -5,6 +5,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -20,17 +21,24 @@ from toolwire.errors import (
     RequestError,
     ShuttingDown,
     TooLarge,
-    Unauthorized,
 )
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService
-from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
-from toolwire.server.auth import Keyring, bearer
+from toolwire.server.assembly import (
+    build_routes,
+    messages_reader,
+    repair_policy,
+    request_reader,
+    turn_limits,
+)
+from toolwire.server.auth import Admission, Keyring
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
+from toolwire.server.descriptions import Descriptions
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
+from toolwire.server.native_api import native_api
 from toolwire.server.random_ids import new_id
 from toolwire.server.readiness import Readiness
 from toolwire.server.router import Handler, Resource, Router
@@ -39,15 +47,14 @@ from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.sessions.open import open_store
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
+from toolwire.surfaces.messages.api import Messages
+from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai.chat import OpenAiChat
-from toolwire.surfaces.openai.models import Models
 from toolwire.surfaces.passing.endpoints import AllowList
 from toolwire.surfaces.passing.passthrough import Passthrough
 
 _log = logging.getLogger("toolwire.server")
-_MOST_ADMITTED = 1024
-"""A cache of accepted Authorization headers. Lookups hash with a random key, so their time reveals
-nothing about a header that is not in it."""
+_MOST_TOLD = 1024
 
 
 class App:
@@ -67,10 +74,10 @@ class App:
         self.draining = False
         self._logs = logs
         self._clock = clock
-        self._keys = Keyring(config.keys)
-        self._guard = WebGuard(config.listen, open=self._keys.open)
+        keys = Keyring(config.keys)
+        self._admission = Admission(keys, logs.see)
+        self._guard = WebGuard(config.listen, open=keys.open)
         self._most_requests = config.limits.requests
-        self._admitted: dict[bytes, str] = {}
         self._told: set[tuple[str, str, str]] = set()
         self._traces = _trace_store(config, logs)
         self._checker = CheckProcess()
@@ -86,18 +93,24 @@ class App:
             keep=self._traces.keep if self._traces is not None else None,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
+        described = Descriptions()
+        native = native_api(config, turns, self.sessions, self._openai.reader.tools.cache)
         models = Models(self.routes, int(time.time()), self._fetch_models)
         table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
+            **native,
             "/v1/models": self._get(models.list),
             "/v1/models/{id...}": self._get(models.show),
+            "/openapi.json": self._get(described.document),
+            "/docs": self._get(described.page),
+            **self._messages(config, turns),
             "/metrics": self._get(self._metrics),
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
         self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
-        self._open = frozenset({"/healthz", "/readyz"})
+        self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs"})
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
             self.routes, turn_limits(config), new_id, max_values=config.limits.values
@@ -138,7 +151,7 @@ class App:
         try:
             if request.path not in self._open:
                 self._guard.check(request.headers)
-                self._admit(request)
+                self._admission.name(request.headers)
                 self._find_room()
             self._handler(request.method, request.path)
         except GatewayError:
@@ -175,7 +188,7 @@ class App:
                 allowed = preflight_headers(request.headers)
                 exchange.respond(204, [*context.headers(), *allowed], b"")
                 return
-            context.key_name = self._admit(request)
+            context.key_name = self._admission.name(request.headers)
             self._find_room()
         await self._handler(request.method, path)(exchange, context)
 
@@ -188,26 +201,6 @@ class App:
                 f"This server is already handling {self._most_requests} requests, its limit "
                 "(limits.requests). Try again later."
             )
-
-    def _admit(self, request: HttpRequest) -> str | None:
-        """The name of the request's key, if it needs one."""
-        if self._keys.open:
-            return None
-        given = request.headers.get(b"authorization", b"")
-        name = self._admitted.get(given)
-        if name is None:
-            name = self._admitted[given] = self._check(given)
-        return name
-
-    def _check(self, given: bytes) -> str:
-        """The name of a key that is not in the cache."""
-        name = self._keys.check(given)
-        if name is None:
-            raise Unauthorized(_KEY_WRONG if given else _KEY_MISSING)
-        self._logs.see((bearer(given) or b"").decode("ascii"))
-        if len(self._admitted) >= _MOST_ADMITTED:
-            self._admitted.clear()
-        return name
 
     def _handler(self, method: str, path: str) -> Handler:
         found = self._router.find(path)
@@ -231,11 +224,23 @@ class App:
         if exchange.started:
             exchange.abort()
         else:
+            error.request_id = context.request_id
             headers, body = self._router.writer(exchange.request.path).error(error)
             exchange.respond(error.status, [*context.headers(), *headers], body)
 
     def _turn(self, api: Surface, turns: TurnService) -> Resource:
         return Resource(api, {"POST": TurnEndpoint(api, turns).answer})
+
+    def _messages(self, config: Config, turns: TurnService) -> dict[str, Resource]:
+        """Anthropic's Messages, also below the base URLs that are pasted by mistake."""
+        # A broken history is repaired: agents of this API cannot go on after an error about it.
+        own = replace(turns, repair_history=True, new_call_id=partial(new_id, "toolu_"))
+        api = Messages(messages_reader(config), own, new_id)
+        table: dict[str, Resource] = {}
+        for base in ("/v1", "", "/v1/v1"):
+            table[f"{base}/messages"] = Resource(api, {"POST": api.answer})
+            table[f"{base}/messages/count_tokens"] = Resource(api, {"POST": api.count})
+        return table
 
     def _get(self, handler: Handler) -> Resource:
         return Resource(self._openai, {"GET": handler})
@@ -274,7 +279,7 @@ class App:
         for rule in context.report.repairs if context.report is not None else ():
             found = (context.model or "", context.backend, rule)
             if rule.startswith("format_detected:") and found not in self._told:
-                if len(self._told) < _MOST_ADMITTED:
+                if len(self._told) < _MOST_TOLD:
                     self._told.add(found)
                 name = rule.partition(":")[2]
                 text = "the model %r on %s writes its calls as %s: set format = %r for its route"
@@ -320,11 +325,6 @@ class App:
 
 _JSON = ("content-type", "application/json")
 _ABOUT_PATHS = "The API is under /v1; 'passthrough' sets which other endpoints are passed on."
-_KEY_MISSING = (
-    "You didn't provide an API key. Send it in an Authorization header: "
-    "'Authorization: Bearer YOUR_KEY'."
-)
-_KEY_WRONG = "Incorrect API key provided. Check the key, or ask this server's operator for one."
 _REFUSALS: dict[int, GatewayError] = {
     408: RequestError("The request did not arrive in time.", code="request_timeout"),
     413: TooLarge("The request body is larger than this server accepts (limits.body_bytes)."),

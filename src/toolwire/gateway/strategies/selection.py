@@ -50,6 +50,8 @@ class StrategySelector:
     format: str | None = None
     examples: int = 0
     clock: Callable[[], float] = lambda: 0.0
+    model: str = ""
+    """The model's name, where clients may use others for it, too."""
     _learned: dict[tuple[str, str, Lack], float] = field(default_factory=dict)
     _formats: dict[tuple[str, str], str] = field(default_factory=dict)
     """What the calls of a model were found to be written in, by backend and model."""
@@ -64,7 +66,7 @@ class StrategySelector:
     def _choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
         if self.mode == "native":
             return NATIVE
-        model, known = plan.request.model, backend.capabilities
+        model, known = self.model or plan.request.model, backend.capabilities
         if plan.strictly and self.can_constrain(backend, model):
             return Constrained(**self._options(backend, model))
         if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
@@ -102,7 +104,7 @@ class StrategySelector:
     def can_constrain(self, backend: Backend, model: str) -> bool:
         """Whether a turn can be held to a JSON Schema of calls."""
         known = self.mode != "native" and backend.capabilities.constrains
-        return known and not self._lacks(backend, model, "constraint")
+        return known and not self._lacks(backend, self.model or model, "constraint")
 
     def _format(
         self, backend: Backend, model: str
@@ -132,10 +134,11 @@ class StrategySelector:
             return Detection(self.format, "it is configured")
         if known.format:
             return Detection(known.format, "the model was found to do best in it")
-        return _detect(known.name, known.template, model)
+        return _detect(known.name, known.template, self.model or model)
 
     def known(self, model: str) -> dict[str, str]:
         """What was learned about this model, by backend."""
+        model = self.model or model
         lacks: dict[str, list[str]] = {}
         for (backend, name, lack), at in self._learned.items():
             if name == model and self._remembers(at):
@@ -146,6 +149,7 @@ class StrategySelector:
         """This backend lacks something; whether that is news and changes the way."""
         if self.mode == "native" or (lack == "tools" and self.mode != "auto"):
             return False
+        model = self.model or model
         if self._lacks(backend, model, lack):
             return False
         if len(self._learned) >= _MOST_LEARNED:

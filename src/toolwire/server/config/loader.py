@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from toolwire.server.config.fields import Problem, read
-from toolwire.server.config.models import RouteReader, read_keys
+from toolwire.server.config.models import RouteReader, key_from, read_keys
 from toolwire.server.config.overrides import SECTIONS, known_flags, with_overrides
 from toolwire.server.config.secret import Secret
 from toolwire.server.config.settings import (
@@ -91,6 +91,8 @@ def secrets_of(config: Config) -> Iterator[str]:
         if backend.key is not None:
             yield backend.key.reveal()
         yield from (v for name, v in backend.headers.items() if _SECRET_HEADER.search(name))
+    if config.native.call_map_key is not None:
+        yield config.native.call_map_key.reveal()
     if "@" in config.sessions.store:
         yield unquote(urlsplit(config.sessions.store).password or "")
 
@@ -128,6 +130,10 @@ def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) 
         made["trace"] = _beside(path, made["trace"], "dir")
         made["embedded"] = _beside(path, made["embedded"], "gguf")
         made["sessions"] = _store_beside(path, made["sessions"])
+    if "call_map_key_env" in (native := tree.get("native", {})):
+        place = ("native", "call_map_key_env")
+        key = key_from(native["call_map_key_env"], env, place)
+        made["native"] = replace(made["native"], call_map_key=key)
     made["keys"] = read_keys(tree.get("keys", []))
     made["models"] = _routes_of(path, env, made["timeouts"]).routes(tree.get("models", []))
     config = read(Config, tree, (), made)

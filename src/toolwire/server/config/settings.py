@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from toolwire.backends.templates.chat_template import ChatTemplate
+from toolwire.gateway.routes import is_pattern
 from toolwire.gateway.strategies.examples import MOST_EXAMPLES
 from toolwire.protocol.width import MOST_VALUES
 from toolwire.server.config import values
@@ -406,7 +407,9 @@ class RouteConfig:
     name: Annotated[
         str,
         Option(
-            'the name clients use; `"*"`: any other name, forwarded as it is', parse=values.label
+            'the name clients use; `"*"`: any other name, `"claude-*"`: any name that begins so, '
+            "forwarded as it is",
+            parse=values.pattern,
         ),
     ]
     backends: Annotated[
@@ -416,6 +419,15 @@ class RouteConfig:
             keys=("backends", "backend"),
         ),
     ]
+    aliases: Annotated[
+        tuple[str, ...],
+        Option(
+            'other names for this model, such as `["gpt-5", "claude-*"]`: an exact name comes '
+            "before a pattern, and a longer pattern before a shorter one. The backend is sent "
+            "`model`, or the route's name",
+            parse=values.patterns,
+        ),
+    ] = ()
     format: Annotated[
         str | None,
         Option(
@@ -451,6 +463,54 @@ class RouteConfig:
         ),
     ] = None
 
+    tools_allowed: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            'patterns of the tools that the model is offered, such as `["Read", "mcp__*"]`; '
+            "default: all that the client sends; see [small models](small-models.md)",
+            parse=values.tool_patterns,
+        ),
+    ] = None
+    tools_denied: Annotated[
+        tuple[str, ...],
+        Option(
+            "patterns of tools that the model is not offered, even if `tools_allowed` has them",
+            parse=values.tool_patterns,
+        ),
+    ] = ()
+    tool_description_chars: Annotated[
+        int | None,
+        Option(
+            "maximum length of a tool's description; more is cut at the end of a sentence; 0: no "
+            "description; default: no limit",
+            0,
+            1_000_000,
+        ),
+    ] = None
+    parameter_description_chars: Annotated[
+        int | None,
+        Option("the same for each description within a tool's schema", 0, 1_000_000),
+    ] = None
+
+    @property
+    def fixed_name(self) -> str | None:
+        """The model's own name, whatever clients call it; None for a pattern."""
+        return None if is_pattern(self.name) else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The native API: see [native-api](native-api.md)."""
+
+    call_map_key: Annotated[
+        Secret | None,
+        Option(
+            "NAME of the environment variable that holds the key that `toolwire-call-map` is "
+            "signed with; default: a random key, which only works with a single process",
+            keys=("call_map_key_env",),
+        ),
+    ] = None
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -469,6 +529,7 @@ class Config:
     trace: Annotated[TraceFiles, Option("traces of requests")] = TraceFiles()
     embedded: Annotated[Embedded, Option("the embedded model")] = Embedded()
     sessions: Annotated[Sessions, Option("stored conversations")] = Sessions()
+    native: Annotated[Native, Option("the native API")] = Native()
     history: Annotated[
         Literal["refuse", "repair"],
         Option(
