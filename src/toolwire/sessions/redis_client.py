@@ -17,8 +17,8 @@ from toolwire.errors import StoreUnavailable
 from toolwire.sessions.base import busy, lost
 from toolwire.sessions.redis_scripts import Script
 
-_SECONDS = 0.8
-"""How long to wait for an answer or a connection: less than callers wait."""
+_SECONDS = 3.0
+"""How long to wait for an answer or a connection. Callers are told earlier: see `guard`."""
 _CONNECTIONS = 32
 """Of one process to one node. More requests than that wait for each other."""
 _REFUSALS = {b"busy": busy, b"lost": lost}
