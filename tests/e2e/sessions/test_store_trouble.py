@@ -56,7 +56,7 @@ class Talker:
         door = Connection(self.port)
         while not self.ended:
             key = {"idempotency-key": uuid.uuid4().hex}
-            while not await self._try(door, key) and not self.ended:
+            while not await self._try(door, key) and not self.ended:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
 
     async def _try(self, door: Connection, key: dict[str, str]) -> bool:
