@@ -23,8 +23,8 @@ from toolwire.sessions.base import Claim, Entry, Key, Store
 _log = logging.getLogger("toolwire.sessions")
 _TICKS = 9
 """A store is down if nobody has had an answer for so many ticks."""
-_MOST_TICKS = 5 * _TICKS
-"""No single caller waits longer than this, even if others are answered."""
+_MOST_TICKS = 30 * _TICKS
+"""No single caller waits longer than this, even if others are answered: about half a minute."""
 _MOST_STRAYS = 10_000
 _AT_ONCE = 50
 
@@ -133,6 +133,8 @@ class GuardedStore:
                 answer = await method(*args)
         except TimeoutError:
             self.failures += 1
+            if self.state == "available":
+                _log.warning("the session store answered others, but not a request that waited")
             raise unavailable() from None
         except StoreUnavailable as error:
             self._fail(error.message)
