@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -24,15 +24,17 @@ from toolwire.errors import (
     ShuttingDown,
     TooLarge,
     Unauthorized,
+    UpstreamError,
 )
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService
 from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
 from toolwire.server.auth import Keyring, bearer
+from toolwire.server.backend_watch import BackendWatch
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
-from toolwire.server.logs import Logs
+from toolwire.server.logs import Logs, TurnFacts
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
 from toolwire.server.trace_store import TraceStore
@@ -72,7 +74,9 @@ class App:
         clock: Callable[[], float],
         engine: EmbeddedEngine | None = None,
     ) -> None:
-        self.metrics = Metrics([route.name for route in config.models])
+        backends = {backend.name for route in config.models for backend in route.backends}
+        self.metrics = Metrics([route.name for route in config.models], backends)
+        self.watch = BackendWatch(backends, self.metrics, clock)
         self.draining = False
         self._logs = logs
         self._clock = clock
@@ -80,10 +84,10 @@ class App:
         self._guard = WebGuard(config.listen, open=self._keys.open)
         self._most_requests = config.limits.requests
         self._admitted: dict[bytes, str] = {}
-        self._told: set[tuple[str, str, str]] = set()
+        self._needs_backend = config.health.ready == "backend"
         self._traces = _trace_store(config, logs)
         self._checker = CheckProcess()
-        self.routes = build_routes(config, engine, clock, logs.redact)
+        self.routes = build_routes(config, engine, clock, logs.redact, self.watch)
         turns = TurnService(
             routes=self.routes,
             pace=turn_limits(config),
@@ -93,6 +97,7 @@ class App:
             repair_policy=repair_policy(config),
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
+            observer=self.watch,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         models = Models(self.routes, int(time.time()), self._fetch_models)
@@ -108,7 +113,11 @@ class App:
         self._show_model = self._get(models.show)
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
-            self.routes, turn_limits(config), new_id, max_values=config.limits.values
+            self.routes,
+            turn_limits(config),
+            new_id,
+            max_values=config.limits.values,
+            observer=self.watch,
         )
         self._pass_on: Handler = passthrough.answer
 
@@ -262,11 +271,8 @@ class App:
         status = 499 if exchange.gone and not exchange.sent else exchange.status
         metrics = self.metrics
         metrics.request_done(context.route, status, context.stream, seconds)
-        if context.error is not None and context.backend:
-            metrics.backend_error(context.error)
         if context.report is not None:
             self._count(context.report, stream=context.stream)
-            self._tell_formats(context)
         if context.usage is not None:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
@@ -283,26 +289,14 @@ class App:
             duration_ms=seconds * 1000,
             stream=context.stream,
             sent=exchange.sent,
+            turn=_facts(context),
         )
-
-    def _tell_formats(self, context: RequestContext) -> None:
-        """Log once which format a model was found to write."""
-        for rule in context.report.repairs if context.report is not None else ():
-            found = (context.model or "", context.backend, rule)
-            if rule.startswith("format_detected:") and found not in self._told:
-                if len(self._told) < _MOST_ADMITTED:
-                    self._told.add(found)
-                name = rule.partition(":")[2]
-                text = "the model %r on %s writes its calls as %s: set format = %r for its route"
-                _log.info(text, found[0][:100], found[1], name, name)
 
     def _count(self, report: Report, *, stream: bool) -> None:
         metrics = self.metrics
         metrics.calls(report.calls)
         if stream and report.first_token_after is not None:
-            metrics.first_token(report.first_token_after)
-        for reason in report.retries:
-            metrics.retried(reason)
+            metrics.first_token(report.backend, report.first_token_after)
         for rule in report.repairs:
             metrics.repaired(rule.partition(":")[0])
         for finding in report.findings:
@@ -321,8 +315,13 @@ class App:
 
     def _say_ready(self, exchange: Exchange, context: RequestContext) -> None:
         status, word = (503, "draining") if self.draining else (200, "ready")
-        body = msgspec.json.encode({"status": word})
-        exchange.respond(status, [*context.headers(), _JSON], body)
+        told: dict[str, Any] = {"status": word}
+        if self._needs_backend and not self.draining:
+            live = self.watch.live
+            told["backends"] = {"live": live, "total": self.watch.total}
+            if not live:
+                status, told["status"] = 503, "no_backend"
+        exchange.respond(status, [*context.headers(), _JSON], msgspec.json.encode(told))
 
     async def _metrics(self, exchange: Exchange, context: RequestContext) -> None:
         kind = ("content-type", "text/plain; version=0.0.4; charset=utf-8")
@@ -332,7 +331,29 @@ class App:
 
     async def _fetch_models(self) -> list[str]:
         model = self.routes.any
-        return [] if model is None else await model.pool.pick().backend.models()
+        if model is None:
+            return []
+        backend = model.pool.pick().backend
+        try:
+            return await backend.models()
+        except UpstreamError as error:
+            self.watch.probed(backend.name, error)
+            raise
+
+
+def _facts(context: RequestContext) -> TurnFacts | None:
+    """What the access line says of a turn, if there was one."""
+    report = context.report
+    if report is None:
+        return None
+    usage = context.usage or report.usage
+    return TurnFacts(
+        usage.prompt_tokens if usage is not None else None,
+        usage.completion_tokens if usage is not None else None,
+        report.first_token_after,
+        len(report.retries),
+        [repair.partition(":")[0] for repair in report.repairs],
+    )
 
 
 _JSON = ("content-type", "application/json")
