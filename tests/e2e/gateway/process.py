@@ -141,4 +141,4 @@ def run_and_fail(
 
 def _clean_environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TOOLWIRE_")}
-    return {**kept, "TOOLWIRE_PROBE_AT_START": "false"}
+    return {**kept, "TOOLWIRE_PROBE_AT_START": "false", "TOOLWIRE_WARM_UP": "false"}

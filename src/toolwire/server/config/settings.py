@@ -306,6 +306,14 @@ class Embedded:
             flag="threads",
         ),
     ] = 0
+    warm_up: Annotated[
+        bool,
+        Option(
+            "read a first prompt at start, until a request comes, so that the first answer does "
+            "not take longer than later ones",
+            env="TOOLWIRE_WARM_UP",
+        ),
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)
