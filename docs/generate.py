@@ -23,6 +23,7 @@ from toolwire.server.config.settings import (
     ClientKey,
     Config,
     Embedded,
+    Health,
     Limits,
     Listen,
     Log,
@@ -79,6 +80,12 @@ name = "*"
 backend = { url = "http://localhost:11434/v1", dialect = "ollama" }
 """
 
+ACCESS_LINE = (
+    "2026-03-04T10:20:30.400Z INFO  200    812.5ms POST /v1/chat/completions model=qwen3 "
+    "backend=gpu-1 mode=hybrid:hermes key=laptop stream=yes sent=4313 tokens=812+64 first=95.2ms "
+    "retries=0 repairs=- id=req_..."
+)
+
 PROMPTS = """\
 [[models]]
 name = "raw"
@@ -127,6 +134,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[retries]", Retries),
     ("[repair]", Repair),
     ("[log]", Log),
+    ("[health]", Health),
     ("[trace]", TraceFiles),
     ("[sessions]", Sessions),
     ("[native]", Native),
@@ -357,7 +365,8 @@ def metrics() -> str:
                 ("`/healthz`", "200 while the process is up; answered at once, even under load"),
                 (
                     "`/readyz`",
-                    "503 during shutdown, so that no new requests are sent here; `sessions` says "
+                    "503 during shutdown, so that no new requests are sent here, and with "
+                    '`[health] ready = "backend"` also while no backend answers; `sessions` says '
                     "whether the [session store](sessions.md) answers, once it was used",
                 ),
             ),
@@ -370,10 +379,24 @@ def metrics() -> str:
         "requests than `[limits] requests`, a request that waits longer than `[timeouts] queue`, "
         "or more connections than `[limits] connections` if none of them is idle. Health probes "
         "are always answered.",
-        "Labels never contain text from clients: routes are those of the configuration, and "
+        "Labels never contain text from clients: routes and backends are those of the "
+        "configuration, and "
         "unknown values are counted as `other`. The memory, CPU time and open files of the "
         "process are included (`process_...`).",
         table(("metric", "type", "labels", "meaning"), metric_rows()),
+        "## The log",
+        "Toolwire logs to stderr (`[log]`), one line per request:",
+        f"```\n{ACCESS_LINE}\n```",
+        "`tokens` are those of the prompt and of the answer, `first` is the time to the first "
+        "token, `retries` counts further attempts at backends, and `repairs` names what was "
+        "changed in the answer. `/healthz`, `/readyz` and `/metrics` are logged at `debug` only.",
+        "Every failed attempt at a backend is a `WARNING` that names the backend and the reason, "
+        "also if a retry then succeeds. The same failure of the same backend is logged once a "
+        "minute, with the number of repetitions; when the backend answers again, that is logged, "
+        "too. If Toolwire learns that a server does not support tools, or which format a model "
+        "writes, it says so once. What a backend says about a request that it refuses may quote "
+        "the request, so only the code and the status are logged; the words are in the error that "
+        "the client gets and in [traces](traces.md).",
     ]
     return page(parts)
 

@@ -57,7 +57,13 @@ def command(path: Path | None, **flags: Any) -> None:
         _try_port(config.listen)
         with embedded_engine(config) as engine:
             uvloop.run(
-                run(config, logs, lambda url: click.echo(_welcome(config, url, engine)), engine)
+                run(
+                    config,
+                    logs,
+                    lambda url: click.echo(_welcome(config, url, engine)),
+                    engine,
+                    say=click.echo,
+                )
             )
     except OSError as error:
         raise click.ClickException(
@@ -102,11 +108,9 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
 
 
 def _formats(route: RouteConfig, engine: EmbeddedEngine | None) -> Iterator[str]:
-    """The formats of models whose chat templates are known, and why it is those."""
+    """The format of the embedded model, and why; of servers, see `introduction`."""
     for backend in route.backends:
-        facts = backend.chat_template.capabilities if backend.chat_template else None
         if backend.is_embedded and engine is not None:
             facts = capabilities_of(engine)
-        if facts is not None:
             found = StrategySelector(route.mode, route.format).format_of(route.name, facts)
             yield f"  {'':<27} tool calls as '{found.format}': {found.reason}"

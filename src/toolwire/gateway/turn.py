@@ -13,6 +13,7 @@ from typing import Protocol
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, make_plan
 from toolwire.gateway.pump import Pump
 from toolwire.gateway.repair.costly import Checker
@@ -109,6 +110,8 @@ class TurnService:
     checker: Checker | None = None
     """Checks calls that would make others wait; None: they are not checked."""
     watchdog: Watchdog = field(default_factory=Watchdog)
+    observer: TurnObserver = UNOBSERVED
+    """Told about each attempt at a backend."""
 
     async def answer(self, caller: Caller, context: RequestContext) -> None:
         """Answer one request. Raises `GatewayError` while there is no sink to tell it to."""
@@ -159,6 +162,7 @@ class TurnService:
             watchdog=self.watchdog,
             checker=self.checker,
             trace=trace,
+            observer=self.observer,
         )
         try:
             report = await turn.run()

@@ -21,6 +21,7 @@ from toolwire.errors import (
     RequestError,
     ShuttingDown,
     TooLarge,
+    UpstreamError,
 )
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
@@ -33,10 +34,11 @@ from toolwire.server.assembly import (
     turn_limits,
 )
 from toolwire.server.auth import Admission, Keyring
+from toolwire.server.backend_watch import BackendWatch
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
 from toolwire.server.descriptions import Descriptions
-from toolwire.server.logs import Logs
+from toolwire.server.logs import Logs, TurnFacts
 from toolwire.server.metrics import Metrics
 from toolwire.server.native_api import native_api
 from toolwire.server.random_ids import new_id
@@ -54,7 +56,6 @@ from toolwire.surfaces.passing.endpoints import AllowList
 from toolwire.surfaces.passing.passthrough import Passthrough
 
 _log = logging.getLogger("toolwire.server")
-_MOST_TOLD = 1024
 
 
 class App:
@@ -68,9 +69,14 @@ class App:
         clock: Callable[[], float],
         engine: EmbeddedEngine | None = None,
     ) -> None:
-        self.metrics = Metrics([route.name for route in config.models])
+        backends = {backend.name for route in config.models for backend in route.backends}
+        self.metrics = Metrics([route.name for route in config.models], backends)
+        self.watch = BackendWatch(backends, self.metrics, clock)
         self.sessions = self.metrics.sessions = open_store(config.sessions.store)
-        self._readiness = Readiness(self.sessions, store_required=config.sessions.required)
+        watched = self.watch if config.health.ready == "backend" else None
+        self._readiness = Readiness(
+            self.sessions, store_required=config.sessions.required, backends=watched
+        )
         self.draining = False
         self._logs = logs
         self._clock = clock
@@ -78,10 +84,9 @@ class App:
         self._admission = Admission(keys, logs.see)
         self._guard = WebGuard(config.listen, open=keys.open)
         self._most_requests = config.limits.requests
-        self._told: set[tuple[str, str, str]] = set()
         self._traces = _trace_store(config, logs)
         self._checker = CheckProcess()
-        self.routes = build_routes(config, engine, clock, logs.redact)
+        self.routes = build_routes(config, engine, clock, logs.redact, self.watch)
         turns = TurnService(
             routes=self.routes,
             pace=turn_limits(config),
@@ -91,6 +96,7 @@ class App:
             repair_policy=repair_policy(config),
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
+            observer=self.watch,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         described = Descriptions()
@@ -113,7 +119,11 @@ class App:
         self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs"})
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
-            self.routes, turn_limits(config), new_id, max_values=config.limits.values
+            self.routes,
+            turn_limits(config),
+            new_id,
+            max_values=config.limits.values,
+            observer=self.watch,
         )
         self._pass_on: Handler = passthrough.answer
 
@@ -251,11 +261,8 @@ class App:
         status = 499 if exchange.gone and not exchange.sent else exchange.status
         metrics = self.metrics
         metrics.request_done(context.route, status, context.stream, seconds)
-        if context.error is not None and context.backend:
-            metrics.backend_error(context.error)
         if context.report is not None:
             self._count(context.report, stream=context.stream)
-            self._tell_formats(context)
         if context.usage is not None:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
@@ -272,26 +279,14 @@ class App:
             duration_ms=seconds * 1000,
             stream=context.stream,
             sent=exchange.sent,
+            turn=_facts(context),
         )
-
-    def _tell_formats(self, context: RequestContext) -> None:
-        """Log once which format a model was found to write."""
-        for rule in context.report.repairs if context.report is not None else ():
-            found = (context.model or "", context.backend, rule)
-            if rule.startswith("format_detected:") and found not in self._told:
-                if len(self._told) < _MOST_TOLD:
-                    self._told.add(found)
-                name = rule.partition(":")[2]
-                text = "the model %r on %s writes its calls as %s: set format = %r for its route"
-                _log.info(text, found[0][:100], found[1], name, name)
 
     def _count(self, report: Report, *, stream: bool) -> None:
         metrics = self.metrics
         metrics.calls(report.calls)
         if stream and report.first_token_after is not None:
-            metrics.first_token(report.first_token_after)
-        for reason in report.retries:
-            metrics.retried(reason)
+            metrics.first_token(report.backend, report.first_token_after)
         for rule in report.repairs:
             metrics.repaired(rule.partition(":")[0])
         for finding in report.findings:
@@ -320,7 +315,29 @@ class App:
 
     async def _fetch_models(self) -> list[str]:
         model = self.routes.any
-        return [] if model is None else await model.pool.pick().backend.models()
+        if model is None:
+            return []
+        backend = model.pool.pick().backend
+        try:
+            return await backend.models()
+        except UpstreamError as error:
+            self.watch.probed(backend.name, error)
+            raise
+
+
+def _facts(context: RequestContext) -> TurnFacts | None:
+    """What the access line says of a turn, if there was one."""
+    report = context.report
+    if report is None:
+        return None
+    usage = context.usage or report.usage
+    return TurnFacts(
+        usage.prompt_tokens if usage is not None else None,
+        usage.completion_tokens if usage is not None else None,
+        report.first_token_after,
+        len(report.retries),
+        [repair.partition(":")[0] for repair in report.repairs],
+    )
 
 
 _JSON = ("content-type", "application/json")

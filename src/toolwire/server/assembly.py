@@ -18,6 +18,7 @@ from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
 from toolwire.formats.signatures import signatures
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.gateway.retry import TurnLimits
@@ -34,7 +35,11 @@ from toolwire.surfaces.openai.tools import ToolReader
 
 
 def build_routes(
-    config: Config, engine: EmbeddedEngine | None, clock: Callable[[], float], redact: Redact
+    config: Config,
+    engine: EmbeddedEngine | None,
+    clock: Callable[[], float],
+    redact: Redact,
+    observer: TurnObserver = UNOBSERVED,
 ) -> Routes:
     """Every model that is served, with its backends."""
     turn = LoopTurn()
@@ -54,7 +59,12 @@ def build_routes(
         custom = any(backend.custom_tools for backend in route.backends)
         examples = _examples(route, engine)
         strategies = StrategySelector(
-            route.mode, route.format, examples, clock, model=_known_as(route)
+            route.mode,
+            route.format,
+            examples,
+            clock,
+            model=_known_as(route),
+            observer=observer,
         )
         pool = BackendPool(backends, clock)
         tokens = _tokens(route, backends)

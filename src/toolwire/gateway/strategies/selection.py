@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from toolwire.backends.base import UNKNOWN, Backend, Capabilities
 from toolwire.formats import Detection, detect_model, detect_template
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
@@ -52,6 +53,8 @@ class StrategySelector:
     clock: Callable[[], float] = lambda: 0.0
     model: str = ""
     """The model's name, where clients may use others for it, too."""
+    observer: TurnObserver = UNOBSERVED
+    """Told what was learned, once."""
     _learned: dict[tuple[str, str, Lack], float] = field(default_factory=dict)
     _formats: dict[tuple[str, str], str] = field(default_factory=dict)
     """What the calls of a model were found to be written in, by backend and model."""
@@ -125,7 +128,10 @@ class StrategySelector:
     def _settle(self, at: tuple[str, str], expected: str, found: Detection | None) -> None:
         if len(self._formats) >= _MOST_LEARNED:
             del self._formats[next(iter(self._formats))]
-        self._formats[at] = expected if found is None else found.format
+        written = expected if found is None else found.format
+        if found is not None and self._formats.get(at) != written:
+            self.observer.learned(*at, "format", written)
+        self._formats[at] = written
         self._hybrids.pop(at, None)
 
     def format_of(self, model: str, known: Capabilities = UNKNOWN) -> Detection:
@@ -135,6 +141,18 @@ class StrategySelector:
         if known.format:
             return Detection(known.format, "the model was found to do best in it")
         return _detect(known.name, known.template, self.model or model)
+
+    def mode_of(
+        self, backend: Backend, model: str
+    ) -> tuple[Literal["native", "hybrid", "prompted"], str]:
+        """How a model is given tools, as far as is known before a turn, and why."""
+        if self.mode != "auto":
+            return self.mode, "it is configured"
+        if not backend.capabilities.has_tools:
+            return "prompted", "the chat template of its model has no place for tools"
+        if self._lacks(backend, model, "tools"):
+            return "prompted", "it has refused tools"
+        return "hybrid", "unless it turns out to have no tools"
 
     def known(self, model: str) -> dict[str, str]:
         """What was learned about this model, by backend."""
@@ -155,6 +173,7 @@ class StrategySelector:
         if len(self._learned) >= _MOST_LEARNED:
             del self._learned[next(iter(self._learned))]
         self._learned[backend.name, model, lack] = self.clock()
+        self.observer.learned(backend.name, model, lack)
         return True
 
     def _has_tools(self, backend: Backend, model: str) -> bool:

@@ -20,7 +20,15 @@ from toolwire.server.config.settings import BackendConfig, ClientKey, Config, Ro
 from toolwire.server.config.values import EMBEDDED
 
 SECTIONS = (
-    *("listen", "limits", "timeouts", "retries", "repair", "log", "trace", "embedded"),
+    "listen",
+    "limits",
+    "timeouts",
+    "retries",
+    "repair",
+    "log",
+    "health",
+    "trace",
+    "embedded",
     "sessions",
     "native",
 )

@@ -224,6 +224,32 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Health:
+    """Whether backends are there: at start, and for `/readyz`."""
+
+    ready: Annotated[
+        Literal["listening", "backend"],
+        Option(
+            "when `/readyz` answers 200: `listening`: while requests are accepted; `backend`: only "
+            "while at least one backend answers, too",
+            env="TOOLWIRE_READY",
+        ),
+    ] = "listening"
+    interval: Annotated[
+        float,
+        seconds("for `backend`: seconds between two requests for a backend's models", 3600, 0.1),
+    ] = 5.0
+    probe_at_start: Annotated[
+        bool,
+        Option(
+            "ask each backend at start what it is and which models it has, and print the answer; "
+            "`false` for a server that any request would wake up",
+            env="TOOLWIRE_PROBE_AT_START",
+        ),
+    ] = True
+
+
+@dataclass(frozen=True, slots=True)
 class TraceFiles:
     """One file per request that records what happened: see [traces](traces.md)."""
 
@@ -311,6 +337,14 @@ class Embedded:
             flag="threads",
         ),
     ] = 0
+    warm_up: Annotated[
+        bool,
+        Option(
+            "read a first prompt at start, until a request comes, so that the first answer does "
+            "not take longer than later ones",
+            env="TOOLWIRE_WARM_UP",
+        ),
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,6 +560,7 @@ class Config:
     retries: Annotated[Retries, Option("retries of failed requests")] = Retries()
     repair: Annotated[Repair, Option("invalid calls")] = Repair()
     log: Annotated[Log, Option("logging")] = Log()
+    health: Annotated[Health, Option("whether backends are there")] = Health()
     trace: Annotated[TraceFiles, Option("traces of requests")] = TraceFiles()
     embedded: Annotated[Embedded, Option("the embedded model")] = Embedded()
     sessions: Annotated[Sessions, Option("stored conversations")] = Sessions()
