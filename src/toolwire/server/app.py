@@ -25,6 +25,7 @@ from toolwire.errors import (
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService
+from toolwire.inspector.endpoints import inspector_endpoints, page_endpoints
 from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
 from toolwire.server.auth import Keyring, bearer
 from toolwire.server.check_process import CheckProcess
@@ -33,6 +34,7 @@ from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
 from toolwire.server.router import Handler, Resource, Router
+from toolwire.server.trace_memory import MemoryTraces
 from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.surfaces.base import Surface, TurnEndpoint
@@ -80,6 +82,7 @@ class App:
             repair_policy=repair_policy(config),
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
+            watched=self._traces.watched if self._traces is not None else bool,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         models = Models(self.routes, int(time.time()), self._fetch_models)
@@ -91,9 +94,21 @@ class App:
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
+        pages = page_endpoints() if config.has_inspector else {}
+        if config.has_inspector and self._traces is not None:
+            pages_and_api = pages | inspector_endpoints(
+                self._openai,
+                turns,
+                self._traces,
+                self._checker,
+                bodies=config.trace.bodies,
+                lasting=config.trace.dir is not None,
+                sees_all=partial(_sees_all, config),
+            )
+            table |= {path: Resource(self._openai, m) for path, m in pages_and_api.items()}
         self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
-        self._open = frozenset({"/healthz", "/readyz"})
+        self._open = frozenset({"/healthz", "/readyz", *pages})
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
             self.routes, turn_limits(config), new_id, max_values=config.limits.values
@@ -337,8 +352,14 @@ _REFUSALS: dict[int, GatewayError] = {
 }
 
 
-def _trace_store(config: Config, logs: Logs) -> TraceStore | None:
+def _sees_all(config: Config, key_name: str | None) -> bool:
+    """Whether the inspector shows the requests of all keys to this one."""
+    return not config.keys or any(key.inspects and key.name == key_name for key in config.keys)
+
+
+def _trace_store(config: Config, logs: Logs) -> TraceStore | MemoryTraces | None:
     trace = config.trace
     if trace.dir is None:
-        return None
+        inspected = config.has_inspector
+        return MemoryTraces(bodies=trace.bodies, redact=logs.redact) if inspected else None
     return TraceStore(trace.dir, max_bytes=trace.max_bytes, bodies=trace.bodies, redact=logs.redact)
