@@ -139,6 +139,7 @@ def inspector_endpoints(
     about = {"version": __version__, "bodies": bodies, "lasting": lasting}
     inspector = Inspector(Turns(traces, sees_all), checker, about)
     table: Endpoints = {
+        **page_endpoints(),
         f"{_API}/info": {"GET": inspector.info},
         f"{_API}/samples": {"GET": inspector.samples},
         f"{_API}/parse": {"POST": inspector.parse},

@@ -30,6 +30,7 @@ from toolwire.server.assembly import build_routes, repair_policy, request_reader
 from toolwire.server.auth import Keyring, bearer
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
+from toolwire.server.descriptions import Descriptions
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
@@ -85,30 +86,22 @@ class App:
             watched=self._traces.watched if self._traces is not None else bool,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
+        described = Descriptions()
         models = Models(self.routes, int(time.time()), self._fetch_models)
         table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
             "/v1/models": self._get(models.list),
             "/v1/models/{id...}": self._get(models.show),
+            "/openapi.json": self._get(described.document),
+            "/docs": self._get(described.page),
             "/metrics": self._get(self._metrics),
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
-        pages = page_endpoints() if config.has_inspector else {}
-        if config.has_inspector and self._traces is not None:
-            pages_and_api = pages | inspector_endpoints(
-                self._openai,
-                turns,
-                self._traces,
-                self._checker,
-                bodies=config.trace.bodies,
-                lasting=config.trace.dir is not None,
-                sees_all=partial(_sees_all, config),
-            )
-            table |= {path: Resource(self._openai, m) for path, m in pages_and_api.items()}
+        table |= self._inspector(config, turns)
         self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
-        self._open = frozenset({"/healthz", "/readyz", *pages})
+        self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", *page_endpoints()})
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
             self.routes, turn_limits(config), new_id, max_values=config.limits.values
@@ -245,6 +238,20 @@ class App:
 
     def _turn(self, api: Surface, turns: TurnService) -> Resource:
         return Resource(api, {"POST": TurnEndpoint(api, turns).answer})
+
+    def _inspector(self, config: Config, turns: TurnService) -> dict[str, Resource]:
+        if self._traces is None or not config.has_inspector:
+            return {}
+        endpoints = inspector_endpoints(
+            self._openai,
+            turns,
+            self._traces,
+            self._checker,
+            bodies=config.trace.bodies,
+            lasting=config.trace.dir is not None,
+            sees_all=partial(_sees_all, config),
+        )
+        return {path: Resource(self._openai, methods) for path, methods in endpoints.items()}
 
     def _get(self, handler: Handler) -> Resource:
         return Resource(self._openai, {"GET": handler})

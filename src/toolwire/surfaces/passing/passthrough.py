@@ -22,7 +22,7 @@ from toolwire.gateway.retry import Tries, TurnLimits
 from toolwire.gateway.routes import ANY, Routes, ServedModel
 from toolwire.protocol.width import MOST_VALUES
 from toolwire.surfaces.exchange import Exchange, HttpRequest, header_list, header_word
-from toolwire.surfaces.openai.explain import missing
+from toolwire.surfaces.explain import missing
 from toolwire.surfaces.passing.body import read_json, read_named_form, refuse_choice
 from toolwire.surfaces.passing.multipart import is_form
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec import Meta
 
 from toolwire.errors import RequestError
-from toolwire.surfaces.openai.explain import bad_value, decode, json_kind, missing, wrong_type
+from toolwire.surfaces.explain import bad_value, decode, json_kind, missing, wrong_type
 
 
 class Inner(msgspec.Struct):

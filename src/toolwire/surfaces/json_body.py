@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.errors import RequestError
-from toolwire.surfaces.openai.explain import explain, not_json, why_not_json
+from toolwire.surfaces.explain import explain, not_json, why_not_json
 
 _decode = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_key = msgspec.json.Decoder(str).decode
