@@ -30,6 +30,8 @@ Endpoints: TypeAlias = dict[str, dict[str, Handler]]
 T = TypeVar("T")
 
 _API = f"{page.PATH}/api"
+POLLED = f"{_API}/turns"
+"""Asked for every few seconds while the page is open, so that it is not worth a line in the log."""
 _JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
 
 
@@ -144,7 +146,7 @@ def inspector_endpoints(
         f"{_API}/samples": {"GET": inspector.samples},
         f"{_API}/parse": {"POST": inspector.parse},
         f"{_API}/case": {"POST": inspector.case},
-        f"{_API}/turns": {"GET": inspector.list_turns},
+        POLLED: {"GET": inspector.list_turns},
         f"{_API}/turn": {"GET": inspector.show_turn},
         f"{_API}/replay": {"POST": inspector.replay},
     }

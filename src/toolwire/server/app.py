@@ -25,7 +25,7 @@ from toolwire.errors import (
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService
-from toolwire.inspector.endpoints import inspector_endpoints, page_endpoints
+from toolwire.inspector.endpoints import POLLED, inspector_endpoints, page_endpoints
 from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
 from toolwire.server.auth import Keyring, bearer
 from toolwire.server.check_process import CheckProcess
@@ -271,6 +271,8 @@ class App:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
             metrics.client_gone("streaming" if exchange.started else "waiting")
+        if request.path == POLLED and status == 200:
+            return
         self._logs.access(
             context.request_id,
             request.method,

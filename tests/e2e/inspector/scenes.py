@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from playwright.sync_api import Page
 from tests.e2e.gateway.process import Gateway
 from tests.e2e.gateway.wire import Reply, ask, chat_body
 from tests.scripted import Answer, Call
@@ -25,6 +26,20 @@ WRITTEN = (
     "<think>\nThe user asks about Bern. One call will do.\n</think>\nI will look that up.\n"
     '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Bern", "days": "3"}}\n</tool_call>'
 )
+CONFIG = """
+[trace]
+bodies = true
+[repair]
+streams = "whole"
+[[models]]
+name = "weather"
+backend = {{ url = "{url}", dialect = "vllm" }}
+[[models]]
+name = "weather-small"
+mode = "prompted"
+format = "hermes"
+backend = {{ url = "{url}", dialect = "vllm" }}
+"""
 HOSTILE = (
     "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'>"
     "<svg onload=window.pwned=3>\"'><a href='javascript:window.pwned=4'>click</a> ${alert(1)}"
@@ -39,7 +54,8 @@ def weather_model(request: ChatRequest) -> Answer:
     if any(message["role"] == "tool" for message in request.messages) or "18 degrees" in said:
         return Answer(text="It is 18 degrees and sunny in Bern, and it stays so for three days.")
     if request.tools:
-        return Answer(text="I will look that up.", calls=(Call("get_weather", '{"city": "Bern", "days": "3"}'),))
+        call = Call("get_weather", '{"city": "Bern", "days": 3}')
+        return Answer(text="I will look that up.", calls=(call,))
     return Answer(text=WRITTEN)
 
 
@@ -51,3 +67,24 @@ def send(gateway: Gateway, text: str, *, model: str = "weather", **more: Any) ->
     ]
     body = chat_body(tools=TOOLS, stream=True, model=model, messages=messages, **more)
     return ask(gateway.port, body)
+
+
+def paste(page: Page, text: str, *, tools: str | None = None) -> None:
+    """Put a text into the first view, and wait until it was read and drawn."""
+    drawn = page.locator("#readings").get_attribute("data-drawn")
+    if tools is not None:
+        page.evaluate("tools => { document.getElementById('tools').value = tools }", tools)
+    # Not typed: the browser lays a long text out again with each line of it.
+    page.evaluate("text => { document.getElementById('text').value = text }", text)
+    page.locator("#text").press("Control+Enter")
+    page.wait_for_function(
+        "([drawn, text]) => { const box = document.getElementById('readings');"
+        "const painted = box.querySelector('.painted');"
+        "return box.dataset.drawn !== drawn && painted.textContent === text }",
+        arg=[drawn, text],
+    )
+
+
+def roles(page: Page, role: str) -> list[str]:
+    """The stretches of the text that became this."""
+    return page.locator(f".painted .role.{role}").all_inner_texts()

@@ -24,6 +24,7 @@ const EXAMPLE_TOOLS = [
   },
 ];
 const MOST_EVENTS = 40;
+const MOST_CALLS = 50;
 
 export function startParse(info, complain) {
   return new ParseView(info, complain);
@@ -151,11 +152,12 @@ class ParseView {
     this.at = Math.min(Math.max(count, 0), chunks.length);
     $("slider").value = String(this.at);
     $("slider").setAttribute("aria-valuetext", `${this.at} of ${chunks.length} chunks`);
-    $("chunk-label").textContent = `${this.at} of ${chunks.length}`;
+    $("chunk-label").textContent = `${this.at} of ${plural(chunks.length, "chunk")}`;
     const start = this.at > 1 ? chunks[this.at - 2] : 0;
     const end = this.at ? chunks[this.at - 1] : 0;
     const [first, last] = this.at ? [this.firsts[this.at - 1], this.firsts[this.at]] : [0, 0];
-    fill($("now"), nowLine(this.text.slice(start, end), events.slice(first, last), this.at));
+    const over = this.at === chunks.length;
+    fill($("now"), nowLine(this.text.slice(start, end), events.slice(first, last), this.at, over));
     if (!mark) return;
     this.log.mark(first, last);
     this.paintings[0].mark(start, end);
@@ -206,7 +208,7 @@ function firstEvents(events, chunks) {
   return firsts;
 }
 
-function nowLine(chunk, events, at) {
+function nowLine(chunk, events, at, over) {
   if (!at) return h("span", { class: "muted" }, "Nothing has been read yet.");
   const shown = events.slice(0, MOST_EVENTS).map(eventChip);
   const more = events.length - MOST_EVENTS;
@@ -215,7 +217,7 @@ function nowLine(chunk, events, at) {
     h("span", { class: "muted", "aria-hidden": "true" }, "→"),
     shown.length
       ? shown
-      : h("span", { class: "muted" }, "held back: nothing is certain yet"),
+      : h("span", { class: "muted" }, over ? "nothing new" : "held back: nothing is certain yet"),
     more > 0 && h("span", { class: "muted" }, `and ${more} more`),
   ];
 }
@@ -296,7 +298,7 @@ export function found({ content, reasoning, calls }) {
     { class: "parts" },
     part("Reasoning", reasoning, "reasoning"),
     part("Content", content, "text"),
-    calls.map((call, index) =>
+    calls.slice(0, MOST_CALLS).map((call, index) =>
       h(
         "div",
         { class: "found" },
@@ -310,6 +312,7 @@ export function found({ content, reasoning, calls }) {
         ),
       ),
     ),
+    calls.length > MOST_CALLS && h("p", { class: "muted" }, `And ${calls.length - MOST_CALLS} more calls.`),
   );
 }
 

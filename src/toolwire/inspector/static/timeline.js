@@ -5,7 +5,7 @@ import { h, plural, seconds } from "./dom.js";
 import { Painting } from "./paint.js";
 import { found } from "./parse.js";
 
-const ROLE_OF = { text: "text", reasoning: "reasoning", call: "marker", markup: "marker", layout: "layout" };
+const ROLE_OF = { text: "text", reasoning: "reasoning", call: "call", markup: "marker", layout: "layout" };
 
 /** The steps of a request. `parse` opens a text in the other view. */
 export function timeline(record, parse) {

@@ -10,6 +10,8 @@ const MODES = [
   ["hybrid", "Hybrid"],
   ["prompted", "Prompted"],
 ];
+const SHOWN = new Set(["toolwire-mode", "toolwire-backend"]);
+const WARNED = new Set(["toolwire-repairs", "toolwire-findings", "toolwire-ignored-params"]);
 const TOOLS = [
   {
     type: "function",
@@ -98,7 +100,12 @@ class Column {
     this.mode = h("select", { "aria-label": "How the model gets its tools" });
     options(this.mode, MODES, mode);
     this.chat = h("div", { class: "chat", tabindex: "0", role: "log", "aria-label": "Conversation" });
-    this.element = h("section", { class: "card column" }, h("div", { class: "row head" }, this.mode), this.chat);
+    this.element = h(
+      "section",
+      { class: "card column" },
+      h("div", { class: "row head" }, h("h2", {}, "Tools"), this.mode),
+      this.chat,
+    );
     this.clear();
   }
 
@@ -158,6 +165,7 @@ class Answering {
     this.thought = "";
     this.calls = [];
     this.facts = [];
+    this.warnings = [];
     this.first = null;
     this.thoughtBox = h("div", { class: "quote reasoning", hidden: true });
     this.textBox = h("div", { class: "said model" });
@@ -170,9 +178,8 @@ class Answering {
   headers(headers) {
     this.id = headers.get("toolwire-request-id");
     for (const [name, value] of headers) {
-      if (name.startsWith("toolwire-") && name !== "toolwire-request-id") {
-        this.facts.push(`${name.slice("toolwire-".length)} ${value}`);
-      }
+      if (SHOWN.has(name)) this.facts.push(value);
+      if (WARNED.has(name)) this.warnings.push(...value.split(", "));
     }
   }
 
@@ -196,7 +203,8 @@ class Answering {
     const chunk = JSON.parse(data);
     if (chunk.error) throw new Problem(chunk.error.message, 0);
     if (chunk.usage) this.usage = chunk.usage;
-    if (chunk.toolwire) this.facts.push(...Object.entries(chunk.toolwire).map(([k, v]) => `${k} ${v}`));
+    this.warnings.push(...(chunk.toolwire?.repairs ?? []));
+    this.warnings.push(...(chunk.toolwire?.findings ?? []).map((one) => one.code ?? String(one)));
     const choice = chunk.choices?.[0];
     if (!choice) return;
     this.finish = choice.finish_reason ?? this.finish;
@@ -247,6 +255,7 @@ class Answering {
         made !== undefined && `${sent} + ${made} tokens`,
         ...this.facts,
       ].filter(Boolean).join(" · "),
+      [...new Set(this.warnings)].map((word) => h("span", { class: "badge warn" }, word)),
       this.link(live),
     );
     if (this.calls.length) this.askResults(results);
