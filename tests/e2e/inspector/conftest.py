@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 from tests.e2e.gateway.process import Gateway, running
 from tests.e2e.inspector.chromium import find_chromium
 from tests.e2e.inspector.scenes import CONFIG, weather_model
@@ -40,7 +40,7 @@ def gateway(backend: ScriptedServer) -> Iterator[Gateway]:
         assert "Traceback" not in process.log, process.log
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A window without a past."""
     context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
@@ -49,9 +49,9 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page(context: BrowserContext, gateway: Gateway) -> Iterator[Page]:
-    """The inspector, ready."""
+    """The inspector, ready: one for all tests of a module, as opening it takes the longest."""
     page = context.new_page()
     errors = watch(page)
     page.goto(address(gateway))
@@ -67,8 +67,14 @@ def address(gateway: Gateway, view: str = "") -> str:
 
 
 def watch(page: Page) -> list[str]:
-    """What goes wrong in a page, as it comes: exceptions, and what the policy forbids."""
+    """What goes wrong in a page, as it comes: exceptions, and what the policy forbids. An answer
+    that is an error is the page's own affair."""
     errors: list[str] = []
+
+    def hear(line: ConsoleMessage) -> None:
+        if line.type == "error" and not line.text.startswith("Failed to load resource"):
+            errors.append(line.text)
+
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    page.on("console", hear)
     return errors

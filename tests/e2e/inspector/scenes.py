@@ -1,5 +1,6 @@
 """A model that reports the weather, with native tools or with its calls in text, and its client."""
 
+import json
 from typing import Any
 
 from playwright.sync_api import Page
@@ -69,13 +70,20 @@ def send(gateway: Gateway, text: str, *, model: str = "weather", **more: Any) ->
     return ask(gateway.port, body)
 
 
-def paste(page: Page, text: str, *, tools: str | None = None) -> None:
+def paste(page: Page, text: str, *, tools: Any = TOOLS, size: int = 4) -> None:
     """Put a text into the first view, and wait until it was read and drawn."""
     drawn = page.locator("#readings").get_attribute("data-drawn")
-    if tools is not None:
-        page.evaluate("tools => { document.getElementById('tools').value = tools }", tools)
     # Not typed: the browser lays a long text out again with each line of it.
-    page.evaluate("text => { document.getElementById('text').value = text }", text)
+    page.evaluate(
+        "values => { for (const id in values) document.getElementById(id).value = values[id] }",
+        {
+            "format": "auto",
+            "compare": "",
+            "size": str(size),
+            "tools": json.dumps(tools),
+            "text": text,
+        },
+    )
     page.locator("#text").press("Control+Enter")
     page.wait_for_function(
         "([drawn, text]) => { const box = document.getElementById('readings');"

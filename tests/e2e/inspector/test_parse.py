@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Error, Page, expect
 from tests.e2e.gateway.process import Gateway
 from tests.e2e.inspector.conftest import address
-from tests.e2e.inspector.scenes import HOSTILE, TOOLS, WRITTEN, paste, roles
+from tests.e2e.inspector.scenes import HOSTILE, WRITTEN, paste, roles
 
 from toolwire.conformance import State, read_cases, run_cases
 from toolwire.conformance.adapters import ours
@@ -52,7 +52,7 @@ def test_another_format_reads_the_same_text_beside_it(page: Page) -> None:
 
 
 def test_the_reasons_are_given_when_nothing_was_read(page: Page) -> None:
-    paste(page, '<tool_call>{"name": "no_such_tool", "arguments": oops</tool_call>', tools="")
+    paste(page, '<tool_call>{"name": "no_such_tool", "arguments": oops</tool_call>', tools=[])
     expect(page.locator(".reasons")).to_contain_text("Why there is no call")
     expect(page.locator(".reasons li").first).to_contain_text("hermes")
 
@@ -68,7 +68,7 @@ def test_an_example_of_a_format_can_be_picked(page: Page) -> None:
 
 
 def test_a_saved_case_is_one_that_the_conformance_kit_runs(page: Page, tmp_path: Path) -> None:
-    paste(page, WRITTEN, tools=json.dumps(TOOLS))
+    paste(page, WRITTEN)
     page.fill("#case-name", "Weather in Bern")
     with page.expect_download() as download:
         page.click("#save-case")
@@ -109,8 +109,7 @@ def test_ten_thousand_chunks_do_not_stall_the_page(page: Page) -> None:
         .observe({type: 'longtask'}) }"""
     )
     one = '<tool_call>{"name": "get_weather", "arguments": {"city": "Bern"}}</tool_call>\nA.\n'
-    page.fill("#size", "1")
-    paste(page, one * (10_000 // len(one) + 1))
+    paste(page, one * (10_000 // len(one) + 1), size=1)
     expect(page.locator("#chunk-label")).to_contain_text("of 100")
     page.locator("#slider").focus()
     for key in ("Home", *["PageUp"] * 5, *["ArrowRight"] * 20, "End"):
