@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs
 
@@ -65,6 +66,8 @@ class Inspector:
     turns: Turns
     checker: Checker
     about: dict[str, Any]
+    alone: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 1))
+    """Reading a long text takes a second of CPU: one at a time, so that turns are not held up."""
 
     async def info(self, exchange: Exchange, context: RequestContext) -> None:
         """What the page needs to know first."""
@@ -73,35 +76,20 @@ class Inspector:
     async def samples(self, exchange: Exchange, context: RequestContext) -> None:
         """Texts of a format."""
         name = _query(exchange, "format")
-        try:
-            found = await asyncio.to_thread(samples_of, name)
-        except KeyError as error:
-            raise _no_format(error) from None
-        _send(exchange, context, {"samples": found})
+        _send(exchange, context, {"samples": await self._read(partial(samples_of, name))})
 
     async def parse(self, exchange: Exchange, context: RequestContext) -> None:
         """A text, read."""
         asked = _body(exchange, Asked)
-        tools = asked.declared()
-        try:
-            read = await asyncio.to_thread(
-                read_text, asked.format, asked.text, tools, size=asked.chunk_size
-            )
-        except KeyError as error:
-            raise _no_format(error) from None
+        how = asked.format, asked.text, asked.declared()
+        read = await self._read(partial(read_text, *how, size=asked.chunk_size))
         _send(exchange, context, read)
 
     async def case(self, exchange: Exchange, context: RequestContext) -> None:
         """A text and what is found in it, as a conformance case."""
         asked = _body(exchange, Asked)
-        tools = asked.declared()
-        try:
-            made = await asyncio.to_thread(
-                case_file, asked.format, asked.text, tools, called=asked.name
-            )
-        except KeyError as error:
-            raise _no_format(error) from None
-        _send(exchange, context, made)
+        how = asked.format, asked.text, asked.declared()
+        _send(exchange, context, await self._read(partial(case_file, *how, called=asked.name)))
 
     async def list_turns(self, exchange: Exchange, context: RequestContext) -> None:
         """The last requests; from now on, for a while, requests are traced."""
@@ -118,6 +106,14 @@ class Inspector:
         """What today's code makes of a request."""
         record = await self._record(_body(exchange, Which).id, context)
         _send(exchange, context, {"differences": await replayed(record, self.checker)})
+
+    async def _read(self, read: Callable[[], Any]) -> Any:
+        """What is read, beside the loop. Raises `RequestError` if there is no such format."""
+        try:
+            async with self.alone:
+                return await asyncio.to_thread(read)
+        except KeyError as error:
+            raise RequestError(f"{error.args[0]}.", param="format") from None
 
     async def _record(self, request_id: str, context: RequestContext) -> dict[str, Any]:
         record = await asyncio.to_thread(self.turns.find, request_id, context.key_name)
@@ -175,7 +171,3 @@ def _body(exchange: Exchange, kind: type[T]) -> T:
 def _query(exchange: Exchange, name: str) -> str:
     query = exchange.request.target.partition(b"?")[2].decode("latin-1")
     return parse_qs(query).get(name, [""])[0]
-
-
-def _no_format(error: KeyError) -> RequestError:
-    return RequestError(f"{error.args[0]}.", param="format")

@@ -23,7 +23,7 @@ from toolwire.protocol.events import Event
 from toolwire.protocol.tools import Tool
 
 AUTO = "auto"
-MOST_CHARACTERS = 200_000
+MOST_CHARACTERS = 100_000
 MOST_CHUNKS = 20_000
 _FALLBACK = "hermes"
 _MOST_REASONS = 12
