@@ -52,6 +52,10 @@ def weather_model(request: ChatRequest) -> Answer:
     said = "\n".join(request.texts("user"))
     if "hostile" in said:
         return Answer(text=HOSTILE)
+    if "Berne" in said:  # it writes the number of days in words, until it is told not to
+        return Answer(text=WRITTEN if "integer" in said else WRITTEN.replace('"3"', '"three"'))
+    if "Fail" in said:
+        return Answer(text="I will.", calls=(Call("get_wether", '{"city": "Bern"}'),))
     if any(message["role"] == "tool" for message in request.messages) or "18 degrees" in said:
         return Answer(text="It is 18 degrees and sunny in Bern, and it stays so for three days.")
     if request.tools:
