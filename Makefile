@@ -44,6 +44,9 @@ fuzz: $(READY) ## Fuzz every parser for a minute; ARGS="sse --seconds 600 --seed
 clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
 	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)
 
+screenshots: $(READY) ## Take the pictures of docs/inspector.md anew
+	@TOOLWIRE_SCREENSHOTS=1 $(BIN)/python -m pytest tests/e2e/inspector/test_screenshots.py
+
 bench: $(READY) ## Measure the gateway next to nginx
 	@$(BIN)/python benchmarks/gateway.py --quick $(ARGS)
 

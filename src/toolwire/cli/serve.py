@@ -102,6 +102,7 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
         f"    base URL  {url}/v1",
         f"    API key   {key}",
         f"    model     {named}",
+        *([f"  See what happens: {url}/inspector"] if config.has_inspector else []),
         "",
     ]
     return "\n".join(lines)

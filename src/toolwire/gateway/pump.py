@@ -155,7 +155,10 @@ class Pump:
             resumed=self._sink.committed,
             trace=traced,
         )
-        answer = await backend.open(await _outgoing(strategy, plan))
+        outgoing = await _outgoing(strategy, plan)
+        if traced is not None:
+            traced.asked = outgoing
+        answer = await backend.open(outgoing)
         try:
             self._flow(answer.pause, answer.resume)
             tried.begun = Begun(backend.name, str(strategy), backend.ignored(plan.request))

@@ -107,6 +107,8 @@ class TurnService:
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     keep: Callable[[TurnTrace], None] | None = None
     """Takes the trace of each request that is over; None: no traces are made."""
+    watched: Callable[[], bool] = lambda: True
+    """Whether anybody wants the trace of a request that begins now."""
     checker: Checker | None = None
     """Checks calls that would make others wait; None: they are not checked."""
     watchdog: Watchdog = field(default_factory=Watchdog)
@@ -115,7 +117,7 @@ class TurnService:
 
     async def answer(self, caller: Caller, context: RequestContext) -> None:
         """Answer one request. Raises `GatewayError` while there is no sink to tell it to."""
-        if self.keep is None:
+        if self.keep is None or not self.watched():
             await self._answer(caller, context)
             return
         trace = TurnTrace(context.request_id, caller.body, self.now(), surface=caller.surface)
@@ -128,7 +130,8 @@ class TurnService:
             trace.gone = True
             raise
         finally:
-            trace.profile = context.profile
+            trace.profile, trace.key = context.profile, context.key_name or ""
+            trace.took = self.now() - trace.at
             self.keep(trace)
 
     async def _answer(

@@ -26,6 +26,7 @@ from toolwire.errors import (
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService
+from toolwire.inspector.endpoints import POLLED, inspector_endpoints, page_endpoints
 from toolwire.server.assembly import (
     build_routes,
     messages_reader,
@@ -44,6 +45,7 @@ from toolwire.server.native_api import native_api
 from toolwire.server.random_ids import new_id
 from toolwire.server.readiness import Readiness
 from toolwire.server.router import Handler, Resource, Router
+from toolwire.server.trace_memory import MemoryTraces
 from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.sessions.open import open_store
@@ -97,6 +99,7 @@ class App:
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
             observer=self.watch,
+            watched=self._traces.watched if self._traces is not None else bool,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         described = Descriptions()
@@ -114,9 +117,10 @@ class App:
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
+        table |= self._inspector(config, turns)
         self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
-        self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs"})
+        self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", *page_endpoints()})
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
             self.routes,
@@ -252,6 +256,20 @@ class App:
             table[f"{base}/messages/count_tokens"] = Resource(api, {"POST": api.count})
         return table
 
+    def _inspector(self, config: Config, turns: TurnService) -> dict[str, Resource]:
+        if self._traces is None or not config.has_inspector:
+            return {}
+        endpoints = inspector_endpoints(
+            self._openai,
+            turns,
+            self._traces,
+            self._checker,
+            bodies=config.trace.bodies,
+            lasting=config.trace.dir is not None,
+            sees_all=partial(_sees_all, config),
+        )
+        return {path: Resource(self._openai, methods) for path, methods in endpoints.items()}
+
     def _get(self, handler: Handler) -> Resource:
         return Resource(self._openai, {"GET": handler})
 
@@ -267,6 +285,8 @@ class App:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
             metrics.client_gone("streaming" if exchange.started else "waiting")
+        if request.path == POLLED and status == 200:
+            return
         self._logs.access(
             context.request_id,
             request.method,
@@ -359,8 +379,14 @@ _REFUSALS: dict[int, GatewayError] = {
 }
 
 
-def _trace_store(config: Config, logs: Logs) -> TraceStore | None:
+def _sees_all(config: Config, key_name: str | None) -> bool:
+    """Whether the inspector shows the requests of all keys to this one."""
+    return not config.keys or any(key.inspects and key.name == key_name for key in config.keys)
+
+
+def _trace_store(config: Config, logs: Logs) -> TraceStore | MemoryTraces | None:
     trace = config.trace
     if trace.dir is None:
-        return None
+        inspected = config.has_inspector
+        return MemoryTraces(bodies=trace.bodies, redact=logs.redact) if inspected else None
     return TraceStore(trace.dir, max_bytes=trace.max_bytes, bodies=trace.bodies, redact=logs.redact)

@@ -360,6 +360,10 @@ class ClientKey:
             show=values.hidden,
         ),
     ]
+    inspects: Annotated[
+        bool,
+        Option("whether the [inspector](inspector.md) shows this key the requests of all keys"),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -586,6 +590,19 @@ class Config:
             parse=values.endpoints,
         ),
     ] = values.endpoints(DEFAULT_ENDPOINTS)
+
+    inspector: Annotated[
+        bool,
+        Option(
+            "serve the [inspector](inspector.md) at `/inspector`; never served on an address other "
+            "than loopback without client keys"
+        ),
+    ] = True
+
+    @property
+    def has_inspector(self) -> bool:
+        """Whether the inspector is served: not to everybody who can reach this machine."""
+        return self.inspector and (values.is_loopback(self.listen.host) or bool(self.keys))
 
     @property
     def serves_embedded(self) -> bool:
