@@ -115,6 +115,11 @@ class Attempt:
         self.deliver()
 
     @property
+    def called(self) -> bool:
+        """Whether the backend has made a call itself, in any of the choices."""
+        return any(choice.reading.called for choice in self._choices.values())
+
+    @property
     def deliverable(self) -> bool:
         """Whether it may be delivered after all: nothing that does not fit is of a strict tool."""
         tools = self._plan.outgoing.tools.tools

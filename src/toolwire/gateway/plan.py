@@ -51,6 +51,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Whether the request has so much of anything that nothing of it is done in passing."""
     strictly: bool = False
     """Whether the backend is to hold the calls to their schemas."""
+    asker: str = ""
+    """The name of the API key that asks, for whom what it observes counts at once."""
 
     @property
     def delivery(self) -> Literal["live", "whole"]:
@@ -137,6 +139,7 @@ def make_plan(
     custom_tools: bool = False,
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY,
     large: bool = False,
+    asker: str = "",
 ) -> Plan:
     """Check what types cannot say, and decide what the backend is sent."""
     history = check_history(request.messages, repair=repair_history)
@@ -146,7 +149,7 @@ def make_plan(
     repairs = (*request.repairs, *history.repairs) if history.repairs else request.repairs
     offers = bool(tools.tools) and request.choice.mode != "none"
     outgoing = Outgoing(request, history.messages, tools)
-    plan = Plan(request, outgoing, repairs, offers, repair_policy, large)
+    plan = Plan(request, outgoing, repairs, offers, repair_policy, large, asker=asker)
     return _out_of_loop(plan) if offers else plan
 
 

@@ -154,6 +154,8 @@ class Pump:
             await self._relay(answer, attempt, traced)
         finally:
             answer.close()
+            if strategy.unproven and attempt.called:
+                self._model.strategies.called(backend, plan.request.model)
             self._account(attempt, traced)
 
     async def _relay(self, answer: Answer, attempt: Attempt, traced: AttemptTrace | None) -> None:

@@ -137,7 +137,7 @@ class RetryPolicy:
         self.plan = self.plan.continued(attempt.objection())
         if attempt.deliverable:
             self._spare = tried
-        elif self._model.strategies.can_constrain(tried.member.backend, self.plan.request.model):
+        elif self._model.strategies.can_constrain(tried.member.backend, self.plan):
             self.plan = self.plan.held_to(finding.tool for finding in attempt.findings)
         return Retry(repair=f"asked_again:{error.code}")
 
@@ -145,9 +145,16 @@ class RetryPolicy:
         """Ask the same backend again, differently: it may have no tools after all."""
         if tried.committed or not self.plan.offers_tools:
             return None
+        prose = isinstance(error, ToolChoiceUnmet)
         lack = tried.strategy.lack(error)
+        if lack == "tools" and tried.attempt is not None and tried.attempt.called:
+            lack = None  # of several choices, another one called
         learned = lack is not None and self._model.strategies.learn(
-            tried.member.backend, self.plan.request.model, lack
+            tried.member.backend,
+            self.plan.request.model,
+            lack,
+            asker=self.plan.asker,
+            prose=prose,
         )
         if isinstance(error, ToolChoiceUnmet):
             # The model has answered, so whatever is learned, this is one more request to it.

@@ -146,3 +146,32 @@ def test_an_error_without_a_code_has_a_name_in_the_report() -> None:
     error.retryable, error.code = True, None
     retries = policy("a", "b")
     assert retries.after(tried(retries), error) == Retry(0.0, "upstream_error")
+
+
+def spoken(retries: RetryPolicy, *said: Fragment) -> Tried:
+    """An attempt of several choices, of which one has no call although one is demanded."""
+    made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
+    made.feed(list(said))
+    with pytest.raises(ToolChoiceUnmet):
+        made.finish(done=True)
+    return tried(retries, attempt=made)
+
+
+@pytest.mark.parametrize("speaker", [0, 1])
+def test_prose_beside_a_choice_that_calls_does_not_say_that_there_are_no_tools(
+    speaker: int,
+) -> None:
+    retries = policy(tools=[tool("f")], tool_choice="required", n=2)
+    prose = Fragment(choice=speaker, text="No.", finish="stop")
+    call = Fragment(choice=1 - speaker, calls=(CallFragment(0, "a", "f", "{}"),), finish="stop")
+    after = retries.after(spoken(retries, prose, call), PROSE)
+    assert after == Retry(repair="asked_again:tool_choice")
+    strategies = retries._model.strategies
+    assert strategies.known(retries.plan.request.model) == {}
+
+
+def test_prose_says_that_there_are_no_tools_where_nothing_was_called() -> None:
+    retries = policy(tools=[tool("f")], tool_choice="required")
+    retries.after(spoken(retries, Fragment(text="No.", finish="stop")), PROSE)
+    strategies = retries._model.strategies
+    assert strategies.known(retries.plan.request.model) == {"a": "without tools"}

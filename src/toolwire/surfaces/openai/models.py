@@ -37,7 +37,8 @@ class Models:
                 # Clients also use the list to check that the server is up.
                 if not names:
                     raise
-        body = {"object": "list", "data": [self._model(name) for name in names]}
+        asker = context.key_name or ""
+        body = {"object": "list", "data": [self._model(name, asker) for name in names]}
         exchange.respond(200, [*context.headers(), _JSON], msgspec.json.encode(body))
 
     async def show(self, exchange: Exchange, context: RequestContext) -> None:
@@ -49,10 +50,10 @@ class Models:
             raise ModelNotFound(
                 f"The model '{name[:100]}' does not exist or you do not have access to it."
             )
-        body = msgspec.json.encode(self._model(name))
+        body = msgspec.json.encode(self._model(name, context.key_name or ""))
         exchange.respond(200, [*context.headers(), _JSON], body)
 
-    def _model(self, name: str) -> dict[str, Any]:
+    def _model(self, name: str, asker: str) -> dict[str, Any]:
         model = self.routes.find(name)
         strategies = model.strategies
         backends = model.pool.backends
@@ -66,6 +67,6 @@ class Models:
             "toolwire": {
                 "mode": strategies.mode,
                 "formats": {backend: (f.format, f.reason) for backend, f in found.items()},
-                "learned": told | strategies.known(name),
+                "learned": told | strategies.known(name, asker),
             },
         }
