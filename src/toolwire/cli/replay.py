@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 
 import click
 import msgspec
-from msgspec.structs import replace
 
 from toolwire.errors import GatewayError
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
@@ -72,10 +71,7 @@ def _request(record: Any) -> Request:
     tools = ToolReader(max_tools=_MOST, cache_bytes=0)
     reader = RequestReader(tools, max_messages=_MOST, max_values=_MOST)
     body = record["request"]["body"].encode()
-    request = reader.read(body, lenient_names=profile.lenient_names)
-    if profile.lost_result is not None:
-        request = replace(request, messages=profile.repaired(request.messages))
-    return request
+    return profile.adapted(reader.read(body, lenient_names=profile.lenient_names))
 
 
 def _explain(record: Any) -> None:

@@ -26,8 +26,9 @@ class RepairPolicy:
     """What to do about invalid calls."""
 
     rules: RepairRules = EVERY_RULE
-    whole_streams: bool = False
-    """Streams, too, deliver a call only when it is complete and checked."""
+    streams: Literal["auto", "live", "whole"] = "auto"
+    """When a stream has a call: as it is written, or when it is complete and checked. `auto`: as it
+    is written only if the client shows it so, since nothing of it can be healed then."""
     loop_after: int = 3
     """Number of identical invalid calls before the model is warned; 0: never."""
 
@@ -57,9 +58,16 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def delivery(self) -> Literal["live", "whole"]:
         """How calls are delivered: as they are written, or when they are complete and checked."""
-        live = self.request.stream and not self.request.tools.strict
-        live = live and not self.repair_policy.whole_streams
-        return "live" if live else "whole"
+        request = self.request
+        if not request.stream or request.tools.strict or self.whole_streams:
+            return "whole"
+        return "live"
+
+    @property
+    def whole_streams(self) -> bool:
+        """Whether streams, too, deliver a call only when it is complete and checked."""
+        streams = self.repair_policy.streams
+        return streams == "whole" or (streams == "auto" and not self.request.shows_calls)
 
     def policy(self, *, final: bool) -> Policy:
         """A fresh policy for one choice."""

@@ -168,7 +168,8 @@ class Pump:
                 report.first_token_after = deadline.since_start(now())
             if traced is not None:
                 traced.heard.append((deadline.since_start(now()), fragments))
-            attempt.feed(fragments)
+            if attempt.feed(fragments):
+                deadline.told = True
             sink.flush()
 
         done = await answer.relay(feed)

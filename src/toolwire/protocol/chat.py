@@ -116,3 +116,5 @@ class Request(msgspec.Struct, frozen=True):
     ignored: tuple[str, ...] = ()
     adjusted: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
+    shows_calls: bool = False
+    """Whether the client shows the arguments of a call while they are written."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.contract.wire import body, read, tool
 
 from toolwire.backends.base import UNKNOWN, Capabilities
@@ -146,6 +147,42 @@ def test_an_error_without_a_code_has_a_name_in_the_report() -> None:
     error.retryable, error.code = True, None
     retries = policy("a", "b")
     assert retries.after(tried(retries), error) == Retry(0.0, "upstream_error")
+
+
+CALLING = Fragment(calls=(CallFragment(0, "a", "f", '{"x": '),))
+TALKING = Fragment(text="Let me see.")
+
+
+def broken(retries: RetryPolicy, *said: Fragment, resumed: bool = False) -> Tried:
+    """An attempt that broke off after the client had seen some text."""
+    made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", resumed=resumed)
+    made.feed(list(said))
+    return tried(retries, attempt=made, committed=True)
+
+
+def test_an_answer_that_breaks_off_inside_a_call_is_taken_over_by_another_attempt() -> None:
+    retries = policy(tools=[tool("f")], stream=True)
+    again = retries.after(broken(retries, TALKING, CALLING), DOWN)
+    assert again == Retry(0.25, DOWN.code or "", "call_resumed")
+    assert retries.after(broken(retries, TALKING, resumed=True), DOWN), "nothing of it was sent"
+
+
+def test_one_that_breaks_off_in_its_text_is_not() -> None:
+    retries = policy(tools=[tool("f")], stream=True)
+    assert retries.after(broken(retries, TALKING), DOWN) is None
+
+
+def test_nor_is_one_whose_call_the_client_has_seen_the_beginning_of() -> None:
+    retries = policy(tools=[tool("f")], stream=True)
+    request = replace(retries.plan.request, shows_calls=True)
+    retries.plan = replace(retries.plan, request=request)
+    assert retries.after(broken(retries, TALKING, CALLING), DOWN) is None
+
+
+def test_nor_is_one_of_several_choices() -> None:
+    retries = policy(tools=[tool("f")], stream=True, n=2)
+    other = Fragment(choice=1, text="Let me see.")
+    assert retries.after(broken(retries, CALLING, other), DOWN) is None
 
 
 def spoken(retries: RetryPolicy, *said: Fragment) -> Tried:
