@@ -166,6 +166,8 @@ class Pump:
             await self._relay(answer, attempt, traced)
         finally:
             answer.close()
+            if strategy.unproven and attempt.called:
+                self._model.strategies.called(backend, plan.request.model)
             self._account(attempt, traced)
 
     async def _relay(self, answer: Answer, attempt: Attempt, traced: AttemptTrace | None) -> None:
@@ -178,7 +180,8 @@ class Pump:
                 report.first_token_after = deadline.since_start(now())
             if traced is not None:
                 traced.heard.append((deadline.since_start(now()), fragments))
-            attempt.feed(fragments)
+            if attempt.feed(fragments):
+                deadline.told = True
             sink.flush()
 
         done = await answer.relay(feed)

@@ -207,6 +207,6 @@ def repair_policy(config: Config) -> RepairPolicy:
     repair = config.repair
     return RepairPolicy(
         EVERY_RULE.without(repair.off),
-        whole_streams=repair.streams == "whole",
+        streams=repair.streams,
         loop_after=repair.loop_after,
     )
