@@ -57,7 +57,7 @@ class Attempt:
         self._sent: list[tuple[int, list[Event]]] = []
         self._ends: list[tuple[int, list[Event]]] = []
         self._allowance = Allowance()
-        self._may_be_rejected = not final and plan.delivery == "whole"
+        self._may_be_repeated = not final and not plan.request.stream and plan.delivery == "whole"
 
     def feed(self, fragments: list[Fragment]) -> bool:
         """Take what one read of the backend gave. Returns whether any of it was handed on."""
@@ -73,7 +73,7 @@ class Attempt:
             if events := choice.feed(fragment):
                 self._send(index, events)
                 sent = True
-                if self._may_be_rejected:
+                if self._may_be_repeated:
                     self._sent.append((index, events))
         return sent
 
