@@ -105,7 +105,9 @@ class Conversations(RuleBasedStateMachine):
         tools=st.booleans(),
         system=st.booleans(),
     )
-    def ask(self, key: str, name: str, stream: bool, calls: int, tools: bool, system: bool) -> None:
+    def ask(
+        self, *, key: str, name: str, stream: bool, calls: int, tools: bool, system: bool
+    ) -> None:
         kept = self.living(key, name)
         if kept.open:
             return

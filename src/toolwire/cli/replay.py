@@ -21,6 +21,7 @@ from toolwire.surfaces.openai.profiles import profile_for
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 
+_SURFACE = "openai_chat"
 _MOST = 1_000_000
 _SHOWN = 2000
 
@@ -68,6 +69,8 @@ def _give_up(trace: Path, why: str) -> NoReturn:
 
 def _request(record: Any) -> Request:
     """The request in the recorded body, read with the most lenient limits."""
+    if (surface := record["request"].get("surface", _SURFACE)) != _SURFACE:
+        raise CannotReplay(f"Requests to '{surface}' cannot be replayed, only to '{_SURFACE}'.")
     profile = profile_for("", record["request"]["profile"])
     tools = ToolReader(max_tools=_MOST, cache_bytes=0)
     reader = RequestReader(tools, max_messages=_MOST, max_values=_MOST)
