@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help serve test quick check hard fuzz clients screenshots bench docs lock clean
+.PHONY: help serve test quick check hard fuzz clients screenshots bench docs site lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -53,12 +53,16 @@ bench: $(READY) ## Measure the gateway next to nginx
 docs: $(READY) ## Regenerate the pages that come from the code
 	@$(BIN)/python docs/generate.py
 
+site: $(READY) ## Build the documentation as a site in build/site; it needs no network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "To read it: $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
+
 lock: ## Update the pinned dependencies (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --quiet pyproject.toml -o requirements/runtime.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --quiet pyproject.toml --extra embedded --extra client --extra mcp \
-	  --group dev -o requirements/dev.txt
+	  --extra redis --group dev -o requirements/dev.txt
 
 clean: ## Remove what was installed and cached
 	rm -rf $(VENV) .cache build dist

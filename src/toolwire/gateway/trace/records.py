@@ -14,6 +14,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.report import Report
 from toolwire.gateway.strategies.base import ToolStrategy
+from toolwire.gateway.tool_limits import ToolLimits
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Message
@@ -83,6 +84,7 @@ class TurnTrace:
     route: str = ""
     repair_history: bool = False
     custom_tools: bool = False
+    tool_limits: ToolLimits | None = None
     attempts: list[AttemptTrace] = field(default_factory=list)
     error: GatewayError | None = None
     gone: bool = False

@@ -78,6 +78,7 @@ class _Writer:
             "loop_after": repair_policy.loop_after,
             "repair_history": trace.repair_history,
             "custom_tools": trace.custom_tools,
+            "tool_limits": trace.tool_limits,
         }
 
     def _attempt(self, attempt: AttemptTrace) -> dict[str, Any]:

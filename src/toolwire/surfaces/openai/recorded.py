@@ -6,9 +6,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from toolwire.protocol.requests import Request
-from toolwire.surfaces.openai.profiles import profile_for
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
+from toolwire.surfaces.profiles import profile_for
 
 _MOST = 1_000_000
 
