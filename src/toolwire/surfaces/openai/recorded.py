@@ -1,0 +1,31 @@
+"""The request in a trace, read again to be replayed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from toolwire.gateway.trace.replay import CannotReplay
+from toolwire.protocol.requests import Request
+from toolwire.surfaces.openai.reader import RequestReader
+from toolwire.surfaces.openai.tools import ToolReader
+from toolwire.surfaces.profiles import profile_for
+
+_MOST = 1_000_000
+_OURS = "openai_chat"
+
+
+def recorded_request(record: Mapping[str, Any]) -> Request:
+    """The request in the recorded body, read with the most lenient limits. Raises `RequestError`,
+    and `CannotReplay` for a request to another API."""
+    surface = record["request"].get("surface", _OURS)
+    if surface != _OURS:
+        raise CannotReplay(f"Only requests to Chat Completions can be replayed, not '{surface}'.")
+    profile = profile_for("", record["request"]["profile"])
+    tools = ToolReader(max_tools=_MOST, cache_bytes=0)
+    reader = RequestReader(tools, max_messages=_MOST, max_values=_MOST)
+    body = record["request"]["body"].encode()
+    request = reader.read(body, lenient_names=profile.lenient_names)
+    if profile.lost_result is not None:
+        request = replace(request, messages=profile.repaired(request.messages))
+    return request
