@@ -64,6 +64,8 @@ class GatewayError(Exception):
     """Asking again cannot help before somebody changes something."""
     retry_after: float | None = None
     """Seconds after which it is worth trying again."""
+    request_id: str = ""
+    """The request it answers, for surfaces whose errors name it."""
 
     def __init__(
         self,

@@ -18,7 +18,15 @@ PROVIDER = "scripted"
 
 
 def cline_3(stage: Stage) -> Command:
-    provider = {"provider": "openai-compatible", "apiKey": stage.key, "model": stage.model}
+    return _cline(stage, "openai-compatible")
+
+
+def cline_anthropic(stage: Stage) -> Command:
+    return _cline(stage, "anthropic")
+
+
+def _cline(stage: Stage, name: str) -> Command:
+    provider = {"provider": name, "apiKey": stage.key, "model": stage.model}
     entry = {
         "settings": {**provider, "baseUrl": stage.base_url},
         "updatedAt": "2026-01-01T00:00:00.000Z",
@@ -26,13 +34,13 @@ def cline_3(stage: Stage) -> Command:
     }
     settings = {
         "version": 1,
-        "lastUsedProvider": "openai-compatible",
+        "lastUsedProvider": name,
         "modes": {},
-        "providers": {"openai-compatible": entry},
+        "providers": {name: entry},
     }
     stage.write(".cline/data/settings/providers.json", json.dumps(settings))
     binary = stage.root / "node_modules" / "@cline" / "cli-linux-x64" / "bin" / "cline"
-    flags = ("--json", "--auto-approve", "true", "-P", "openai-compatible", "-m", stage.model)
+    flags = ("--json", "--auto-approve", "true", "-P", name, "-m", stage.model)
     return Command((str(binary), *flags, TASK), {"CLINE_NO_AUTO_UPDATE": "1"})
 
 
@@ -159,6 +167,23 @@ def qwen_code(stage: Stage) -> Command:
     script = stage.root / "node_modules" / "@qwen-code" / "qwen-code" / "cli-entry.js"
     flags = ("--auth-type", "openai", "-m", stage.model, "-y", "-p", TASK)
     return _node(stage, str(script), *flags, env=env)
+
+
+def claude_code(stage: Stage) -> Command:
+    env = {
+        "ANTHROPIC_BASE_URL": stage.base_url.removesuffix("/v1"),
+        "ANTHROPIC_AUTH_TOKEN": stage.key,
+        "ANTHROPIC_MODEL": stage.model,
+        "ANTHROPIC_DEFAULT_HAIKU_MODEL": stage.model,
+        # A broken stream must not be healed by asking again without one.
+        "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "IS_SANDBOX": "1",
+    }
+    binary = stage.root / "node_modules" / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+    flags = ("--permission-mode", "bypassPermissions", "--output-format", "json")
+    return Command((str(binary), "-p", stage.task or TASK, *flags), env)
 
 
 def node_script(stage: Stage) -> Command:

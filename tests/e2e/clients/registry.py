@@ -5,7 +5,12 @@ from tests.e2e.clients.client import Client
 
 _TABLE = (
     Client("openai-python", "environment", recipes.python_script),
+    Client("anthropic-python", "environment", recipes.python_script),
     Client("cline-3", "npm", recipes.cline_3, turns=4),
+    Client("cline-3-anthropic", "npm", recipes.cline_anthropic, package="cline-3", turns=4),
+    Client("claude-code", "npm", recipes.claude_code, turns=4),
+    Client("anthropic-node", "npm", recipes.node_script),
+    Client("ai-sdk-anthropic", "npm", recipes.node_script),
     Client("cline-2-xml", "npm", recipes.cline_2, package="cline-2"),
     Client("cline-2", "npm", recipes.cline_2, model="gpt-oss-20b", turns=4),
     Client("goose", "npm", recipes.goose, turns=4),
@@ -22,7 +27,7 @@ _TABLE = (
 CLIENTS = {client.name: client for client in _TABLE}
 
 GROUPS = {
-    "quick": ("openai-python",),
+    "quick": ("openai-python", "anthropic-python"),
     "cline": ("openai-python", "cline-3", "cline-2-xml", "cline-2"),
     "all": tuple(CLIENTS),
 }

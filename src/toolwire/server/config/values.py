@@ -74,6 +74,24 @@ def label(value: str) -> str:
     return value
 
 
+def pattern(value: str) -> str:
+    """A model's name, or the beginning of names and a star."""
+    label(value)
+    if "*" in value[:-1]:
+        raise ValueError('a "*" may stand only at the end, such as "claude-*"')
+    return value
+
+
+def patterns(names: Sequence[str]) -> tuple[str, ...]:
+    """Other names of a model."""
+    return tuple(map(pattern, names))
+
+
+def tool_patterns(names: Sequence[str]) -> tuple[str, ...]:
+    """Patterns of tool names."""
+    return tuple(map(label, names))
+
+
 def host(value: str) -> str:
     """An address or host name to listen on."""
     bare = value.removeprefix("[").removesuffix("]")
