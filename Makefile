@@ -44,6 +44,9 @@ fuzz: $(READY) ## Fuzz every parser for a minute; ARGS="sse --seconds 600 --seed
 clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
 	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)
 
+screenshots: $(READY) ## Take the pictures of docs/inspector.md anew
+	@TOOLWIRE_SCREENSHOTS=1 $(BIN)/python -m pytest tests/e2e/inspector/test_screenshots.py
+
 bench: $(READY) ## Measure the gateway next to nginx
 	@$(BIN)/python benchmarks/gateway.py --quick $(ARGS)
 
@@ -59,7 +62,7 @@ lock: ## Update the pinned dependencies (needs uv)
 	  --no-emit-index-url --quiet pyproject.toml -o requirements/runtime.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --quiet pyproject.toml --extra embedded --extra client --extra mcp \
-	  --group dev -o requirements/dev.txt
+	  --extra redis --group dev -o requirements/dev.txt
 
 clean: ## Remove what was installed and cached
 	rm -rf $(VENV) .cache build dist

@@ -23,12 +23,15 @@ from toolwire.server.config.settings import (
     ClientKey,
     Config,
     Embedded,
+    Health,
     Limits,
     Listen,
     Log,
+    Native,
     Repair,
     Retries,
     RouteConfig,
+    Sessions,
     Timeouts,
     TraceFiles,
 )
@@ -76,6 +79,12 @@ timeouts = { first_token = 60 }
 name = "*"
 backend = { url = "http://localhost:11434/v1", dialect = "ollama" }
 """
+
+ACCESS_LINE = (
+    "2026-03-04T10:20:30.400Z INFO  200    812.5ms POST /v1/chat/completions model=qwen3 "
+    "backend=gpu-1 mode=hybrid:hermes key=laptop stream=yes sent=4313 tokens=812+64 first=95.2ms "
+    "retries=0 repairs=- id=req_..."
+)
 
 PROMPTS = """\
 [[models]]
@@ -125,7 +134,10 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[retries]", Retries),
     ("[repair]", Repair),
     ("[log]", Log),
+    ("[health]", Health),
     ("[trace]", TraceFiles),
+    ("[sessions]", Sessions),
+    ("[native]", Native),
 )
 
 
@@ -285,6 +297,9 @@ HEADERS = (
         "toolwire-usage",
         "`estimated`, if the backend gave no usage and no `tokenizer` of the model could count",
     ),
+    ("toolwire-call-map", "native API: the ids of calls, signed; send it back with the history"),
+    ("toolwire-conversation", "native API: the id of the conversation"),
+    ("toolwire-replayed", "native API: `true`, if the same request was answered before"),
 )
 
 
@@ -348,7 +363,12 @@ def metrics() -> str:
                     "the metrics below, for Prometheus; requires a client key if there are any",
                 ),
                 ("`/healthz`", "200 while the process is up; answered at once, even under load"),
-                ("`/readyz`", "503 during shutdown, so that no new requests are sent here"),
+                (
+                    "`/readyz`",
+                    "503 during shutdown, so that no new requests are sent here, and with "
+                    '`[health] ready = "backend"` also while no backend answers; `sessions` says '
+                    "whether the [session store](sessions.md) answers, once it was used",
+                ),
             ),
         ),
         "After SIGTERM or SIGINT, Toolwire keeps listening until the last answer is finished or "
@@ -359,10 +379,24 @@ def metrics() -> str:
         "requests than `[limits] requests`, a request that waits longer than `[timeouts] queue`, "
         "or more connections than `[limits] connections` if none of them is idle. Health probes "
         "are always answered.",
-        "Labels never contain text from clients: routes are those of the configuration, and "
+        "Labels never contain text from clients: routes and backends are those of the "
+        "configuration, and "
         "unknown values are counted as `other`. The memory, CPU time and open files of the "
         "process are included (`process_...`).",
         table(("metric", "type", "labels", "meaning"), metric_rows()),
+        "## The log",
+        "Toolwire logs to stderr (`[log]`), one line per request:",
+        f"```\n{ACCESS_LINE}\n```",
+        "`tokens` are those of the prompt and of the answer, `first` is the time to the first "
+        "token, `retries` counts further attempts at backends, and `repairs` names what was "
+        "changed in the answer. `/healthz`, `/readyz` and `/metrics` are logged at `debug` only.",
+        "Every failed attempt at a backend is a `WARNING` that names the backend and the reason, "
+        "also if a retry then succeeds. The same failure of the same backend is logged once a "
+        "minute, with the number of repetitions; when the backend answers again, that is logged, "
+        "too. If Toolwire learns that a server does not support tools, or which format a model "
+        "writes, it says so once. What a backend says about a request that it refuses may quote "
+        "the request, so only the code and the status are logged; the words are in the error that "
+        "the client gets and in [traces](traces.md).",
     ]
     return page(parts)
 
@@ -406,6 +440,7 @@ OTHER_REPAIRS = (
     ("format_detected:NAME", "a call in another format than the one expected of the model"),
     ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
     ("asked_again:CODE", "the model was told what was wrong, and asked again"),
+    ("call_resumed", "the backend failed inside a call, which another attempt has made"),
     ("loop_explained:TOOL", "the model was told that it makes the same wrong call over and over"),
 )
 
@@ -430,7 +465,11 @@ def repairs() -> str:
         table(
             ("", "`live`", "`whole`"),
             (
-                ("used for", "streams", "`stream: false`, strict tools, `[repair] streams`"),
+                (
+                    "used for",
+                    'streams to clients that show arguments as they arrive, `streams = "live"`',
+                    "other streams, `stream: false`, strict tools",
+                ),
                 ("a call is sent", "as the model writes it", "at the end of the turn"),
                 ("repaired", "only if it does not start as an object", "yes"),
                 ("asked for again", "no", "`[repair] ask_again` times, once by default"),
@@ -439,7 +478,7 @@ def repairs() -> str:
                 ("of a strict tool", "(never live)", "error 502; cut off by `length`: left out"),
             ),
         ),
-        "A model's bad call is no HTTP error, unless the tool is strict or, with `stream: false`, "
+        "A model's bad call is no HTTP error, unless the tool is strict or, delivered whole, "
         "it is no JSON object and `tool_choice` demands a call: agents recover from a bad "
         "call and stop at an error. What was delivered although it does not fit is named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
@@ -447,12 +486,16 @@ def repairs() -> str:
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
         "When the model is asked again, the client never sees the failed attempt, and usage is the "
         "sum. If asking again fails, the first answer is delivered.",
+        "Text is always streamed as it arrives, also where calls are delivered whole. If the "
+        "backend fails inside such a call, the turn is made again and its calls follow the text "
+        "that the client already has (`call_resumed`); text of the second attempt goes out only if "
+        "it has no call.",
         "A call that is cut off (`max_tokens`) is never complete: its `finish_reason` is `length`. "
         "One whose arguments had begun is delivered as far as it came; one that had not begun is "
         "left out (`call_dropped:cut_off`), with the brackets and commas around it, where the "
         "server was held to a schema of calls. Where a model wrote the call freely, as text, what "
-        "is left of it with `stream: false` is that text. A call whose JSON is not closed ends in "
-        "`length` also where the backend said `stop` or `tool_calls`.",
+        "is left of it is that text, unless it is delivered live. A call whose JSON is not closed "
+        "ends in `length` also where the backend said `stop` or `tool_calls`.",
         "## Repairs",
         "A rule fires only when the fix is unambiguous, and its change is kept only if the call is "
         "valid afterwards, or is JSON where it was not. Every repair is reported in "

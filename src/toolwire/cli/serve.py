@@ -38,6 +38,11 @@ from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_o
     default=None,
     help="Record in traces what clients and models wrote, for `toolwire replay`.",
 )
+@click.option(
+    "--sessions",
+    metavar="STORE",
+    help="Where conversations are stored: sqlite:PATH, redis://..., memory or off.",
+)
 def command(path: Path | None, **flags: Any) -> None:
     """Start the gateway."""
     config = load_configuration(path, flags)
@@ -52,7 +57,13 @@ def command(path: Path | None, **flags: Any) -> None:
         _try_port(config.listen)
         with embedded_engine(config) as engine:
             uvloop.run(
-                run(config, logs, lambda url: click.echo(_welcome(config, url, engine)), engine)
+                run(
+                    config,
+                    logs,
+                    lambda url: click.echo(_welcome(config, url, engine)),
+                    engine,
+                    say=click.echo,
+                )
             )
     except OSError as error:
         raise click.ClickException(
@@ -91,17 +102,16 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
         f"    base URL  {url}/v1",
         f"    API key   {key}",
         f"    model     {named}",
+        *([f"  See what happens: {url}/inspector"] if config.has_inspector else []),
         "",
     ]
     return "\n".join(lines)
 
 
 def _formats(route: RouteConfig, engine: EmbeddedEngine | None) -> Iterator[str]:
-    """The formats of models whose chat templates are known, and why it is those."""
+    """The format of the embedded model, and why; of servers, see `introduction`."""
     for backend in route.backends:
-        facts = backend.chat_template.capabilities if backend.chat_template else None
         if backend.is_embedded and engine is not None:
             facts = capabilities_of(engine)
-        if facts is not None:
             found = StrategySelector(route.mode, route.format).format_of(route.name, facts)
             yield f"  {'':<27} tool calls as '{found.format}': {found.reason}"

@@ -19,6 +19,7 @@ from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
 from toolwire.formats.signatures import signatures
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.gateway.retry import TurnLimits
@@ -35,7 +36,11 @@ from toolwire.surfaces.openai.tools import ToolReader
 
 
 def build_routes(
-    config: Config, engine: EmbeddedEngine | None, clock: Callable[[], float], redact: Redact
+    config: Config,
+    engine: EmbeddedEngine | None,
+    clock: Callable[[], float],
+    redact: Redact,
+    observer: TurnObserver = UNOBSERVED,
 ) -> Routes:
     """Every model that is served, with its backends."""
     turn = LoopTurn()
@@ -55,7 +60,12 @@ def build_routes(
         custom = any(backend.custom_tools for backend in route.backends)
         examples = _examples(route, engine)
         strategies = StrategySelector(
-            route.mode, route.format, examples, clock, model=_known_as(route)
+            route.mode,
+            route.format,
+            examples,
+            clock,
+            model=_known_as(route),
+            observer=observer,
         )
         pool = BackendPool(backends, clock)
         tokens = _tokens(route, backends)
@@ -202,6 +212,6 @@ def repair_policy(config: Config) -> RepairPolicy:
     repair = config.repair
     return RepairPolicy(
         EVERY_RULE.without(repair.off),
-        whole_streams=repair.streams == "whole",
+        streams=repair.streams,
         loop_after=repair.loop_after,
     )

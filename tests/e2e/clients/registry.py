@@ -5,6 +5,7 @@ from tests.e2e.clients.client import Client
 
 _TABLE = (
     Client("openai-python", "environment", recipes.python_script),
+    Client("anthropic-python", "environment", recipes.python_script),
     Client("cline-3", "npm", recipes.cline_3, turns=4),
     Client("cline-3-anthropic", "npm", recipes.cline_anthropic, package="cline-3", turns=4),
     Client("claude-code", "npm", recipes.claude_code, turns=4),
@@ -26,7 +27,7 @@ _TABLE = (
 CLIENTS = {client.name: client for client in _TABLE}
 
 GROUPS = {
-    "quick": ("openai-python",),
+    "quick": ("openai-python", "anthropic-python"),
     "cline": ("openai-python", "cline-3", "cline-2-xml", "cline-2"),
     "all": tuple(CLIENTS),
 }

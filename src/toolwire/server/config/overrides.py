@@ -19,7 +19,19 @@ from toolwire.server.config.secret import Secret
 from toolwire.server.config.settings import BackendConfig, ClientKey, Config, RouteConfig
 from toolwire.server.config.values import EMBEDDED
 
-SECTIONS = ("listen", "limits", "timeouts", "retries", "repair", "log", "trace", "embedded")
+SECTIONS = (
+    "listen",
+    "limits",
+    "timeouts",
+    "retries",
+    "repair",
+    "log",
+    "health",
+    "trace",
+    "embedded",
+    "sessions",
+    "native",
+)
 UPSTREAM_FLAGS = (
     "upstream",
     "upstream_key_env",

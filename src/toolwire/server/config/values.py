@@ -10,6 +10,8 @@ import ipaddress
 import json
 import re
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
@@ -20,6 +22,10 @@ from toolwire.surfaces.passing.endpoints import Endpoint
 
 EMBEDDED = "embedded:"
 """The URL of the model inside this process."""
+SQLITE = "sqlite:"
+DEFAULT_STORE = SQLITE
+"""A file in the user's state folder."""
+REDIS = ("redis://", "rediss://")
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -156,6 +162,23 @@ def _port_is_valid(value: str) -> bool:
         return urlsplit(value).port != 0
     except ValueError:
         return False
+
+
+def store(value: str) -> str:
+    """Where sessions are stored."""
+    if value in ("memory", "off") or value == DEFAULT_STORE:
+        return value
+    if value.startswith(SQLITE):
+        return SQLITE + str(Path(value.removeprefix(SQLITE)).expanduser())
+    if not value.startswith(REDIS):
+        raise ValueError(
+            'use "sqlite:PATH", "redis://HOST:6379/0", "rediss://...", "memory", "off"'
+        )
+    if not urlsplit(value).hostname or not _port_is_valid(value):
+        raise ValueError('has no valid host and port: use the form "redis://localhost:6379/0"')
+    if find_spec("redis") is None:
+        raise ValueError("needs the package `redis`: pip install 'toolwire[redis]'")
+    return value
 
 
 def dialect(value: str) -> str:

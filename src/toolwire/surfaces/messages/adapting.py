@@ -52,7 +52,7 @@ def fewer_tokens(request: Request, most: int) -> Request | None:
     if asked is None or most >= asked or most < _LEAST:
         return None
     lowered = replace(request.sampling, max_tokens=most)
-    return _adjusted(replace(request, sampling=lowered), "max_tokens")
+    return adjusted(replace(request, sampling=lowered), "max_tokens")
 
 
 def _lower_limit(request: Request, words: str) -> Request | None:
@@ -73,7 +73,7 @@ def _leave_out_thinking(request: Request, words: str) -> Request | None:
     if (effort is None and switched is None) or not any(word in words for word in _THINKING):
         return None
     sampling = replace(request.sampling, reasoning_effort=None)
-    return _adjusted(replace(request, sampling=sampling, extras=extras), "thinking")
+    return adjusted(replace(request, sampling=sampling, extras=extras), "thinking")
 
 
 def _ask_for_json(request: Request, words: str) -> Request | None:
@@ -89,7 +89,7 @@ def _ask_for_json(request: Request, words: str) -> Request | None:
     else:
         messages = (Message("system", text), *request.messages)
     changed = replace(request, messages=messages, response_format=None)
-    return _adjusted(changed, "output_config.format")
+    return adjusted(changed, "output_config.format")
 
 
 def _leave_out_images(request: Request, words: str) -> Request | None:
@@ -98,7 +98,7 @@ def _leave_out_images(request: Request, words: str) -> Request | None:
     messages = tuple(map(_without_images, request.messages))
     if messages == request.messages:
         return None
-    return _adjusted(replace(request, messages=messages), "image")
+    return adjusted(replace(request, messages=messages), "image")
 
 
 def _without_images(message: Message) -> Message:
@@ -110,7 +110,8 @@ def _without_images(message: Message) -> Message:
     return replace(message, content=joined(parts))
 
 
-def _adjusted(request: Request, name: str) -> Request:
+def adjusted(request: Request, name: str) -> Request:
+    """The request, with a note that this part of it was changed."""
     return replace(request, adjusted=tuple(dict.fromkeys((*request.adjusted, name))))
 
 

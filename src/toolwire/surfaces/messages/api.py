@@ -1,10 +1,12 @@
 """The surface: `POST /v1/messages`, streamed and whole, and `/v1/messages/count_tokens`."""
 
 import asyncio
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
@@ -13,11 +15,13 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Flow
 from toolwire.gateway.token_count import count_prompt
 from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
+from toolwire.protocol.content import text_of
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
+from toolwire.protocol.tools import ToolChoice
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
-from toolwire.surfaces.messages.adapting import without_refused
+from toolwire.surfaces.messages.adapting import adjusted, without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.reader import Asked, RequestReader
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
@@ -25,7 +29,12 @@ from toolwire.surfaces.messages.tokens import estimated_prompt
 
 NAME = "anthropic_messages"
 _MOST_CHANGES = 4
-_CLAUDE_CODE = "claude-cli/"
+CLAUDE_CODE = "claude_code"
+"""The profile of Claude Code."""
+_AGENT = "claude-cli/"
+_TEXT_ONLY = "Respond with TEXT ONLY. Do NOT call any tools."
+"""How Claude Code begins to ask for a summary. It gives up if the model calls a tool instead, as
+small models do, so they are not allowed to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,7 @@ class Messages:
         """Answer with a turn. It is made again without what a backend refuses and a client would
         not miss; see `adapting`."""
         agent = exchange.request.header(b"user-agent")
-        context.profile = "claude_code" if agent.startswith(_CLAUDE_CODE) else "default"
+        context.profile = CLAUDE_CODE if agent.startswith(_AGENT) else "default"
         caller = _Caller(self, exchange, context)
         try:
             await self.turns.answer(caller, context)
@@ -96,6 +105,11 @@ def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -
     context.usage = sink.done(Report(usage=Usage(prompt, 0)))
 
 
+def _wants_text(request: Request) -> bool:
+    last = request.messages[-1]
+    return last.role == "user" and _TEXT_ONLY in text_of(last.content)
+
+
 @dataclass(slots=True)
 class _Caller:
     """One request: see `Caller`."""
@@ -130,6 +144,11 @@ class _Caller:
         self.waits = False
         if self._asked is None:
             self._asked = self.api.reader.read(self.body)
+            if self.context.profile == CLAUDE_CODE and _wants_text(self._asked.request):
+                without = replace(self._asked.request, choice=ToolChoice("none"))
+                self._asked = dataclasses.replace(
+                    self._asked, request=adjusted(without, "tool_choice")
+                )
         request = self._asked.request
         if request.sampling.max_tokens == 0:
             raise _NoTokens(request)
@@ -152,6 +171,6 @@ class _Caller:
         if changed is None:
             return False
         self._changes += 1
-        self._asked = Asked(changed, self._asked.origins, self._asked.shows_thinking)
+        self._asked = dataclasses.replace(self._asked, request=changed)
         self.waits = True
         return True

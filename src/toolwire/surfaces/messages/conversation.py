@@ -30,6 +30,8 @@ from toolwire.surfaces.messages.thinking import is_changed
 
 NO_OUTPUT = "(no output)"
 ERROR = "Error: "
+_HEAD = 40
+"""Characters at the beginning of a text that may say that it is an error."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -50,8 +52,8 @@ class Turns:
     messages: list[Message] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
     """The position of the client's message that each message comes from."""
-    shown: set[str] = field(default_factory=set)
-    """Deferred tools that were made available."""
+    shown: dict[str, None] = field(default_factory=dict)
+    """Deferred tools that were made available, in that order."""
     removed: set[str] = field(default_factory=set)
     defined: list[Block] = field(default_factory=list)
     """Tools that were defined in the conversation."""
@@ -115,7 +117,7 @@ class Turns:
         if not isinstance(name, str):
             self.notes.ignore(str(kind))
         elif kind == "tool_addition":
-            self.shown.add(name)
+            self.shown[name] = None
             self.removed.discard(name)
         else:
             self.removed.add(name)
@@ -144,7 +146,7 @@ class Turns:
             raise invalid(f"{where}.tool_use_id", "Field required")
         text, images = self._output(block, f"{where}.content")
         failed = bool(block.get("is_error"))
-        if failed and not text.casefold().startswith("error"):
+        if failed and "error" not in text[:_HEAD].casefold():
             text = ERROR + text
         if call_id not in self._open or call_id in self._results:
             self.notes.repair(f"orphan_result:{where}")
@@ -165,10 +167,10 @@ class Turns:
         images: list[Part] = [part for part in parts if isinstance(part, ImagePart)]
         texts = [part.text for part in parts if isinstance(part, TextPart)]
         if names := [str(b["tool_name"]) for b in blocks if _is_reference(b)]:
-            self.shown.update(names)
+            self.shown.update(dict.fromkeys(names))
             self.removed.difference_update(names)
             texts.append(f"Now available: {', '.join(names)}.")
-        if images and not texts:
+        if images:
             texts.append("(an image, shown below)")
         return "\n\n".join(texts) or NO_OUTPUT, images
 

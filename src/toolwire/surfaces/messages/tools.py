@@ -4,9 +4,9 @@ Tools that Anthropic's servers would run are left out: no client answers a call 
 the client runs and whose schema only Claude knows are given one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Raw
@@ -120,19 +120,17 @@ class ToolReader:
             raw = Raw(msgspec.json.encode([*_listed(raw), *turns.defined]))
         if raw is None:
             return NO_TOOLS
-        shown, removed = frozenset(turns.shown), frozenset(turns.removed)
+        shown, removed = tuple(turns.shown), frozenset(turns.removed)
         read = partial(self._check, shown=shown, removed=removed)
         return self._cache.toolset(raw, ("messages", shown, removed), read)
 
-    def _check(self, raw: Raw, *, shown: frozenset[str], removed: frozenset[str]) -> ToolSetDraft:
+    def _check(self, raw: Raw, *, shown: tuple[str, ...], removed: frozenset[str]) -> ToolSetDraft:
         wire = _listed(raw)
         if len(wire) > self._max_tools:
             raise invalid("tools", f"List should have at most {self._max_tools} items")
         draft = ToolSetDraft()
-        for at, spec in enumerate(wire):
-            name, where = _name(spec, f"tools.{at}"), f"tools.{at}"
-            if name in removed or (spec.get("defer_loading") and name not in shown):
-                continue
+        named = [(_name(spec, f"tools.{at}"), f"tools.{at}", spec) for at, spec in enumerate(wire)]
+        for name, where, spec in _offered(named, shown, removed):
             described = _described(spec, where)
             if described is None:
                 draft.repairs.append(f"tool_left_out:{spec.get('type')}")
@@ -175,6 +173,24 @@ class ToolReader:
         except ToolSchemaError as error:
             error.param = f"{where}.input_schema"
             raise
+
+
+_Named: TypeAlias = tuple[str, str, Block]
+"""A tool: its name, its place and what is said of it."""
+
+
+def _offered(
+    tools: list[_Named], shown: tuple[str, ...], removed: frozenset[str]
+) -> Iterator[_Named]:
+    """Those that are not deferred, then those that were made available, in that order: what a
+    prompt begins with does not change when a tool is loaded."""
+    deferred = {}
+    for tool in tools:
+        if tool[2].get("defer_loading"):
+            deferred[tool[0]] = tool
+        elif tool[0] not in removed:
+            yield tool
+    yield from (deferred[name] for name in shown if name in deferred and name not in removed)
 
 
 def _listed(raw: Raw | None) -> list[Block]:

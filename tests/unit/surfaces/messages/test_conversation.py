@@ -110,7 +110,8 @@ def test_a_failed_result_says_so(content: str, shown: str) -> None:
 def test_images_of_results_follow_all_results_in_the_order_of_the_calls() -> None:
     answers = said(result("b", [PNG]), text("See."), result("a", [text("A page."), PNG]))
     made = read(ASK, calls("a", "b"), answers)
-    assert made[2:4] == [("tool", "A page."), ("tool", "(an image, shown below)")]
+    below = "(an image, shown below)"
+    assert made[2:4] == [("tool", f"A page.\n\n{below}"), ("tool", below)]
     label = TextPart("(image of the result of read:)")
     assert made[4] == ("user", (label, IMAGE, label, IMAGE, TextPart("See.")))
 
