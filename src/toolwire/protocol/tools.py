@@ -21,6 +21,8 @@ class Tool:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     strict: bool = False
     kind: Literal["function", "custom"] = "function"
+    free_text: str = ""
+    """The only parameter of a function that stands for a tool that takes free text."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):

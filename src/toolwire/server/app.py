@@ -25,7 +25,13 @@ from toolwire.errors import (
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService
-from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
+from toolwire.server.assembly import (
+    build_routes,
+    repair_policy,
+    request_reader,
+    response_reader,
+    turn_limits,
+)
 from toolwire.server.auth import Keyring, bearer
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
@@ -41,6 +47,7 @@ from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.openai.models import Models
 from toolwire.surfaces.passing.endpoints import AllowList
 from toolwire.surfaces.passing.passthrough import Passthrough
+from toolwire.surfaces.responses.surface import Responses
 
 _log = logging.getLogger("toolwire.server")
 _MOST_ADMITTED = 1024
@@ -82,9 +89,11 @@ class App:
             keep=self._traces.keep if self._traces is not None else None,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
+        responses = Responses(response_reader(config), turns, new_id, time.time)
         models = Models(self.routes, int(time.time()), self._fetch_models)
         table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
+            "/v1/responses": Resource(responses, {"POST": responses.answer}),
             "/v1/models": self._get(models.list),
             "/v1/models/{id...}": self._get(models.show),
             "/metrics": self._get(self._metrics),

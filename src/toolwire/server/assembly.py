@@ -25,9 +25,12 @@ from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.token_count import TokenCounter
 from toolwire.protocol.schemas.check import SchemaLimits
+from toolwire.protocol.tool_cache import ToolCache
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
+from toolwire.surfaces.responses.reader import ResponseReader
+from toolwire.surfaces.responses.tools import ToolReader as ResponseToolReader
 
 
 def build_routes(
@@ -112,17 +115,35 @@ def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:
 def request_reader(config: Config) -> RequestReader:
     """The reader of requests, with its limits."""
     limits = config.limits
-    schema_limits = SchemaLimits(
-        limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
-    )
     tools = ToolReader(
-        max_tools=limits.tools, cache_bytes=limits.schema_cache_bytes, schema_limits=schema_limits
+        max_tools=limits.tools,
+        cache_bytes=limits.schema_cache_bytes,
+        schema_limits=_schema_limits(config),
     )
     return RequestReader(
         tools,
         limits.messages,
         strict_parallel=config.strict_parallel == "validate",
         max_values=limits.values,
+    )
+
+
+def response_reader(config: Config) -> ResponseReader:
+    """The reader of requests to `/v1/responses`."""
+    limits = config.limits
+    cache = ToolCache(limits.schema_cache_bytes, _schema_limits(config))
+    return ResponseReader(
+        ResponseToolReader(cache, limits.tools),
+        limits.messages,
+        strict_parallel=config.strict_parallel == "validate",
+        max_values=limits.values,
+    )
+
+
+def _schema_limits(config: Config) -> SchemaLimits:
+    limits = config.limits
+    return SchemaLimits(
+        limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
     )
 
 
