@@ -142,8 +142,7 @@ class TurnService:
             plan, model = self._plan(request)
         if trace is not None:
             trace.plan, trace.route = plan, model.name
-            trace.repair_history = self.repair_history or request.repair_history
-            trace.custom_tools = model.custom_tools
+            trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
         context.model, context.route, context.stream = request.model, model.name, request.stream
         sink = caller.sink(plan)
         counter = _counter(model, request)
@@ -189,7 +188,7 @@ class TurnService:
         model = self.routes.find(request.model)
         plan = make_plan(
             request,
-            repair_history=self.repair_history or request.repair_history,
+            repair_history=self.repair_history,
             custom_tools=model.custom_tools,
             repair_policy=self.repair_policy,
             large=large,

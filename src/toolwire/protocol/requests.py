@@ -46,6 +46,3 @@ class Request(msgspec.Struct, frozen=True):
     ignored: tuple[str, ...] = ()
     adjusted: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
-    repair_history: bool = False
-    """Whether a history whose calls and results do not match is repaired on this surface, whatever
-    is configured."""

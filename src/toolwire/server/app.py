@@ -5,6 +5,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -89,7 +90,9 @@ class App:
             keep=self._traces.keep if self._traces is not None else None,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
-        responses = Responses(response_reader(config), turns, new_id, time.time)
+        # A broken history is repaired: agents of this API cannot go on after an error about it.
+        lenient = replace(turns, repair_history=True)
+        responses = Responses(response_reader(config), lenient, new_id, time.time)
         models = Models(self.routes, int(time.time()), self._fetch_models)
         table = {
             "/v1/chat/completions": self._turn(self._openai, turns),

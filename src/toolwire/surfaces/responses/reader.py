@@ -104,7 +104,6 @@ class ResponseReader:
             ignored=(*params.ignored, *tools.ignored, *conversation.ignored),
             adjusted=adjusted,
             repairs=(*tools.repairs, *conversation.repairs),
-            repair_history=True,
         )
         return ReadRequest(request, tools, conversation.positions)
 

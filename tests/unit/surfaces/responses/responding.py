@@ -131,7 +131,7 @@ async def _answer(client: Answer, backend: Backend) -> None:
     turns = TurnService(
         routes=Routes([ServedModel("m", pool, strategies=StrategySelector("native"))]),
         pace=TurnLimits(attempts=1),
-        repair_history=False,
+        repair_history=True,
         new_call_id=lambda: new_id("call_"),
         now=lambda: 1_700_000_000.9,
     )
