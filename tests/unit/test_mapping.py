@@ -35,9 +35,13 @@ TESTED_BY = {
     "gateway/turn.py": "contract",
     "protocol/schemas/graph.py": "unit/protocol/schemas/test_cost.py",
     "server/app.py": "e2e/gateway",
+    "server/assembly.py": "e2e/gateway",
     "server/config/fields.py": "unit/server/config/test_loader.py",
     "server/config/values.py": "unit/server/config/test_loader.py",
+    "server/http/server.py": "unit/server/http/test_connection.py",
+    "surfaces/responses": "unit/surfaces/responses",
     "surfaces/openai/chunks.py": "contract/test_contract_chunks.py",
+    "surfaces/openai/wire.py": "e2e/gateway/test_openapi.py",
 }
 """Long modules, or folders of them, that other tests cover better than one of their own would."""
 

@@ -65,7 +65,13 @@ class Plan(msgspec.Struct, frozen=True):
         request, tools = self.request, self.outgoing.tools.tools
         # Of several, another may have the call, and the client may have seen it.
         final = final or (request.sampling.n or 1) > 1
-        return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
+        return Policy(
+            request.choice,
+            parallel=request.parallel,
+            tools=tools,
+            aliases=request.tools.aliases,
+            final=final,
+        )
 
     def fit(
         self, allowance: Allowance, *, final: bool, resumed: bool

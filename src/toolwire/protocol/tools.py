@@ -56,6 +56,8 @@ class ToolSet:
     originals: Mapping[str, str] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
     costs: Mapping[str, SchemaCost] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names that a model may call a tool by, such as its name without a namespace."""
     memo: dict[str, bytes] = field(default_factory=dict)
     """Values that are derived from the set once, such as its encoded form."""
 

@@ -36,6 +36,7 @@ from toolwire.server.assembly import (
 from toolwire.server.auth import Keyring, bearer
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
+from toolwire.server.descriptions import Descriptions
 from toolwire.server.logs import Logs
 from toolwire.server.metrics import Metrics
 from toolwire.server.random_ids import new_id
@@ -93,19 +94,22 @@ class App:
         # A broken history is repaired: agents of this API cannot go on after an error about it.
         lenient = replace(turns, repair_history=True)
         responses = Responses(response_reader(config), lenient, new_id, time.time)
+        described = Descriptions()
         models = Models(self.routes, int(time.time()), self._fetch_models)
         table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
             "/v1/responses": Resource(responses, {"POST": responses.answer}),
             "/v1/models": self._get(models.list),
             "/v1/models/{id...}": self._get(models.show),
+            "/openapi.json": self._get(described.document),
+            "/docs": self._get(described.page),
             "/metrics": self._get(self._metrics),
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
         self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
-        self._open = frozenset({"/healthz", "/readyz"})
+        self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs"})
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
             self.routes, turn_limits(config), new_id, max_values=config.limits.values

@@ -6,13 +6,16 @@ delete it: to others it does not exist.
 
 A turn of a conversation takes two steps, each one round trip: `claim` locks the document and loads
 it, `commit` writes it and unlocks it. A claim expires, so that a process that dies locks nothing
-forever, and a claim that has expired can no longer be committed.
+forever, and a claim that has expired can no longer be committed. A document that does not exist
+can be claimed too: that is how it begins.
 
 Every method raises `StoreUnavailable` within about a second if the store does not answer.
 """
 
 from dataclasses import dataclass
 from typing import Protocol
+
+from toolwire.errors import ClaimLost, ConversationBusy
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,10 @@ class Entry:
 
 
 class Store(Protocol):
-    """Keeps documents. Each lives for `ttl` seconds from when it was last written or claimed."""
+    """Keeps documents.
+
+    Each lives for `ttl` seconds from when it was last written, and as long as it is claimed.
+    """
 
     async def claim(self, key: Key, lease: float) -> Claim:
         """Lock a document for `lease` seconds, and load it. Raises `ConversationBusy`."""
@@ -71,7 +77,10 @@ class Store(Protocol):
         ...
 
     async def put(self, values: dict[Key, bytes], ttl: float) -> None:
-        """Write documents that nobody locks, all or none."""
+        """Write documents without a claim, all or none. Raises `ConversationBusy`.
+
+        A Redis cluster may have written some of several documents when it becomes unavailable.
+        """
         ...
 
     async def delete(self, key: Key) -> bool:
@@ -82,6 +91,10 @@ class Store(Protocol):
         """An owner's documents in the order of their ids, from behind the id `after`."""
         ...
 
+    async def count(self, kind: str, owner: str) -> int:
+        """How many documents an owner has."""
+        ...
+
     async def ping(self) -> None:
         """Raise `StoreUnavailable` if the store does not answer."""
         ...
@@ -89,3 +102,18 @@ class Store(Protocol):
     async def aclose(self) -> None:
         """Close connections and files."""
         ...
+
+
+def busy() -> ConversationBusy:
+    """What a caller is told while a document is claimed."""
+    return ConversationBusy(
+        "Another request of this conversation is being answered. Wait for it, and try again."
+    )
+
+
+def lost() -> ClaimLost:
+    """What a caller is told whose claim has expired."""
+    return ClaimLost(
+        "The answer took so long that another request of this conversation may have begun. "
+        "Nothing of it was kept: send the request again."
+    )

@@ -222,7 +222,7 @@ def read_params(fields: dict[str, Raw], depth: int) -> Params:
             params.values[name] = decode(_DECODERS[name], raw, name)
         if rule.use == "refused" and params.values.get(name, True):
             raise _refused(name)
-        if rule.use == "ignored" and name not in _QUIET and raw != b'"disabled"':
+        if rule.use == "ignored" and name not in _QUIET and bytes(raw) != b'"disabled"':
             params.ignored.append(name)
     _report_details(params)
     return params

@@ -6,6 +6,7 @@ guessed from the text.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,9 +100,20 @@ class _Draft(ToolSetDraft):
             self.validators,
             repairs=tuple(self.repairs),
             costs=self.costs,
+            aliases=_aliases(self.wire),
             wire=self.wire,
             ignored=tuple(self.ignored),
         )
+
+
+def _aliases(wire: Mapping[str, WireTool]) -> dict[str, str]:
+    """Bare names of tools in namespaces, as far as only one tool can be meant."""
+    bare = Counter(tool.name for tool in wire.values())
+    return {
+        tool.name: name
+        for name, tool in wire.items()
+        if bare[tool.name] == 1 and tool.name not in wire
+    }
 
 
 class ToolReader:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from toolwire.server.http.connection import ClientConnection
 from toolwire.server.http.exchange import HttpExchange
 from toolwire.server.http.limits import HttpLimits
-from toolwire.server.http.server import ClientConnection, HttpServer
+from toolwire.server.http.server import HttpServer
 from toolwire.surfaces.exchange import HttpRequest
 
 KIB, MIB = 1 << 10, 1 << 20
