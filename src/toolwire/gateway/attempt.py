@@ -110,15 +110,20 @@ class Attempt:
             self.findings += choice.fit.findings if choice.fit is not None else ()
             self.calls += choice.policy.calls
         for choice in self._choices.values():
-            if choice.rejected is not None:
-                raise _unfit(choice.rejected)
+            if isinstance(fit := choice.fit, BufferedValidator) and fit.rejected is not None:
+                raise _unfit(fit.rejected, fit)
         self.deliver()
 
     @property
     def deliverable(self) -> bool:
-        """Whether it may be delivered after all: nothing that does not fit is of a strict tool."""
+        """Whether it may be delivered after all."""
+        return not self._plan.request.exact_calls and not self.breaks_strict
+
+    @property
+    def breaks_strict(self) -> bool:
+        """Whether a call of a strict tool does not fit."""
         tools = self._plan.outgoing.tools.tools
-        return not any(f.tool in tools and tools[f.tool].strict for f in self.findings)
+        return any(f.tool in tools and tools[f.tool].strict for f in self.findings)
 
     def deliver(self, *, again: bool = False) -> None:
         """Send the end of the attempt; with what came before it if that is to be sent again."""
@@ -158,8 +163,14 @@ def _parser(
     return strategy.parser(plan, spans, repairs)
 
 
-def _unfit(finding: Finding) -> UpstreamError:
+def _unfit(finding: Finding, fit: BufferedValidator) -> UpstreamError:
     text = f"The model's call of the tool '{finding.tool}' cannot be delivered: {finding.message}"
     if finding.code == "unchecked_tool_arguments":
         return ArgumentsUnchecked(f"{text} Simplify the tool's schema.")
-    return ArgumentsUnfit(f"{text} Ask again, or simplify the tool.", code=finding.code)
+    hint = "Allow more tokens" if fit.cut_off else "Ask again, or simplify the tool"
+    error = ArgumentsUnfit(f"{text} {hint}.", code=finding.code)
+    error.cut_off = fit.cut_off
+    error.said = fit.said
+    error.calls = tuple((call.name, call.arguments) for call in fit.calls)
+    error.faults = tuple((found.index, found.code, found.message) for found in fit.findings)
+    return error

@@ -17,6 +17,7 @@ from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.gateway.strategies.prompting import demand_of
+from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.protocol.content import size_of
 from toolwire.protocol.requests import Message, Request
 from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
@@ -56,7 +57,8 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def delivery(self) -> Literal["live", "whole"]:
         """How calls are delivered: as they are written, or when they are complete and checked."""
-        live = self.request.stream and not self.request.tools.strict
+        request = self.request
+        live = request.stream and not request.tools.strict and not request.exact_calls
         live = live and not self.repair_policy.whole_streams
         return "live" if live else "whole"
 
@@ -77,13 +79,20 @@ class Plan(msgspec.Struct, frozen=True):
         self, allowance: Allowance, *, final: bool, resumed: bool
     ) -> StreamingValidator | BufferedValidator | None:
         """A fresh check of calls for one choice; None where there can be none."""
-        if not self.offers_tools:
+        exact = self.request.exact_calls
+        if not self.offers_tools and not exact:
             return None
         tools, rules = self.outgoing.tools, self.repair_policy.rules
         if self.delivery == "live":
             return StreamingValidator(tools, rules, allowance)
         return BufferedValidator(
-            tools, rules, allowance, final=final, resumed=resumed, demanded=self.demands_call
+            tools,
+            rules,
+            allowance,
+            final=final,
+            resumed=resumed,
+            demanded=self.demands_call,
+            exact=exact,
         )
 
     @property
@@ -143,9 +152,12 @@ def make_plan(
     repair_history: bool,
     custom_tools: bool = False,
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY,
+    tool_limiter: ToolLimiter | None = None,
     large: bool = False,
 ) -> Plan:
     """Check what types cannot say, and decide what the backend is sent."""
+    if tool_limiter is not None and request.tools.tools:
+        request = tool_limiter.apply(request)
     history = check_history(request.messages, repair=repair_history)
     tools = _allowed(request)
     if not custom_tools:

@@ -40,6 +40,17 @@ async def count_usage(
     return Usage(asked + _PER_MESSAGE * len(outgoing.messages), said)
 
 
+async def count_prompt(
+    counter: TokenCounter, messages: Sequence[Message], tools: ToolSet, *, backend: str, model: str
+) -> int | None:
+    """The tokens of a prompt, as `count_usage` counts them; None if they cannot be counted."""
+    try:
+        (asked,) = await counter.count([_asked(messages, tools)], backend=backend, model=model)
+    except GatewayError:
+        return None
+    return asked + _PER_MESSAGE * len(messages)
+
+
 def _asked(messages: Sequence[Message], tools: ToolSet) -> str:
     lines = [
         f"{tool.name}\n{tool.description or ''}\n{msgspec.json.encode(tool.parameters).decode()}"

@@ -46,3 +46,5 @@ class Request(msgspec.Struct, frozen=True):
     ignored: tuple[str, ...] = ()
     adjusted: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
+    exact_calls: bool = False
+    """A call that does not fit its tool is an error, and calls are delivered whole."""

@@ -18,37 +18,64 @@ from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
 from toolwire.formats.signatures import signatures
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.token_count import TokenCounter
+from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.schemas.check import SchemaLimits
-from toolwire.protocol.tool_cache import ToolCache
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
+from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
+from toolwire.surfaces.messages.tools import ToolReader as MessagesToolReader
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
-from toolwire.surfaces.responses.reader import ResponseReader
-from toolwire.surfaces.responses.tools import ToolReader as ResponseToolReader
 
 
 def build_routes(
-    config: Config, engine: EmbeddedEngine | None, clock: Callable[[], float], redact: Redact
+    config: Config,
+    engine: EmbeddedEngine | None,
+    clock: Callable[[], float],
+    redact: Redact,
+    observer: TurnObserver = UNOBSERVED,
 ) -> Routes:
     """Every model that is served, with its backends."""
     turn = LoopTurn()
     signatures()  # now, while nobody waits
 
     def served(route: RouteConfig) -> ServedModel:
-        backends = [_backend(backend, config, engine, turn, redact) for backend in route.backends]
+        backends = [
+            _backend(
+                replace(backend, model=backend.model or route.fixed_name),
+                config,
+                engine,
+                turn,
+                redact,
+            )
+            for backend in route.backends
+        ]
         custom = any(backend.custom_tools for backend in route.backends)
         examples = _examples(route, engine)
-        strategies = StrategySelector(route.mode, route.format, examples, clock)
+        strategies = StrategySelector(
+            route.mode,
+            route.format,
+            examples,
+            clock,
+            model=_known_as(route),
+            observer=observer,
+        )
         pool = BackendPool(backends, clock)
         tokens = _tokens(route, backends)
         return ServedModel(
-            route.name, pool, custom_tools=custom, strategies=strategies, tokens=tokens
+            route.name,
+            pool,
+            custom_tools=custom,
+            strategies=strategies,
+            tokens=tokens,
+            aliases=route.aliases,
+            tool_limiter=_tool_limiter(route),
         )
 
     return Routes(map(served, config.models))
@@ -61,6 +88,22 @@ def _tokens(route: RouteConfig, backends: list[Backend]) -> TokenCounter | None:
         return open_tokenizer(Path(route.tokenizer))
     servers = [backend for backend in backends if isinstance(backend, OpenAiHttpBackend)]
     return ServerTokenizer({server.name: server for server in servers})
+
+
+def _known_as(route: RouteConfig) -> str:
+    """The one model behind a route, by which its format is detected; "" if there are several."""
+    models = {backend.model for backend in route.backends}
+    return route.fixed_name or (models.pop() or "" if len(models) == 1 else "")
+
+
+def _tool_limiter(route: RouteConfig) -> ToolLimiter | None:
+    limits = ToolLimits(
+        route.tools_allowed,
+        route.tools_denied,
+        route.tool_description_chars,
+        route.parameter_description_chars,
+    )
+    return None if limits == ToolLimits() else ToolLimiter(limits)
 
 
 def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:
@@ -128,16 +171,15 @@ def request_reader(config: Config) -> RequestReader:
     )
 
 
-def response_reader(config: Config) -> ResponseReader:
-    """The reader of requests to `/v1/responses`."""
+def messages_reader(config: Config) -> MessagesReader:
+    """The reader of requests to the Messages API, with the same limits."""
     limits = config.limits
-    cache = ToolCache(limits.schema_cache_bytes, _schema_limits(config))
-    return ResponseReader(
-        ResponseToolReader(cache, limits.tools),
-        limits.messages,
-        strict_parallel=config.strict_parallel == "validate",
-        max_values=limits.values,
+    tools = MessagesToolReader(
+        max_tools=limits.tools,
+        cache_bytes=limits.schema_cache_bytes,
+        limits=_schema_limits(config),
     )
+    return MessagesReader(tools, limits.messages, limits.values)
 
 
 def _schema_limits(config: Config) -> SchemaLimits:

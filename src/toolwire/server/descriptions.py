@@ -8,10 +8,10 @@ from toolwire.gateway.context import RequestContext
 from toolwire.server.openapi import Json, openapi
 from toolwire.server.reference_page import POLICY, reference_page
 from toolwire.surfaces.exchange import Exchange
-from toolwire.surfaces.openai.operations import OPERATIONS as OPENAI
-from toolwire.surfaces.operations import Operation
+from toolwire.surfaces.native.operations import API as NATIVE
+from toolwire.surfaces.openai.operations import API as OPENAI
 
-OPERATIONS: tuple[Operation, ...] = OPENAI
+APIS = (OPENAI, NATIVE)
 
 
 class Descriptions:
@@ -19,7 +19,7 @@ class Descriptions:
 
     @cached_property
     def _document(self) -> Json:
-        return openapi(OPERATIONS)
+        return openapi(APIS)
 
     async def document(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer `GET /openapi.json`."""

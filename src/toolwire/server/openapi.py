@@ -8,29 +8,33 @@ import msgspec
 
 from toolwire import __version__
 from toolwire.errors import GatewayError
-from toolwire.surfaces.operations import Operation
+from toolwire.surfaces.operations import Api, Operation
 
 Json = dict[str, Any]
 
-_REFERENCE = "#/components/schemas/{name}"
 _ABOUT = "Tool calling between any client and any model."
 
 
-def openapi(operations: Iterable[Operation]) -> Json:
+def openapi(apis: Iterable[Api]) -> Json:
     """The document."""
-    listed = list(operations)
-    types = [kind for operation in listed for kind in _types(operation)]
-    schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
-    named = dict(zip(map(_identity, types), schemas, strict=True))
     paths: dict[str, Json] = {}
-    for operation in listed:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _shown(operation, named)
+    schemas: Json = {}
+    for api in apis:
+        types = [kind for operation in api.operations for kind in _types(operation)]
+        references, components = msgspec.json.schema_components(
+            types, ref_template=f"#/components/schemas/{api.prefix}{{name}}"
+        )
+        schemas |= {f"{api.prefix}{name}": schema for name, schema in components.items()}
+        named = dict(zip(map(id, types), references, strict=True))
+        for operation in api.operations:
+            methods = paths.setdefault(operation.path, {})
+            methods[operation.method.lower()] = _shown(api, operation, named)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Toolwire", "version": __version__, "description": _ABOUT},
         "paths": paths,
         "components": {
-            "schemas": components,
+            "schemas": schemas,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"key": []}],
@@ -42,13 +46,9 @@ def _types(operation: Operation) -> list[Any]:
     return [kind for kind in given if kind is not None]
 
 
-def _identity(kind: Any) -> int:
-    return id(kind)
-
-
-def _shown(operation: Operation, named: Mapping[int, Json]) -> Json:
+def _shown(api: Api, operation: Operation, named: Mapping[int, Json]) -> Json:
     shown: Json = {
-        "tags": [operation.tag],
+        "tags": [api.name],
         "summary": operation.summary,
         "operationId": _operation_id(operation),
         "responses": {"200": _answer(operation, named), **_errors(operation, named)},
@@ -67,7 +67,7 @@ def _shown(operation: Operation, named: Mapping[int, Json]) -> Json:
             for parameter in operation.parameters
         ]
     if operation.body is not None:
-        content: Json = {"schema": named[_identity(operation.body)]}
+        content: Json = {"schema": named[id(operation.body)]}
         if operation.example is not None:
             content["example"] = operation.example
         shown["requestBody"] = {"required": True, "content": {"application/json": content}}
@@ -82,7 +82,7 @@ def _operation_id(operation: Operation) -> str:
 def _answer(operation: Operation, named: Mapping[int, Json]) -> Json:
     content: Json = {}
     if operation.answer is not None:
-        content["application/json"] = {"schema": named[_identity(operation.answer)]}
+        content["application/json"] = {"schema": named[id(operation.answer)]}
     if operation.events:
         content["text/event-stream"] = {"schema": _stream(operation.events, named)}
     if not content:
@@ -92,19 +92,23 @@ def _answer(operation: Operation, named: Mapping[int, Json]) -> Json:
 
 def _stream(events: Mapping[str, Any], named: Mapping[int, Json]) -> Json:
     """A stream is text; what its events are is said beside it."""
-    kinds = {name or "message": named[_identity(kind)] for name, kind in events.items()}
+    kinds = {name or "message": named[id(kind)] for name, kind in events.items()}
     return {"type": "string", "description": "Server-sent events", "x-events": kinds}
 
 
 def _errors(operation: Operation, named: Mapping[int, Json]) -> Json:
     """The errors by their status, each with its code and what it means."""
-    kinds = sorted(dict.fromkeys(operation.errors), key=lambda kind: kind.status)
+
+    def status_of(kind: type[GatewayError]) -> int:
+        return operation.statuses.get(kind, kind.status)
+
+    kinds = sorted(dict.fromkeys(operation.errors), key=status_of)
     return {
         str(status): {
             "description": "\n".join(map(_meaning, of_status)),
-            "content": {"application/json": {"schema": named[_identity(operation.error)]}},
+            "content": {"application/json": {"schema": named[id(operation.error)]}},
         }
-        for status, of_status in groupby(kinds, key=lambda kind: kind.status)
+        for status, of_status in groupby(kinds, key=status_of)
     }
 
 

@@ -56,8 +56,11 @@ class Store(Protocol):
     Each lives for `ttl` seconds from when it was last written, and as long as it is claimed.
     """
 
-    async def claim(self, key: Key, lease: float) -> Claim:
-        """Lock a document for `lease` seconds, and load it. Raises `ConversationBusy`."""
+    async def claim(self, key: Key, lease: float, token: str = "") -> Claim:
+        """Lock a document for `lease` seconds, and load it. Raises `ConversationBusy`.
+
+        `token` names the claim, for a caller that wants to release it even if it never hears of it.
+        """
         ...
 
     async def renew(self, claim: Claim, lease: float) -> None:
@@ -69,7 +72,7 @@ class Store(Protocol):
         ...
 
     async def release(self, claim: Claim) -> None:
-        """Unlock a document, unchanged. Does nothing if the claim was lost."""
+        """Unlock a document, unchanged. Does nothing if the claim was lost or committed."""
         ...
 
     async def get(self, key: Key) -> bytes | None:
@@ -79,7 +82,7 @@ class Store(Protocol):
     async def put(self, values: dict[Key, bytes], ttl: float) -> None:
         """Write documents without a claim, all or none. Raises `ConversationBusy`.
 
-        A Redis cluster may have written some of several documents when it becomes unavailable.
+        Some of several may have been written if a Redis cluster becomes unavailable meanwhile.
         """
         ...
 

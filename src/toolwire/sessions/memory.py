@@ -51,7 +51,7 @@ class MemoryStore:
         self._bytes = 0
         self._last_fence = 0
 
-    async def claim(self, key: Key, lease: float) -> Claim:
+    async def claim(self, key: Key, lease: float, token: str = "") -> Claim:
         """Lock a document, and load it."""
         now = self._clock()
         self._drop_old_locks(now)
@@ -60,7 +60,7 @@ class MemoryStore:
         found = self._find(key, now)
         if found is None:
             self._remove(key)
-        token = uuid4().hex
+        token = token or uuid4().hex
         self._locks[key] = _Lock(token, now + lease)
         self._last_fence += 1
         return Claim(key, self._last_fence, None if found is None else found.value, token)

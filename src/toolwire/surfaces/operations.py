@@ -48,11 +48,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path."""
+    """One method of one path. `answer`, `error` and the rest are types."""
 
     method: str
     path: str
-    tag: str
     summary: str
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
@@ -66,5 +65,16 @@ class Operation:
     """The types of the events of a streamed answer, by their names. The name is empty where events
     have none."""
     errors: ErrorKinds = ANYWHERE
+    statuses: Mapping[type[GatewayError], int] = field(default_factory=dict)
+    """Statuses that errors have here and not elsewhere."""
     error: Any = None
     """The type of an error's body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API. `prefix` tells its types from those of other APIs that have the same names."""
+
+    name: str
+    prefix: str
+    operations: tuple[Operation, ...]

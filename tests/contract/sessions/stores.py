@@ -1,12 +1,18 @@
 """The stores that the contract is tested on, each with its own way to let time pass."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from tests.redis_server import RedisServer
+
 from toolwire.sessions.base import Key, Store
+from toolwire.sessions.guard import GuardedStore
 from toolwire.sessions.memory import MemoryStore
+from toolwire.sessions.redis import RedisStore
+from toolwire.sessions.sqlite import SqliteStore
 
 LEASE = 30.0
 TTL = 3600.0
@@ -45,6 +51,25 @@ def memory() -> Bench:
     hands = Hands()
     store = MemoryStore(clock=hands)
     return Bench(lambda: store, hands.wait)
+
+
+def sqlite(folder: Path) -> Bench:
+    """The store in a file."""
+    hands = Hands()
+    return Bench(lambda: SqliteStore(folder / "sessions.db", clock=hands), hands.wait)
+
+
+def guarded(folder: Path) -> Bench:
+    """A store as the gateway has it."""
+    inner = sqlite(folder)
+    return Bench(lambda: GuardedStore(inner.open(), within=10), inner.wait)
+
+
+def redis(nodes: Sequence[RedisServer]) -> Bench:
+    """The store in Redis, where time passes by itself."""
+    for node in nodes:
+        node.ask("FLUSHALL")
+    return Bench(lambda: RedisStore(nodes[0].url), asyncio.sleep)
 
 
 def key(name: str = "conv_1", owner: str = "alice", kind: str = "conversation") -> Key:

@@ -18,15 +18,19 @@ PROVIDER = "scripted"
 
 
 def cline_3(stage: Stage) -> Command:
-    return _cline_3(stage, "openai-compatible")
+    return _cline(stage, "openai-compatible")
 
 
-def cline_3_native(stage: Stage) -> Command:
-    """Cline's provider for OpenAI itself, which speaks the Responses API."""
-    return _cline_3(stage, "openai-native")
+def cline_anthropic(stage: Stage) -> Command:
+    return _cline(stage, "anthropic")
 
 
-def _cline_3(stage: Stage, name: str) -> Command:
+def cline_native(stage: Stage) -> Command:
+    """Its provider for OpenAI itself, which speaks the Responses API."""
+    return _cline(stage, "openai-native")
+
+
+def _cline(stage: Stage, name: str) -> Command:
     provider = {"provider": name, "apiKey": stage.key, "model": stage.model}
     entry = {
         "settings": {**provider, "baseUrl": stage.base_url},
@@ -170,6 +174,23 @@ def qwen_code(stage: Stage) -> Command:
     return _node(stage, str(script), *flags, env=env)
 
 
+def claude_code(stage: Stage) -> Command:
+    env = {
+        "ANTHROPIC_BASE_URL": stage.base_url.removesuffix("/v1"),
+        "ANTHROPIC_AUTH_TOKEN": stage.key,
+        "ANTHROPIC_MODEL": stage.model,
+        "ANTHROPIC_DEFAULT_HAIKU_MODEL": stage.model,
+        # A broken stream must not be healed by asking again without one.
+        "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "IS_SANDBOX": "1",
+    }
+    binary = stage.root / "node_modules" / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+    flags = ("--permission-mode", "bypassPermissions", "--output-format", "json")
+    return Command((str(binary), "-p", stage.task or TASK, *flags), env)
+
+
 def codex(stage: Stage) -> Command:
     """Codex with a model that it does not know."""
     return _codex(stage)
@@ -235,7 +256,7 @@ request_max_retries = 1
     (folder,) = (stage.root / "node_modules" / "@openai").glob("codex-linux-x64/vendor/*")
     binary = next(path for path in folder.rglob("codex") if path.is_file())
     flags = ("exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
-    return Command((str(binary), *flags, TASK), {"CODEX_TEST_KEY": stage.key})
+    return Command((str(binary), *flags, stage.task or TASK), {"CODEX_TEST_KEY": stage.key})
 
 
 def node_script(stage: Stage) -> Command:

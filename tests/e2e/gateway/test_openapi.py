@@ -18,10 +18,11 @@ from tests.e2e.gateway.process import Gateway
 from tests.e2e.gateway.wire import ask
 from tests.scripted import ScriptedServer
 
-from toolwire.server.descriptions import OPERATIONS
+from toolwire.server.descriptions import APIS
 from toolwire.server.openapi import openapi
 
-DOCUMENT = openapi(OPERATIONS)
+OPERATIONS = [operation for api in APIS for operation in api.operations]
+DOCUMENT = openapi(APIS)
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 CHECKS = [
     schemathesis.checks.not_a_server_error,

@@ -146,3 +146,11 @@ def test_an_error_without_a_code_has_a_name_in_the_report() -> None:
     error.retryable, error.code = True, None
     retries = policy("a", "b")
     assert retries.after(tried(retries), error) == Retry(0.0, "upstream_error")
+
+
+def test_a_call_that_was_cut_off_is_not_asked_for_again() -> None:
+    retries = policy()
+    made = unfit(retries)
+    cut = ArgumentsUnfit("It does not fit.", code="malformed_tool_arguments")
+    cut.cut_off = True
+    assert retries.after(made, cut) is None

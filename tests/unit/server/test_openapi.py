@@ -4,11 +4,12 @@ import re
 from typing import Any
 
 from toolwire.errors import ConversationBusy, RequestError
-from toolwire.server.descriptions import OPERATIONS
+from toolwire.server.descriptions import APIS
 from toolwire.server.openapi import openapi
-from toolwire.surfaces.operations import Operation
+from toolwire.surfaces.operations import Api, Operation
 
-DOCUMENT = openapi(OPERATIONS)
+OPERATIONS = [operation for api in APIS for operation in api.operations]
+DOCUMENT = openapi(APIS)
 
 
 def _references(value: Any) -> list[str]:
@@ -38,9 +39,9 @@ def test_every_parameter_of_a_path_is_described() -> None:
 
 def test_errors_of_one_status_are_told_together() -> None:
     operation = Operation(
-        "GET", "/x", "X", "Try", answer=int, errors=(ConversationBusy, RequestError), error=str
+        "GET", "/x", "Try", answer=int, errors=(ConversationBusy, RequestError), error=str
     )
-    responses = openapi([operation])["paths"]["/x"]["get"]["responses"]
+    responses = openapi([Api("X", "", (operation,))])["paths"]["/x"]["get"]["responses"]
     assert list(responses) == ["200", "400", "409"]
     assert responses["409"]["description"].startswith("`conversation_busy`: Another turn")
 

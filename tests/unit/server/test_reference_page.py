@@ -2,10 +2,10 @@
 
 from html.parser import HTMLParser
 
-from toolwire.server.descriptions import OPERATIONS
+from toolwire.server.descriptions import APIS
 from toolwire.server.openapi import openapi
 from toolwire.server.reference_page import reference_page
-from toolwire.surfaces.operations import Operation, Parameter
+from toolwire.surfaces.operations import Api, Operation, Parameter
 
 VOID = {"meta", "br"}
 
@@ -27,16 +27,16 @@ class _Checker(HTMLParser):
 
 def test_it_is_well_formed() -> None:
     checker = _Checker()
-    checker.feed(reference_page(openapi(OPERATIONS)))
+    checker.feed(reference_page(openapi(APIS)))
     assert checker.open == []
 
 
 def test_what_is_described_is_shown_as_text() -> None:
     bad = Operation(
-        "GET", "/<b>", "T", "<script>1</script>", "a `<i>` b", (Parameter("<q>", "query", "<u>"),),
+        "GET", "/<b>", "<script>1</script>", "a `<i>` b", (Parameter("<q>", "query", "<u>"),),
         answer=int, error=str, errors=(),
     )  # fmt: skip
-    page = reference_page(openapi([bad]))
+    page = reference_page(openapi([Api("T", "", (bad,))]))
     for hostile in ("<b>", "<script>", "<i>", "<q>", "<u>"):
         assert hostile not in page
     assert "<code>&lt;i&gt;</code>" in page

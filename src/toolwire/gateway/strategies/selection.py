@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from toolwire.backends.base import UNKNOWN, Backend, Capabilities
 from toolwire.formats import Detection, detect_model, detect_template
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
@@ -50,6 +51,10 @@ class StrategySelector:
     format: str | None = None
     examples: int = 0
     clock: Callable[[], float] = lambda: 0.0
+    model: str = ""
+    """The model's name, where clients may use others for it, too."""
+    observer: TurnObserver = UNOBSERVED
+    """Told what was learned, once."""
     _learned: dict[tuple[str, str, Lack], float] = field(default_factory=dict)
     _formats: dict[tuple[str, str], str] = field(default_factory=dict)
     """What the calls of a model were found to be written in, by backend and model."""
@@ -64,7 +69,7 @@ class StrategySelector:
     def _choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
         if self.mode == "native":
             return NATIVE
-        model, known = plan.request.model, backend.capabilities
+        model, known = self.model or plan.request.model, backend.capabilities
         if plan.strictly and self.can_constrain(backend, model):
             return Constrained(**self._options(backend, model))
         if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
@@ -102,7 +107,7 @@ class StrategySelector:
     def can_constrain(self, backend: Backend, model: str) -> bool:
         """Whether a turn can be held to a JSON Schema of calls."""
         known = self.mode != "native" and backend.capabilities.constrains
-        return known and not self._lacks(backend, model, "constraint")
+        return known and not self._lacks(backend, self.model or model, "constraint")
 
     def _format(
         self, backend: Backend, model: str
@@ -123,7 +128,10 @@ class StrategySelector:
     def _settle(self, at: tuple[str, str], expected: str, found: Detection | None) -> None:
         if len(self._formats) >= _MOST_LEARNED:
             del self._formats[next(iter(self._formats))]
-        self._formats[at] = expected if found is None else found.format
+        written = expected if found is None else found.format
+        if found is not None and self._formats.get(at) != written:
+            self.observer.learned(*at, "format", written)
+        self._formats[at] = written
         self._hybrids.pop(at, None)
 
     def format_of(self, model: str, known: Capabilities = UNKNOWN) -> Detection:
@@ -132,10 +140,23 @@ class StrategySelector:
             return Detection(self.format, "it is configured")
         if known.format:
             return Detection(known.format, "the model was found to do best in it")
-        return _detect(known.name, known.template, model)
+        return _detect(known.name, known.template, self.model or model)
+
+    def mode_of(
+        self, backend: Backend, model: str
+    ) -> tuple[Literal["native", "hybrid", "prompted"], str]:
+        """How a model is given tools, as far as is known before a turn, and why."""
+        if self.mode != "auto":
+            return self.mode, "it is configured"
+        if not backend.capabilities.has_tools:
+            return "prompted", "the chat template of its model has no place for tools"
+        if self._lacks(backend, model, "tools"):
+            return "prompted", "it has refused tools"
+        return "hybrid", "unless it turns out to have no tools"
 
     def known(self, model: str) -> dict[str, str]:
         """What was learned about this model, by backend."""
+        model = self.model or model
         lacks: dict[str, list[str]] = {}
         for (backend, name, lack), at in self._learned.items():
             if name == model and self._remembers(at):
@@ -146,11 +167,13 @@ class StrategySelector:
         """This backend lacks something; whether that is news and changes the way."""
         if self.mode == "native" or (lack == "tools" and self.mode != "auto"):
             return False
+        model = self.model or model
         if self._lacks(backend, model, lack):
             return False
         if len(self._learned) >= _MOST_LEARNED:
             del self._learned[next(iter(self._learned))]
         self._learned[backend.name, model, lack] = self.clock()
+        self.observer.learned(backend.name, model, lack)
         return True
 
     def _has_tools(self, backend: Backend, model: str) -> bool:

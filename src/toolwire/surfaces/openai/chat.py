@@ -12,9 +12,9 @@ from toolwire.protocol.requests import Request
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 from toolwire.surfaces.openai.chunks import AnswerHead
 from toolwire.surfaces.openai.errors import error_body, error_headers
-from toolwire.surfaces.openai.profiles import profile_for, profile_named
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
+from toolwire.surfaces.profiles import profile_for, profile_named
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The operations of OpenAI's API: see `surfaces.operations`."""
+"""OpenAI's chat completions, described: see `surfaces.operations`."""
 
 from toolwire.errors import ArgumentsUnfit, HistoryError, ModelNotFound, ToolChoiceUnmet
 from toolwire.surfaces.openai.wire import (
@@ -9,9 +9,8 @@ from toolwire.surfaces.openai.wire import (
     ModelListWire,
     ModelWire,
 )
-from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Operation, Parameter
+from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Api, Operation, Parameter
 
-_TAG = "OpenAI chat completions"
 _TOOL = {
     "type": "function",
     "function": {
@@ -25,11 +24,10 @@ _TOOL = {
     },
 }
 
-OPERATIONS = (
+_OPERATIONS = (
     Operation(
         "POST",
         "/v1/chat/completions",
-        _TAG,
         "Make a chat completion",
         "OpenAI's API, streamed with `stream: true`. A model's bad call is repaired where that is "
         "safe, asked for again where that is enabled, and otherwise delivered as text.",
@@ -47,7 +45,6 @@ OPERATIONS = (
     Operation(
         "GET",
         "/v1/models",
-        _TAG,
         "List the models",
         answer=ModelListWire,
         error=ErrorWire,
@@ -55,7 +52,6 @@ OPERATIONS = (
     Operation(
         "GET",
         "/v1/models/{id}",
-        _TAG,
         "Show a model",
         parameters=(Parameter("id", "path", "The model's name"),),
         answer=ModelWire,
@@ -63,3 +59,5 @@ OPERATIONS = (
         error=ErrorWire,
     ),
 )
+
+API = Api("OpenAI chat completions", "Chat", _OPERATIONS)
