@@ -193,6 +193,7 @@ def _only(tools: ToolSet, allowed: frozenset[str] | None) -> ToolSet:
         tools.originals,
         tools.repairs,
         tools.costs,
+        tools.aliases,
     )
 
 

@@ -126,3 +126,50 @@ def test_a_loop_with_results_goes_on(client: openai.OpenAI, backend: ScriptedSer
     assert client.responses.create(model="m", input=said, tools=FLAT).output_text == "It rains."
     roles = [message["role"] for message in backend.requests[-1].json["messages"]]
     assert roles == ["user", "assistant", "tool"]
+
+
+def test_a_conversation_goes_on_from_a_response(
+    client: openai.OpenAI, backend: ScriptedServer
+) -> None:
+    backend.use("std", [*TEXT_AND_CALL, "It rains."])
+    with client.responses.stream(model="m", input="What is the weather?", tools=FLAT) as stream:
+        first = stream.get_final_response()
+    results: list[Any] = [
+        {"type": "function_call_output", "call_id": item.call_id, "output": "rain"}
+        for item in first.output
+        if item.type == "function_call"
+    ]
+    second = client.responses.create(
+        model="m", input=results, previous_response_id=first.id, tools=FLAT
+    )
+    assert second.output_text == "It rains."
+    roles = [message["role"] for message in backend.requests[-1].json["messages"]]
+    assert roles == ["user", "assistant", "tool"]
+
+
+def test_what_is_kept_can_be_read_listed_and_deleted(
+    client: openai.OpenAI, backend: ScriptedServer
+) -> None:
+    backend.use("std", ["Hi"])
+    made = client.responses.create(model="m", input="Hello", metadata={"a": "b"})
+    shown = client.responses.retrieve(made.id)
+    assert (shown.output_text, shown.metadata) == ("Hi", {"a": "b"})
+    (item,) = client.responses.input_items.list(made.id)
+    assert item.to_dict()["content"] == "Hello"
+    client.responses.delete(made.id)
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve(made.id)
+    with pytest.raises(openai.BadRequestError, match="not found"):
+        client.responses.create(model="m", input="Hello", previous_response_id=made.id)
+
+
+def test_tokens_are_counted(client: openai.OpenAI) -> None:
+    counted = client.responses.input_tokens.count(model="m", input="Hello, how are you?")
+    assert counted.input_tokens == 8
+
+
+@pytest.mark.parametrize("path", ["responses/compact", "conversations", "conversations/c/items"])
+def test_what_is_not_served_is_not_found(client: openai.OpenAI, path: str) -> None:
+    with pytest.raises((openai.NotFoundError, openai.APIStatusError)) as caught:
+        client.post(f"/{path}", body={}, cast_to=object)
+    assert caught.value.status_code in (404, 405)

@@ -12,6 +12,14 @@ from toolwire.errors import (
 )
 from toolwire.surfaces.openai_error import error_object
 
+
+class ResponseNotFound(GatewayError):
+    """There is no such response or item of this key. OpenAI gives it no code."""
+
+    status = 404
+    type = "invalid_request_error"
+
+
 _CODES = {"overloaded": "server_is_overloaded"}
 """Codes that clients of this API know by another name."""
 _KEPT = frozenset({"context_length_exceeded", "rate_limit_exceeded", "insufficient_quota"})

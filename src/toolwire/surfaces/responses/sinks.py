@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -55,6 +54,7 @@ class _Sink:
         self.committed = False
         self._writer = writer
         self._begun: Begun | None = None
+        self._finished: Fields | None = None
         self.output = self._fresh()
 
     def _fresh(self) -> Output:
@@ -102,17 +102,21 @@ class _Sink:
         outgoing = self.plan.outgoing
         return estimate(outgoing.messages, outgoing.tools.size, self.output.characters)
 
-    def ended(self, usage: Usage, **more: Any) -> tuple[str, Fields]:
-        """The name of the last event, and the response in it."""
+    def finished(self, report: Report) -> Fields:
+        """The response as it is in the end, which is known before that is sent."""
+        if self._finished is None:
+            self.output.finish()
+            self._finished = self._ended(self.usage_of(report))
+        return self._finished
+
+    def _ended(self, usage: Usage) -> Fields:
         cut, items = self.output.cut, self.output.items
+        head = self.about.head
         if cut is None:
             now = int(self.about.now())
-            return "completed", self.about.head.object(
-                "completed", items, usage=usage, completed_at=now, **more
-            )
-        return "incomplete", self.about.head.object(
-            "incomplete", items, usage=usage, incomplete_details={"reason": cut}, **more
-        )
+            return head.object("completed", items, usage=usage, completed_at=now)
+        details = {"reason": cut}
+        return head.object("incomplete", items, usage=usage, incomplete_details=details)
 
 
 class StreamSink(_Sink):
@@ -146,8 +150,7 @@ class StreamSink(_Sink):
     def done(self, report: Report) -> Usage:
         """Send the last events, in one write."""
         self._start()
-        self.output.finish()
-        usage = self.usage_of(report)
+        response = self.finished(report)
         notes: Fields = {}
         if repairs := sorted(report.repairs.difference(self.plan.repairs)):
             notes["repairs"] = repairs
@@ -155,10 +158,11 @@ class StreamSink(_Sink):
             notes["findings"] = report.findings
         if report.usage is None:
             notes["usage"] = "estimated"
-        status, response = self.ended(usage, **({"toolwire": notes} if notes else {}))
-        self._writer.event(f"response.{status}", {"response": response})
+        if notes:
+            response = {**response, "toolwire": notes}
+        self._writer.event(f"response.{response['status']}", {"response": response})
         self.about.exchange.end(self._writer.take())
-        return usage
+        return self.usage_of(report)
 
     def fail(self, error: GatewayError) -> None:
         """Send an error body or, if a stream has begun, an error twice: some clients only know
@@ -212,12 +216,10 @@ class WholeSink(_Sink):
 
     def done(self, report: Report) -> Usage:
         """Send the body."""
-        self.output.finish()
-        usage = self.usage_of(report)
+        response = self.finished(report)
         headers = self.headers(sorted(report.repairs), report.findings)
         headers.append(("content-type", "application/json"))
         if report.usage is None:
             headers.append(("toolwire-usage", "estimated"))
-        _, response = self.ended(usage)
         self.about.exchange.respond(200, headers, _encode(response))
-        return usage
+        return self.usage_of(report)

@@ -20,8 +20,10 @@ from toolwire.gateway.turn import TurnService
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.tool_cache import ToolCache
 from toolwire.protocol.usage import Usage
+from toolwire.sessions.base import Store
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.responses.reader import ResponseReader
+from toolwire.surfaces.responses.state import ResponseStore
 from toolwire.surfaces.responses.surface import Responses
 from toolwire.surfaces.responses.tools import ToolReader
 
@@ -109,24 +111,38 @@ def check_event(event: dict[str, Any]) -> None:
     EVENT.validate_json(json.dumps(event), strict=True)
 
 
-def ask(backend: Backend | None = None, *, agent: str = "", **fields: Any) -> Answer:
+def ask(
+    backend: Backend | None = None,
+    *,
+    agent: str = "",
+    kept: Store | None = None,
+    owner: str | None = None,
+    endpoint: str = "answer",
+    **fields: Any,
+) -> Answer:
     """Send one request."""
     body = {"model": "m", "input": "hello", **fields}
     headers = {b"user-agent": agent.encode()}
     raw = json.dumps({name: value for name, value in body.items() if value is not ...}).encode()
     client = Answer(HttpRequest("POST", b"/v1/responses", headers, raw))
     backend = backend or speaking(Fragment(text="Hello."), END)
-    asyncio.run(_answer(client, backend))
+    asyncio.run(_answer(client, backend, kept, owner, endpoint))
     client.asked = backend.opened
     return client
 
 
-async def _answer(client: Answer, backend: Backend) -> None:
-    pool = BackendPool([backend], asyncio.get_running_loop().time)
-    numbers = itertools.count()
+NUMBERS = itertools.count()
 
-    def new_id(prefix: str) -> str:
-        return f"{prefix}{next(numbers):032x}"
+
+def new_id(prefix: str) -> str:
+    """An id that nobody else gets."""
+    return f"{prefix}{next(NUMBERS):032x}"
+
+
+async def _answer(
+    client: Answer, backend: Backend, store: Store | None, owner: str | None, endpoint: str
+) -> None:
+    pool = BackendPool([backend], asyncio.get_running_loop().time)
 
     turns = TurnService(
         routes=Routes([ServedModel("m", pool, strategies=StrategySelector("native"))]),
@@ -135,8 +151,10 @@ async def _answer(client: Answer, backend: Backend) -> None:
         new_call_id=lambda: new_id("call_"),
         now=lambda: 1_700_000_000.9,
     )
-    surface = Responses(READER, turns, new_id, lambda: 1_700_000_000.9)
+    stored = ResponseStore(store, ttl=60, max_bytes=1 << 20)
+    surface = Responses(READER, turns, stored, new_id, lambda: 1_700_000_000.9)
     try:
-        await surface.answer(client, RequestContext("req_1"))
+        context = RequestContext("req_1", key_name=owner)
+        await getattr(surface, endpoint)(client, context)
     except GatewayError as error:
         client.respond(error.status, *surface.error(error))
