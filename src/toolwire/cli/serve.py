@@ -70,24 +70,27 @@ def command(path: Path | None, **flags: Any) -> None:
     """
     config = load_configuration(path, flags)
 
-    import uvloop  # noqa: PLC0415 - only here: --help and errors stay quick
-
+    # Only here: --help and errors stay quick.
+    from toolwire.server.event_loop import NoUvloop, loop_kind, run_on_loop  # noqa: PLC0415
     from toolwire.server.logs import setup  # noqa: PLC0415
     from toolwire.server.serve import serve as run  # noqa: PLC0415
 
+    try:
+        loop_kind(config.listen.loop)
+    except NoUvloop as error:
+        raise click.ClickException(str(error)) from None
     logs = setup(config.log.level, config.log.format, secrets=secrets_of(config))
     try:
         _try_port(config.listen)
         with embedded_engine(config) as engine:
-            uvloop.run(
-                run(
-                    config,
-                    logs,
-                    lambda url: click.echo(_welcome(config, url, engine)),
-                    engine,
-                    say=click.echo,
-                )
+            work = run(
+                config,
+                logs,
+                lambda url: click.echo(_welcome(config, url, engine)),
+                engine,
+                say=click.echo,
             )
+            run_on_loop(work, config.listen.loop)
     except OSError as error:
         raise click.ClickException(
             f"cannot listen on {config.listen.host} port {config.listen.port}: "
