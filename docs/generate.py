@@ -23,6 +23,7 @@ from toolwire.server.config.settings import (
     ClientKey,
     Config,
     Embedded,
+    Health,
     Limits,
     Listen,
     Log,
@@ -39,6 +40,7 @@ from toolwire.server.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
+from docs import messages_page
 from docs.api_reference import reference
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
@@ -78,6 +80,12 @@ timeouts = { first_token = 60 }
 name = "*"
 backend = { url = "http://localhost:11434/v1", dialect = "ollama" }
 """
+
+ACCESS_LINE = (
+    "2026-03-04T10:20:30.400Z INFO  200    812.5ms POST /v1/chat/completions model=qwen3 "
+    "backend=gpu-1 mode=hybrid:hermes key=laptop stream=yes sent=4313 tokens=812+64 first=95.2ms "
+    "retries=0 repairs=- id=req_..."
+)
 
 PROMPTS = """\
 [[models]]
@@ -127,6 +135,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[retries]", Retries),
     ("[repair]", Repair),
     ("[log]", Log),
+    ("[health]", Health),
     ("[trace]", TraceFiles),
     ("[sessions]", Sessions),
     ("[native]", Native),
@@ -357,7 +366,8 @@ def metrics() -> str:
                 ("`/healthz`", "200 while the process is up; answered at once, even under load"),
                 (
                     "`/readyz`",
-                    "503 during shutdown, so that no new requests are sent here; `sessions` says "
+                    "503 during shutdown, so that no new requests are sent here, and with "
+                    '`[health] ready = "backend"` also while no backend answers; `sessions` says '
                     "whether the [session store](sessions.md) answers, once it was used",
                 ),
             ),
@@ -370,10 +380,24 @@ def metrics() -> str:
         "requests than `[limits] requests`, a request that waits longer than `[timeouts] queue`, "
         "or more connections than `[limits] connections` if none of them is idle. Health probes "
         "are always answered.",
-        "Labels never contain text from clients: routes are those of the configuration, and "
+        "Labels never contain text from clients: routes and backends are those of the "
+        "configuration, and "
         "unknown values are counted as `other`. The memory, CPU time and open files of the "
         "process are included (`process_...`).",
         table(("metric", "type", "labels", "meaning"), metric_rows()),
+        "## The log",
+        "Toolwire logs to stderr (`[log]`), one line per request:",
+        f"```\n{ACCESS_LINE}\n```",
+        "`tokens` are those of the prompt and of the answer, `first` is the time to the first "
+        "token, `retries` counts further attempts at backends, and `repairs` names what was "
+        "changed in the answer. `/healthz`, `/readyz` and `/metrics` are logged at `debug` only.",
+        "Every failed attempt at a backend is a `WARNING` that names the backend and the reason, "
+        "also if a retry then succeeds. The same failure of the same backend is logged once a "
+        "minute, with the number of repetitions; when the backend answers again, that is logged, "
+        "too. If Toolwire learns that a server does not support tools, or which format a model "
+        "writes, it says so once. What a backend says about a request that it refuses may quote "
+        "the request, so only the code and the status are logged; the words are in the error that "
+        "the client gets and in [traces](traces.md).",
     ]
     return page(parts)
 
@@ -417,6 +441,7 @@ OTHER_REPAIRS = (
     ("format_detected:NAME", "a call in another format than the one expected of the model"),
     ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
     ("asked_again:CODE", "the model was told what was wrong, and asked again"),
+    ("call_resumed", "the backend failed inside a call, which another attempt has made"),
     ("loop_explained:TOOL", "the model was told that it makes the same wrong call over and over"),
 )
 
@@ -441,7 +466,11 @@ def repairs() -> str:
         table(
             ("", "`live`", "`whole`"),
             (
-                ("used for", "streams", "`stream: false`, strict tools, `[repair] streams`"),
+                (
+                    "used for",
+                    'streams to clients that show arguments as they arrive, `streams = "live"`',
+                    "other streams, `stream: false`, strict tools",
+                ),
                 ("a call is sent", "as the model writes it", "at the end of the turn"),
                 ("repaired", "only if it does not start as an object", "yes"),
                 ("asked for again", "no", "`[repair] ask_again` times, once by default"),
@@ -450,7 +479,7 @@ def repairs() -> str:
                 ("of a strict tool", "(never live)", "error 502; cut off by `length`: left out"),
             ),
         ),
-        "A model's bad call is no HTTP error, unless the tool is strict or, with `stream: false`, "
+        "A model's bad call is no HTTP error, unless the tool is strict or, delivered whole, "
         "it is no JSON object and `tool_choice` demands a call: agents recover from a bad "
         "call and stop at an error. What was delivered although it does not fit is named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
@@ -458,12 +487,16 @@ def repairs() -> str:
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
         "When the model is asked again, the client never sees the failed attempt, and usage is the "
         "sum. If asking again fails, the first answer is delivered.",
+        "Text is always streamed as it arrives, also where calls are delivered whole. If the "
+        "backend fails inside such a call, the turn is made again and its calls follow the text "
+        "that the client already has (`call_resumed`); text of the second attempt goes out only if "
+        "it has no call.",
         "A call that is cut off (`max_tokens`) is never complete: its `finish_reason` is `length`. "
         "One whose arguments had begun is delivered as far as it came; one that had not begun is "
         "left out (`call_dropped:cut_off`), with the brackets and commas around it, where the "
         "server was held to a schema of calls. Where a model wrote the call freely, as text, what "
-        "is left of it with `stream: false` is that text. A call whose JSON is not closed ends in "
-        "`length` also where the backend said `stop` or `tool_calls`.",
+        "is left of it is that text, unless it is delivered live. A call whose JSON is not closed "
+        "ends in `length` also where the backend said `stop` or `tool_calls`.",
         "## Repairs",
         "A rule fires only when the fix is unambiguous, and its change is kept only if the call is "
         "valid afterwards, or is JSON where it was not. Every repair is reported in "
@@ -712,12 +745,58 @@ found.content  # 'Let me check.'
 found.calls[0].name  # 'get_time'
 found.calls[0].decoded()  # {'tz': 'CET'}
 
-parser = parser_for("hermes")  # the same, while the text streams
-for start in range(0, len(text), 8):
-    for event in parser.feed(text[start : start + 8]):
-        print(event)
-for event in parser.finish():
-    print(event)
+extract("auto", text).format  # 'hermes': the format can be detected
+"""
+
+TOOLS_EXAMPLE = """\
+from toolwire import extract
+
+tool = {
+    "type": "function",
+    "function": {
+        "name": "wait",
+        "parameters": {"type": "object", "properties": {"seconds": {"type": "integer"}}},
+    },
+}
+text = "<function=wait>\\n<parameter=seconds>\\n5\\n</parameter>\\n</function>"
+
+extract("qwen3_coder", text).calls[0].arguments  # '{"seconds": "5"}'
+extract("qwen3_coder", text, [tool]).calls[0].arguments  # '{"seconds": 5}'
+"""
+
+STREAM_OUTPUT = """\
+text 'Let me ch'
+text 'eck.'
+call 0 get_time
+arguments of 0 '{"tz": "C'
+arguments of 0 'ET"}'
+end of 0
+"""
+
+STREAM_EXAMPLE = """\
+from toolwire import ArgsDelta, CallEnd, CallStart, TextDelta, parser_for
+
+pieces = ["Let me ch", "eck.<tool_", 'call>{"name": "get_time", "argu']
+pieces += ['ments": {"tz": "C', 'ET"}}', "</tool_call>"]
+
+
+def show(events):
+    for event in events:
+        match event:
+            case TextDelta(text=text):
+                print("text", repr(text))
+            case CallStart(index=index, name=name):
+                print("call", index, name)
+            case ArgsDelta(index=index, json=json):
+                print("arguments of", index, repr(json))
+            case CallEnd(index=index):
+                print("end of", index)
+
+
+parser = parser_for("hermes")  # a new one for each answer
+for piece in pieces:  # as they arrive
+    show(parser.feed(piece))
+show(parser.finish())
 """
 
 
@@ -729,6 +808,15 @@ def api() -> str:
         "The parsers work without the gateway. They do no I/O, need no event loop, and never raise "
         "on what a model wrote.",
         f"```python\n{API_EXAMPLE}```",
+        "Some formats write every value as text. With the tools of the request, values get the "
+        "types of their schemas. A tool may be a dictionary, as in a request to OpenAI, a `Tool`, "
+        "or a function with `@tool`:",
+        f"```python\n{TOOLS_EXAMPLE}```",
+        "While an answer streams, feed its pieces to a parser. Text comes at once, and arguments "
+        "as the model writes them; whichever way the text is cut, the events add up to the same:",
+        f"```python\n{STREAM_EXAMPLE}```",
+        "It prints",
+        f"```\n{STREAM_OUTPUT}```",
         "Import the names below from `toolwire.formats`. Those in `toolwire.__all__` can be "
         f"imported from `toolwire` as well: {public}. The package is typed (`py.typed`). The names "
         "of all formats are in [formats](formats.md).",
@@ -743,6 +831,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors,
     "formats.md": formats,
     "hardening.md": hardening,
+    "messages.md": lambda: page(messages_page.parts(table)),
     "metrics.md": metrics,
     "models.md": models,
     "repairs.md": repairs,

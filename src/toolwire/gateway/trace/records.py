@@ -6,6 +6,7 @@ It has everything, unmasked: `trace.text` decides what may be written to disk.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from toolwire.backends.base import Outgoing
 from toolwire.errors import GatewayError
 from toolwire.formats import Trace
 from toolwire.gateway.collect import Collector, Whole
@@ -33,6 +34,8 @@ class AttemptTrace:
     resumed: bool
     told: tuple[Message, ...] = ()
     """What the conversation was continued with after the attempt before this one."""
+    asked: Outgoing | None = None
+    """What the backend was sent."""
     heard: list[tuple[float, list[Fragment]]] = field(default_factory=list)
     spans: dict[int, Trace] = field(default_factory=dict)
     sent: list[tuple[int, list[Event]]] = field(default_factory=list)
@@ -73,6 +76,10 @@ class TurnTrace:
     """When it came in, in seconds since 1970."""
     surface: str = "openai_chat"
     profile: str = ""
+    key: str = ""
+    """The name of the client's key."""
+    took: float = 0.0
+    """How many seconds it took, to its end."""
     plan: Plan | None = None
     route: str = ""
     repair_history: bool = False

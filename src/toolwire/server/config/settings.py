@@ -76,6 +76,14 @@ class Listen:
             parse=values.origins,
         ),
     ] = ()
+    loop: Annotated[
+        Literal["auto", "uvloop", "asyncio"],
+        Option(
+            "event loop; `auto`: uvloop if it is installed, as it is on Linux and macOS, else "
+            "asyncio's, which is slower",
+            env="TOOLWIRE_LOOP",
+        ),
+    ] = "auto"
     tls_cert: Annotated[Path | None, Option("certificate chain (PEM): serve HTTPS")] = None
     tls_key: Annotated[Path | None, Option("private key of the certificate (PEM)")] = None
 
@@ -193,12 +201,14 @@ class Repair:
         int, Option("how often the model is told what is wrong and asked again", 0, 5)
     ] = 1
     streams: Annotated[
-        Literal["live", "whole"],
+        Literal["auto", "live", "whole"],
         Option(
             "when calls are streamed: `live`, as the model writes them; `whole`, once they are "
-            "complete and checked, so that they can be repaired or asked for again"
+            "complete and checked, so that they can be repaired, asked for again, or made by "
+            "another attempt if the backend fails; `auto`, live for clients that show arguments as "
+            "they arrive, whole for others"
         ),
-    ] = "live"
+    ] = "auto"
     loop_after: Annotated[
         int,
         Option("number of identical invalid calls before the model is warned; 0: never", 0, 100),
@@ -221,6 +231,32 @@ class Log:
             flag="log_format",
         ),
     ] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether backends are there: at start, and for `/readyz`."""
+
+    ready: Annotated[
+        Literal["listening", "backend"],
+        Option(
+            "when `/readyz` answers 200: `listening`: while requests are accepted; `backend`: only "
+            "while at least one backend answers, too",
+            env="TOOLWIRE_READY",
+        ),
+    ] = "listening"
+    interval: Annotated[
+        float,
+        seconds("for `backend`: seconds between two requests for a backend's models", 3600, 0.1),
+    ] = 5.0
+    probe_at_start: Annotated[
+        bool,
+        Option(
+            "ask each backend at start what it is and which models it has, and print the answer; "
+            "`false` for a server that any request would wake up",
+            env="TOOLWIRE_PROBE_AT_START",
+        ),
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +347,14 @@ class Embedded:
             flag="threads",
         ),
     ] = 0
+    warm_up: Annotated[
+        bool,
+        Option(
+            "read a first prompt at start, until a request comes, so that the first answer does "
+            "not take longer than later ones",
+            env="TOOLWIRE_WARM_UP",
+        ),
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +370,10 @@ class ClientKey:
             show=values.hidden,
         ),
     ]
+    inspects: Annotated[
+        bool,
+        Option("whether the [inspector](inspector.md) shows this key the requests of all keys"),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -526,6 +574,7 @@ class Config:
     retries: Annotated[Retries, Option("retries of failed requests")] = Retries()
     repair: Annotated[Repair, Option("invalid calls")] = Repair()
     log: Annotated[Log, Option("logging")] = Log()
+    health: Annotated[Health, Option("whether backends are there")] = Health()
     trace: Annotated[TraceFiles, Option("traces of requests")] = TraceFiles()
     embedded: Annotated[Embedded, Option("the embedded model")] = Embedded()
     sessions: Annotated[Sessions, Option("stored conversations")] = Sessions()
@@ -551,6 +600,19 @@ class Config:
             parse=values.endpoints,
         ),
     ] = values.endpoints(DEFAULT_ENDPOINTS)
+
+    inspector: Annotated[
+        bool,
+        Option(
+            "serve the [inspector](inspector.md) at `/inspector`; never served on an address other "
+            "than loopback without client keys"
+        ),
+    ] = True
+
+    @property
+    def has_inspector(self) -> bool:
+        """Whether the inspector is served: not to everybody who can reach this machine."""
+        return self.inspector and (values.is_loopback(self.listen.host) or bool(self.keys))
 
     @property
     def serves_embedded(self) -> bool:

@@ -17,8 +17,9 @@ from toolwire.backends.base import Backend
 from toolwire.backends.named_body import NamedBody
 from toolwire.errors import UpstreamError
 from toolwire.gateway.context import RequestContext
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.report import Report
-from toolwire.gateway.retry import Tries, TurnLimits
+from toolwire.gateway.retry import Tries, TurnLimits, reason_of
 from toolwire.gateway.routes import ANY, Routes, ServedModel, is_pattern
 from toolwire.protocol.width import MOST_VALUES
 from toolwire.surfaces.exchange import Exchange, HttpRequest, header_list, header_word
@@ -42,6 +43,8 @@ class Passthrough:
     new_id: Callable[[str], str]
     """Makes a random id with this prefix."""
     max_values: int = MOST_VALUES
+    observer: TurnObserver = UNOBSERVED
+    """Told about each attempt at a backend."""
 
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer one request, whose method and path are in the list."""
@@ -54,15 +57,20 @@ class Passthrough:
         while True:
             member = tries.pick()
             context.backend = report.backend = member.backend.name
+            self.observer.attempted(report.backend)
             try:
                 with model.pool.using(member):
                     await self._pass(exchange, context, member.backend, body)
-                    return
             except UpstreamError as error:
+                self.observer.failed(report.backend, error)
                 delay = None if exchange.started else tries.delay(member, error)
                 if delay is None:
                     raise
-                report.retries.append(error.code or "upstream_error")
+                report.retries.append(reason_of(error))
+                self.observer.retried(report.backend, reason_of(error))
+            else:
+                self.observer.answered(report.backend)
+                return
             await asyncio.sleep(delay)
 
     async def _read(self, request: HttpRequest) -> NamedBody:
