@@ -52,9 +52,9 @@ def trace_of(gateway: Gateway, reply: Reply) -> tuple[Path, Any]:
     return path, json.loads(path.read_bytes())
 
 
-def replayed(path: Path) -> "subprocess.CompletedProcess[str]":
+def replayed(path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """What `toolwire replay` says."""
-    command = [sys.executable, "-m", "toolwire", "replay", str(path)]
+    command = [sys.executable, "-m", "toolwire", "replay", str(path), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -72,7 +72,7 @@ def test_a_trace_says_what_came_in_what_was_said_and_what_went_out(
     path, trace = trace_of(gateway, ask_for_weather(gateway, stream=stream))
     (attempt,) = trace["attempts"]
     (call,) = attempt["sent"]["0"]["calls"]
-    assert trace["plan"]["delivery"] == ("live" if stream else "whole")
+    assert trace["plan"]["delivery"] == "whole"
     assert call[1] == "get_weather"
     assert attempt["heard"]
     assert call[2] == (RIGHT if bodies else len(RIGHT))
@@ -185,6 +185,11 @@ def test_a_replay_says_what_is_different(
     assert run.returncode == 1
     assert "Basel" in run.stdout
     assert "1 differences." in run.stdout
+    run = replayed(path, "--json")
+    assert run.returncode == 1
+    (difference,) = json.loads(run.stdout)["differences"]
+    assert "Basel" in json.dumps(difference["then"])
+    assert difference["attempt"] == 1
 
 
 def test_what_is_no_trace_is_said_to_be_none(tmp_path: Path) -> None:

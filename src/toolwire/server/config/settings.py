@@ -76,6 +76,14 @@ class Listen:
             parse=values.origins,
         ),
     ] = ()
+    loop: Annotated[
+        Literal["auto", "uvloop", "asyncio"],
+        Option(
+            "event loop; `auto`: uvloop if it is installed, as it is on Linux and macOS, else "
+            "asyncio's, which is slower",
+            env="TOOLWIRE_LOOP",
+        ),
+    ] = "auto"
     tls_cert: Annotated[Path | None, Option("certificate chain (PEM): serve HTTPS")] = None
     tls_key: Annotated[Path | None, Option("private key of the certificate (PEM)")] = None
 
@@ -193,12 +201,14 @@ class Repair:
         int, Option("how often the model is told what is wrong and asked again", 0, 5)
     ] = 1
     streams: Annotated[
-        Literal["live", "whole"],
+        Literal["auto", "live", "whole"],
         Option(
             "when calls are streamed: `live`, as the model writes them; `whole`, once they are "
-            "complete and checked, so that they can be repaired or asked for again"
+            "complete and checked, so that they can be repaired, asked for again, or made by "
+            "another attempt if the backend fails; `auto`, live for clients that show arguments as "
+            "they arrive, whole for others"
         ),
-    ] = "live"
+    ] = "auto"
     loop_after: Annotated[
         int,
         Option("number of identical invalid calls before the model is warned; 0: never", 0, 100),
