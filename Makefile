@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help serve test quick check hard fuzz clients bench docs lock clean
+.PHONY: help serve test quick check hard fuzz clients bench docs site lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -44,18 +44,25 @@ fuzz: $(READY) ## Fuzz every parser for a minute; ARGS="sse --seconds 600 --seed
 clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
 	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)
 
+screenshots: $(READY) ## Take the pictures of docs/inspector.md anew
+	@TOOLWIRE_SCREENSHOTS=1 $(BIN)/python -m pytest tests/e2e/inspector/test_screenshots.py
+
 bench: $(READY) ## Measure the gateway next to nginx
 	@$(BIN)/python benchmarks/gateway.py --quick $(ARGS)
 
 docs: $(READY) ## Regenerate the pages that come from the code
 	@$(BIN)/python docs/generate.py
 
+site: $(READY) ## Build the documentation as a site in build/site; it needs no network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "To read it: $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
+
 lock: ## Update the pinned dependencies (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --quiet pyproject.toml -o requirements/runtime.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --quiet pyproject.toml --extra embedded --extra client --extra mcp \
-	  --group dev -o requirements/dev.txt
+	  --extra redis --group dev -o requirements/dev.txt
 
 clean: ## Remove what was installed and cached
 	rm -rf $(VENV) .cache build dist

@@ -38,8 +38,12 @@ TESTED_BY = {
     "server/assembly.py": "e2e/gateway",
     "server/config/fields.py": "unit/server/config/test_loader.py",
     "server/config/values.py": "unit/server/config/test_loader.py",
+    "server/http/server.py": "unit/server/http/test_connection.py",
     "surfaces/messages": "unit/surfaces/messages",
+    "surfaces/native/sinks.py": "unit/surfaces/native/test_chat.py",
+    "surfaces/native/wire.py": "unit/surfaces/native/test_reader.py",
     "surfaces/openai/chunks.py": "contract/test_contract_chunks.py",
+    "surfaces/openai/wire.py": "e2e/gateway/test_openapi.py",
 }
 """Long modules, or folders of them, that other tests cover better than one of their own would."""
 

@@ -17,6 +17,9 @@ def command(path: Path | None, **flags: Any) -> None:
     """Check the configuration, and try each backend, with one harmless tool call."""
     config = load_configuration(path, flags)
     click.echo("The configuration is valid.")
+    for route in config.models:
+        if route.aliases:
+            click.echo(f"     {route.name}: also {', '.join(route.aliases)}")
     failures = 0
     with embedded_engine(config) as engine:
         for finding in check_backends(config, engine):

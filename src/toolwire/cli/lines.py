@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from toolwire.cli.parse_report import result_of
-from toolwire.cli.tools_file import ToolsWrong, tools_of
 from toolwire.formats import detect_output, extract, get
 from toolwire.protocol.tools import Tool
+from toolwire.surfaces.openai.loose_tools import ToolsWrong, tools_of
 
 AUTO = "auto"
 

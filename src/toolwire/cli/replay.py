@@ -9,24 +9,14 @@ from typing import Any, NoReturn
 
 import click
 import msgspec
-from msgspec.structs import replace
 
 from toolwire.errors import GatewayError
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.trace.replay import CannotReplay, Difference, check_replayable
 from toolwire.gateway.trace.replay import replay as run_again
-from toolwire.protocol.requests import Request
-from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.check_process import CheckProcess
-from toolwire.surfaces.messages.api import NAME as MESSAGES
-from toolwire.surfaces.messages.profiles import fitted
-from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
-from toolwire.surfaces.messages.tools import ToolReader as MessagesToolReader
-from toolwire.surfaces.openai.profiles import profile_for
-from toolwire.surfaces.openai.reader import RequestReader
-from toolwire.surfaces.openai.tools import ToolReader
+from toolwire.surfaces.recorded import recorded_request
 
-_MOST = 1_000_000
 _SHOWN = 2000
 
 
@@ -41,7 +31,7 @@ def command(trace: Path) -> None:
     """
     try:
         record = check_replayable(msgspec.json.decode(trace.read_bytes()))
-        differences = run_again(record, _request(record), _check)
+        differences = run_again(record, recorded_request(record), _check)
     except RecursionError:
         _give_up(trace, "This trace is nested too deeply.")
     except (CannotReplay, GatewayError, msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -69,33 +59,6 @@ def _check(calls: Sequence[CostlyCall]) -> list[CheckedCall]:
 def _give_up(trace: Path, why: str) -> NoReturn:
     click.echo(f"{trace}: {why}", err=True)
     sys.exit(2)
-
-
-def _request(record: Any) -> Request:
-    """The request in the recorded body, read with the most lenient limits."""
-    return _READERS.get(record["request"].get("surface"), _chat_request)(record)
-
-
-def _messages_request(record: Any) -> Request:
-    tools = MessagesToolReader(max_tools=_MOST, cache_bytes=0, limits=SchemaLimits())
-    reader = MessagesReader(tools, max_messages=_MOST, max_values=_MOST)
-    asked = reader.read(record["request"]["body"].encode())
-    return fitted(asked, record["request"]["profile"]).request
-
-
-def _chat_request(record: Any) -> Request:
-    profile = profile_for("", record["request"]["profile"])
-    tools = ToolReader(max_tools=_MOST, cache_bytes=0)
-    reader = RequestReader(tools, max_messages=_MOST, max_values=_MOST)
-    body = record["request"]["body"].encode()
-    request = reader.read(body, lenient_names=profile.lenient_names)
-    if profile.lost_result is not None:
-        request = replace(request, messages=profile.repaired(request.messages))
-    return request
-
-
-_READERS = {MESSAGES: _messages_request}
-"""How the bodies of surfaces are read; all others are chat completions."""
 
 
 def _explain(record: Any) -> None:

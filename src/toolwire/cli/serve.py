@@ -38,6 +38,11 @@ from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_o
     default=None,
     help="Record in traces what clients and models wrote, for `toolwire replay`.",
 )
+@click.option(
+    "--sessions",
+    metavar="STORE",
+    help="Where conversations are stored: sqlite:PATH, redis://..., memory or off.",
+)
 def command(path: Path | None, **flags: Any) -> None:
     """Start the gateway."""
     config = load_configuration(path, flags)
@@ -52,7 +57,13 @@ def command(path: Path | None, **flags: Any) -> None:
         _try_port(config.listen)
         with embedded_engine(config) as engine:
             uvloop.run(
-                run(config, logs, lambda url: click.echo(_welcome(config, url, engine)), engine)
+                run(
+                    config,
+                    logs,
+                    lambda url: click.echo(_welcome(config, url, engine)),
+                    engine,
+                    say=click.echo,
+                )
             )
     except OSError as error:
         raise click.ClickException(
@@ -80,6 +91,8 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
         name = "any model name" if model.name == "*" else model.name
         backends = [f"{own} in here" if b.is_embedded else b.url for b in model.backends]
         lines.append(f"  {name:<24} -> {', '.join(backends)}")
+        if model.aliases:
+            lines.append(f"  {'':<27} also as {', '.join(model.aliases)}")
         lines += dict.fromkeys(_formats(model, engine))
     named = next((model.name for model in config.models if model.name != "*"), own or "MODEL")
     key = "one of your client keys" if config.keys else "anything (no client keys are configured)"
@@ -89,17 +102,16 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
         f"    base URL  {url}/v1",
         f"    API key   {key}",
         f"    model     {named}",
+        *([f"  See what happens: {url}/inspector"] if config.has_inspector else []),
         "",
     ]
     return "\n".join(lines)
 
 
 def _formats(route: RouteConfig, engine: EmbeddedEngine | None) -> Iterator[str]:
-    """The formats of models whose chat templates are known, and why it is those."""
+    """The format of the embedded model, and why; of servers, see `introduction`."""
     for backend in route.backends:
-        facts = backend.chat_template.capabilities if backend.chat_template else None
         if backend.is_embedded and engine is not None:
             facts = capabilities_of(engine)
-        if facts is not None:
             found = StrategySelector(route.mode, route.format).format_of(route.name, facts)
             yield f"  {'':<27} tool calls as '{found.format}': {found.reason}"

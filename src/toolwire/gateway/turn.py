@@ -13,6 +13,7 @@ from typing import Protocol
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, make_plan
 from toolwire.gateway.pump import Pump
 from toolwire.gateway.repair.costly import Checker
@@ -50,7 +51,7 @@ class Conversation(Protocol):
         """The request, with what was said before it."""
         ...
 
-    async def keep(self, request: Request, answer: Whole) -> None:
+    async def keep(self, request: Request, answer: Whole, report: Report) -> None:
         """The turn was made: keep it. Raises `GatewayError` if that is impossible, and the client
         is told so."""
         ...
@@ -106,13 +107,17 @@ class TurnService:
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     keep: Callable[[TurnTrace], None] | None = None
     """Takes the trace of each request that is over; None: no traces are made."""
+    watched: Callable[[], bool] = lambda: True
+    """Whether anybody wants the trace of a request that begins now."""
     checker: Checker | None = None
     """Checks calls that would make others wait; None: they are not checked."""
     watchdog: Watchdog = field(default_factory=Watchdog)
+    observer: TurnObserver = UNOBSERVED
+    """Told about each attempt at a backend."""
 
     async def answer(self, caller: Caller, context: RequestContext) -> None:
         """Answer one request. Raises `GatewayError` while there is no sink to tell it to."""
-        if self.keep is None:
+        if self.keep is None or not self.watched():
             await self._answer(caller, context)
             return
         trace = TurnTrace(context.request_id, caller.body, self.now(), surface=caller.surface)
@@ -125,7 +130,8 @@ class TurnService:
             trace.gone = True
             raise
         finally:
-            trace.profile = context.profile
+            trace.profile, trace.key = context.profile, context.key_name or ""
+            trace.took = self.now() - trace.at
             self.keep(trace)
 
     async def _answer(
@@ -136,13 +142,16 @@ class TurnService:
         kept = caller.conversation
         if kept is not None:
             request = await kept.load(request)
+        asker = context.key_name or ""
         if large:
-            plan, model = await asyncio.to_thread(self._plan, request, large=True)
+            plan, model = await asyncio.to_thread(self._plan, request, asker, large=True)
         else:
-            plan, model = self._plan(request)
+            plan, model = self._plan(request, asker)
         if trace is not None:
             trace.plan, trace.route = plan, model.name
             trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
+            if model.tool_limiter is not None:
+                trace.tool_limits = model.tool_limiter.limits
         context.model, context.route, context.stream = request.model, model.name, request.stream
         sink = caller.sink(plan)
         counter = _counter(model, request)
@@ -157,6 +166,7 @@ class TurnService:
             watchdog=self.watchdog,
             checker=self.checker,
             trace=trace,
+            observer=self.observer,
         )
         try:
             report = await turn.run()
@@ -165,7 +175,7 @@ class TurnService:
                     said = recorded.whole()
                     report.usage = await count_usage(counter, plan.outgoing, said, report.backend)
                 if kept is not None:
-                    await kept.keep(request, recorded.whole())
+                    await kept.keep(request, recorded.whole(), report)
             context.usage = sink.done(report)
         except GatewayError as error:
             context.error = error.code
@@ -184,14 +194,18 @@ class TurnService:
             if trace is not None:
                 trace.account(report)
 
-    def _plan(self, request: Request, *, large: bool = False) -> tuple[Plan, ServedModel]:
+    def _plan(
+        self, request: Request, asker: str, *, large: bool = False
+    ) -> tuple[Plan, ServedModel]:
         model = self.routes.find(request.model)
         plan = make_plan(
             request,
             repair_history=self.repair_history,
             custom_tools=model.custom_tools,
             repair_policy=self.repair_policy,
+            tool_limiter=model.tool_limiter,
             large=large,
+            asker=asker,
         )
         return plan, model
 

@@ -34,18 +34,21 @@ def provider_ids(calls: Iterable[ToolCall], form: IdForm) -> dict[str, str]:
 
 
 def _keep(call: ToolCall, _position: int, salt: int) -> str:
-    return call.call_id if not salt else f"{call.call_id}_{salt}"
+    known = call.provider_id or call.call_id
+    return known if not salt else f"{known}_{salt}"
 
 
 def _openai(call: ToolCall, _position: int, salt: int) -> str:
-    if len(call.call_id) <= _OPENAI_MAX and not salt:
-        return call.call_id
-    return "call_" + hashlib.sha256(f"{salt}:{call.call_id}".encode()).hexdigest()[:32]
+    known = call.provider_id or call.call_id
+    if len(known) <= _OPENAI_MAX and not salt:
+        return known
+    return "call_" + hashlib.sha256(f"{salt}:{known}".encode()).hexdigest()[:32]
 
 
 def _mistral(call: ToolCall, _position: int, salt: int) -> str:
     """Nine alphanumerics, which Mistral's servers require."""
-    number = int.from_bytes(hashlib.sha256(f"{salt}:{call.call_id}".encode()).digest()[:8])
+    known = call.provider_id or call.call_id
+    number = int.from_bytes(hashlib.sha256(f"{salt}:{known}".encode()).digest()[:8])
     digits = []
     for _ in range(9):
         number, digit = divmod(number, len(_ALPHABET))

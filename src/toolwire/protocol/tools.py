@@ -24,12 +24,16 @@ class Tool:
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """A call the assistant made. `arguments` is JSON text (or plain text for a custom tool)."""
+    """A call the assistant made. `arguments` is JSON text (or plain text for a custom tool).
+
+    `provider_id` is the id that its backend gave it, where that is known.
+    """
 
     call_id: str
     name: str
     arguments: str
     kind: Literal["function", "custom"] = "function"
+    provider_id: str = ""
 
 
 class ToolChoice(msgspec.Struct, frozen=True):

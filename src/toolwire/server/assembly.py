@@ -18,12 +18,14 @@ from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
 from toolwire.formats.signatures import signatures
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.token_count import TokenCounter
+from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
@@ -33,21 +35,47 @@ from toolwire.surfaces.openai.tools import ToolReader
 
 
 def build_routes(
-    config: Config, engine: EmbeddedEngine | None, clock: Callable[[], float], redact: Redact
+    config: Config,
+    engine: EmbeddedEngine | None,
+    clock: Callable[[], float],
+    redact: Redact,
+    observer: TurnObserver = UNOBSERVED,
 ) -> Routes:
     """Every model that is served, with its backends."""
     turn = LoopTurn()
     signatures()  # now, while nobody waits
 
     def served(route: RouteConfig) -> ServedModel:
-        backends = [_backend(backend, config, engine, turn, redact) for backend in route.backends]
+        backends = [
+            _backend(
+                replace(backend, model=backend.model or route.fixed_name),
+                config,
+                engine,
+                turn,
+                redact,
+            )
+            for backend in route.backends
+        ]
         custom = any(backend.custom_tools for backend in route.backends)
         examples = _examples(route, engine)
-        strategies = StrategySelector(route.mode, route.format, examples, clock)
+        strategies = StrategySelector(
+            route.mode,
+            route.format,
+            examples,
+            clock,
+            model=_known_as(route),
+            observer=observer,
+        )
         pool = BackendPool(backends, clock)
         tokens = _tokens(route, backends)
         return ServedModel(
-            route.name, pool, custom_tools=custom, strategies=strategies, tokens=tokens
+            route.name,
+            pool,
+            custom_tools=custom,
+            strategies=strategies,
+            tokens=tokens,
+            aliases=route.aliases,
+            tool_limiter=_tool_limiter(route),
         )
 
     return Routes(map(served, config.models))
@@ -60,6 +88,22 @@ def _tokens(route: RouteConfig, backends: list[Backend]) -> TokenCounter | None:
         return open_tokenizer(Path(route.tokenizer))
     servers = [backend for backend in backends if isinstance(backend, OpenAiHttpBackend)]
     return ServerTokenizer({server.name: server for server in servers})
+
+
+def _known_as(route: RouteConfig) -> str:
+    """The one model behind a route, by which its format is detected; "" if there are several."""
+    models = {backend.model for backend in route.backends}
+    return route.fixed_name or (models.pop() or "" if len(models) == 1 else "")
+
+
+def _tool_limiter(route: RouteConfig) -> ToolLimiter | None:
+    limits = ToolLimits(
+        route.tools_allowed,
+        route.tools_denied,
+        route.tool_description_chars,
+        route.parameter_description_chars,
+    )
+    return None if limits == ToolLimits() else ToolLimiter(limits)
 
 
 def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:
@@ -163,6 +207,6 @@ def repair_policy(config: Config) -> RepairPolicy:
     repair = config.repair
     return RepairPolicy(
         EVERY_RULE.without(repair.off),
-        whole_streams=repair.streams == "whole",
+        streams=repair.streams,
         loop_after=repair.loop_after,
     )

@@ -6,13 +6,16 @@ delete it: to others it does not exist.
 
 A turn of a conversation takes two steps, each one round trip: `claim` locks the document and loads
 it, `commit` writes it and unlocks it. A claim expires, so that a process that dies locks nothing
-forever, and a claim that has expired can no longer be committed.
+forever, and a claim that has expired can no longer be committed. A document that does not exist
+can be claimed too: that is how it begins.
 
 Every method raises `StoreUnavailable` within about a second if the store does not answer.
 """
 
 from dataclasses import dataclass
 from typing import Protocol
+
+from toolwire.errors import ClaimLost, ConversationBusy
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,16 @@ class Entry:
 
 
 class Store(Protocol):
-    """Keeps documents. Each lives for `ttl` seconds from when it was last written or claimed."""
+    """Keeps documents.
 
-    async def claim(self, key: Key, lease: float) -> Claim:
-        """Lock a document for `lease` seconds, and load it. Raises `ConversationBusy`."""
+    Each lives for `ttl` seconds from when it was last written, and as long as it is claimed.
+    """
+
+    async def claim(self, key: Key, lease: float, token: str = "") -> Claim:
+        """Lock a document for `lease` seconds, and load it. Raises `ConversationBusy`.
+
+        `token` names the claim, for a caller that wants to release it even if it never hears of it.
+        """
         ...
 
     async def renew(self, claim: Claim, lease: float) -> None:
@@ -63,7 +72,7 @@ class Store(Protocol):
         ...
 
     async def release(self, claim: Claim) -> None:
-        """Unlock a document, unchanged. Does nothing if the claim was lost."""
+        """Unlock a document, unchanged. Does nothing if the claim was lost or committed."""
         ...
 
     async def get(self, key: Key) -> bytes | None:
@@ -71,7 +80,10 @@ class Store(Protocol):
         ...
 
     async def put(self, values: dict[Key, bytes], ttl: float) -> None:
-        """Write documents that nobody locks, all or none."""
+        """Write documents without a claim, all or none. Raises `ConversationBusy`.
+
+        Some of several may have been written if a Redis cluster becomes unavailable meanwhile.
+        """
         ...
 
     async def delete(self, key: Key) -> bool:
@@ -82,6 +94,10 @@ class Store(Protocol):
         """An owner's documents in the order of their ids, from behind the id `after`."""
         ...
 
+    async def count(self, kind: str, owner: str) -> int:
+        """How many documents an owner has."""
+        ...
+
     async def ping(self) -> None:
         """Raise `StoreUnavailable` if the store does not answer."""
         ...
@@ -89,3 +105,18 @@ class Store(Protocol):
     async def aclose(self) -> None:
         """Close connections and files."""
         ...
+
+
+def busy() -> ConversationBusy:
+    """What a caller is told while a document is claimed."""
+    return ConversationBusy(
+        "Another request of this conversation is being answered. Wait for it, and try again."
+    )
+
+
+def lost() -> ClaimLost:
+    """What a caller is told whose claim has expired."""
+    return ClaimLost(
+        "The answer took so long that another request of this conversation may have begun. "
+        "Nothing of it was kept: send the request again."
+    )

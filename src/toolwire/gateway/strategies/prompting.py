@@ -167,7 +167,9 @@ class _Writer:
     def _result(self, message: Message) -> None:
         call, wire_id, index = self._calls[message.call_id]
         content = text_of(message.content)
-        self._results.append(RenderedResult(call.name, content, wire_id, index))
+        self._results.append(
+            RenderedResult(call.name, content, wire_id, index, is_error=message.is_error)
+        )
 
     def _flush_results(self) -> None:
         """Results are told by the user: no server has all the roles that formats have for them."""

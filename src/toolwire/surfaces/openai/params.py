@@ -20,7 +20,7 @@ from toolwire.protocol.sampling import (
     ResponseFormat,
     SamplingParams,
 )
-from toolwire.surfaces.openai.explain import (
+from toolwire.surfaces.explain import (
     Modality,
     ReasoningEffort,
     ServiceTier,
@@ -39,7 +39,9 @@ _Tokens = Annotated[int, Meta(ge=1)] | None
 _Object = dict[str, Any] | None
 
 
-class _ResponseFormat(msgspec.Struct):
+class ResponseFormatWire(msgspec.Struct):
+    """The form that text must have."""
+
     type: str
     json_schema: _Object = None
     schema: _Object = None
@@ -61,7 +63,7 @@ PARAM_TYPES: dict[str, Any] = {
     "prompt_cache_key": str | None,
     "prompt_cache_retention": str | None,
     "reasoning_effort": ReasoningEffort | None,
-    "response_format": _ResponseFormat | None,
+    "response_format": ResponseFormatWire | None,
     "safety_identifier": str | None,
     "seed": int | None,
     "service_tier": ServiceTier | None,
@@ -92,7 +94,7 @@ _KINDS: dict[str, FormatKind] = {
 """OpenAI's, and one of vLLM and SGLang."""
 
 
-def read_response_format(wire: _ResponseFormat, raw: bytes) -> ResponseFormat:
+def read_response_format(wire: ResponseFormatWire, raw: bytes) -> ResponseFormat:
     """The form that the client wants text in."""
     if wire.type not in _KINDS:
         supported = "'text', 'json_object', and 'json_schema'"
@@ -103,7 +105,7 @@ def read_response_format(wire: _ResponseFormat, raw: bytes) -> ResponseFormat:
     return ResponseFormat(_KINDS[wire.type], schema, WireJson(WIRE, raw))
 
 
-def _checked_schema(wire: _ResponseFormat) -> dict[str, Any]:
+def _checked_schema(wire: ResponseFormatWire) -> dict[str, Any]:
     where = "response_format.json_schema"
     if wire.json_schema is None and wire.schema is None:
         raise missing(where)

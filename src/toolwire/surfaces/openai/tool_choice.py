@@ -7,7 +7,7 @@ import msgspec
 from toolwire.errors import RequestError
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.tools import ToolChoice, ToolMode, ToolSet
-from toolwire.surfaces.openai.explain import (
+from toolwire.surfaces.explain import (
     bad_value,
     decode,
     empty_array,
