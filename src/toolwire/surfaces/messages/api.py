@@ -22,11 +22,12 @@ from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.profiles import fitted
 from toolwire.surfaces.messages.reader import Asked, RequestReader
-from toolwire.surfaces.messages.recorded import SURFACE
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.tokens import estimated_prompt
 from toolwire.surfaces.profiles import profile_for, profile_named
 
+NAME = "anthropic_messages"
+"""The surface's name in traces."""
 _MOST_CHANGES = 4
 
 
@@ -109,7 +110,7 @@ class _Caller:
     waits: bool = False
     """Whether the turn is to be made again, differently."""
     conversation: Conversation | None = None
-    surface: str = SURFACE
+    surface: str = NAME
     _asked: Asked | None = None
     _changes: int = 0
 
