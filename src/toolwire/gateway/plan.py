@@ -78,7 +78,13 @@ class Plan(msgspec.Struct, frozen=True):
         request, tools = self.request, self.outgoing.tools.tools
         # Of several, another may have the call, and the client may have seen it.
         final = final or (request.sampling.n or 1) > 1
-        return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
+        return Policy(
+            request.choice,
+            parallel=request.parallel,
+            tools=tools,
+            aliases=request.tools.aliases,
+            final=final,
+        )
 
     def fit(
         self, allowance: Allowance, *, final: bool, resumed: bool
@@ -199,6 +205,7 @@ def _only(tools: ToolSet, allowed: frozenset[str] | None) -> ToolSet:
         tools.originals,
         tools.repairs,
         tools.costs,
+        tools.aliases,
     )
 
 

@@ -23,7 +23,7 @@ from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.fragments import STOPPED_BY, Fragment
 from toolwire.protocol.usage import add_usage
 
 
@@ -208,6 +208,7 @@ class Pump:
         report.repairs |= attempt.repairs
         report.findings = attempt.findings
         report.calls = attempt.calls
+        report.stopped_by = attempt.about.pop(STOPPED_BY, "")
         report.about = attempt.about
         report.usage = add_usage(report.usage, attempt.usage)
 

@@ -106,6 +106,6 @@ def outcome(record: Mapping[str, Any], last: Mapping[str, Any]) -> str:
         return "gone"
     if last.get("findings"):
         return "invalid"
-    if record["retries"]:
+    if len(record["attempts"]) > 1:
         return "retried"
     return "repaired" if record["repairs"] else "ok"

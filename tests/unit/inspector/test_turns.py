@@ -83,7 +83,7 @@ def test_a_damaged_trace_is_left_out() -> None:
     [
         ({}, "ok"),
         ({"repairs": ["integer"]}, "repaired"),
-        ({"repairs": ["integer"], "retries": ["invalid"]}, "retried"),
+        ({"repairs": ["asked_again:invalid_tool_arguments"], "attempts": [{}, {}]}, "retried"),
         ({"gone": True}, "gone"),
         ({"error": {"code": "upstream_error"}, "gone": True}, "error"),
     ],

@@ -134,7 +134,8 @@ class ParseView {
       (reading) => new Painting(text, reading.stretches, `The text as ${reading.format} reads it`),
     );
     fill($("readings"), readings.map((reading, index) => card(reading, this.paintings[index])));
-    $("readings").classList.toggle("two", readings.length > 1);
+    fill($("found"), readings.map(foundCard));
+    for (const id of ["readings", "found"]) $(id).classList.toggle("two", readings.length > 1);
     this.main = main;
     this.text = text;
     $("stream").hidden = $("save").hidden = !main.chunks.length;
@@ -253,7 +254,7 @@ function eventRow(event) {
   ];
 }
 
-export function card(reading, painting) {
+function card(reading, painting) {
   const calls = reading.calls.length;
   return h(
     "section",
@@ -273,7 +274,17 @@ export function card(reading, painting) {
     painting.element,
     legend(reading.stretches),
     reasons(reading),
-    found(reading),
+  );
+}
+
+function foundCard(reading) {
+  const { content, reasoning, calls } = reading;
+  const nothing = content === null && reasoning === null && !calls.length;
+  return h(
+    "section",
+    { class: "card", "aria-label": `What ${reading.format} found` },
+    h("h2", {}, "What the client gets"),
+    nothing ? h("p", { class: "muted" }, "Nothing.") : found(reading),
   );
 }
 

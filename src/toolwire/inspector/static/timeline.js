@@ -73,7 +73,7 @@ function attempted(record, attempt, index, parse) {
       `${attempt.backend} was asked${number}`,
       facts(`tools are ${kind}`, format && `text is read as ${format}`),
       told(attempt.told),
-      sentToBackend(record, attempt),
+      sentToBackend(record, index),
     ),
   ];
   if (attempt.heard.length) steps.push(heard(record, attempt, parse));
@@ -92,22 +92,24 @@ function told(messages) {
   return h("div", {}, h("h4", {}, "Added to the conversation"), h("ul", { class: "told" }, messages.map(one)));
 }
 
-function sentToBackend(record, attempt) {
+function sentToBackend(record, index) {
+  const attempt = record.attempts[index];
+  const before = record.attempts[index - 1];
   const asked = decoded(attempt.asked);
   if (!asked) {
     const size = typeof attempt.asked === "number" ? attempt.asked : null;
     return size !== null && facts(`${size.toLocaleString("en")} bytes were sent`);
   }
-  const client = decoded(record.request.body);
-  const { view, added, removed } = diffView(client ?? {}, asked);
-  if (!view) return facts("sent as the client wrote it");
+  const base = decoded(before ? before.asked : record.request.body);
+  const { view, added, removed } = diffView(base ?? {}, asked);
+  if (!view) return facts(before ? "sent once more" : "sent as the client wrote it");
   return h(
     "details",
     { open: true },
     h(
       "summary",
       {},
-      "What changed on the way to the backend ",
+      before ? "What changed since the attempt before " : "What changed on the way to the backend ",
       h("span", { class: "plus" }, `+${added}`),
       " ",
       h("span", { class: "minus" }, `−${removed}`),

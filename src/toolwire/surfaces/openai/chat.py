@@ -14,6 +14,8 @@ from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 from toolwire.surfaces.profiles import PLAIN, profile_for, profile_named
 
+NAME = "openai_chat"
+
 
 @dataclass(frozen=True, slots=True)
 class OpenAiChat:
@@ -24,7 +26,7 @@ class OpenAiChat:
     """Makes a random id with this prefix."""
     now: Callable[[], float]
     """Seconds since 1970."""
-    name: str = "openai_chat"
+    name: str = NAME
 
     def read(self, http: HttpRequest, context: RequestContext) -> Request:
         """See `Surface.read`."""
