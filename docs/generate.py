@@ -40,6 +40,7 @@ from toolwire.server.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
+from docs import messages_page
 from docs.api_reference import reference
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
@@ -440,6 +441,7 @@ OTHER_REPAIRS = (
     ("format_detected:NAME", "a call in another format than the one expected of the model"),
     ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
     ("asked_again:CODE", "the model was told what was wrong, and asked again"),
+    ("call_resumed", "the backend failed inside a call, which another attempt has made"),
     ("loop_explained:TOOL", "the model was told that it makes the same wrong call over and over"),
 )
 
@@ -464,7 +466,11 @@ def repairs() -> str:
         table(
             ("", "`live`", "`whole`"),
             (
-                ("used for", "streams", "`stream: false`, strict tools, `[repair] streams`"),
+                (
+                    "used for",
+                    'streams to clients that show arguments as they arrive, `streams = "live"`',
+                    "other streams, `stream: false`, strict tools",
+                ),
                 ("a call is sent", "as the model writes it", "at the end of the turn"),
                 ("repaired", "only if it does not start as an object", "yes"),
                 ("asked for again", "no", "`[repair] ask_again` times, once by default"),
@@ -473,7 +479,7 @@ def repairs() -> str:
                 ("of a strict tool", "(never live)", "error 502; cut off by `length`: left out"),
             ),
         ),
-        "A model's bad call is no HTTP error, unless the tool is strict or, with `stream: false`, "
+        "A model's bad call is no HTTP error, unless the tool is strict or, delivered whole, "
         "it is no JSON object and `tool_choice` demands a call: agents recover from a bad "
         "call and stop at an error. What was delivered although it does not fit is named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
@@ -481,12 +487,16 @@ def repairs() -> str:
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
         "When the model is asked again, the client never sees the failed attempt, and usage is the "
         "sum. If asking again fails, the first answer is delivered.",
+        "Text is always streamed as it arrives, also where calls are delivered whole. If the "
+        "backend fails inside such a call, the turn is made again and its calls follow the text "
+        "that the client already has (`call_resumed`); text of the second attempt goes out only if "
+        "it has no call.",
         "A call that is cut off (`max_tokens`) is never complete: its `finish_reason` is `length`. "
         "One whose arguments had begun is delivered as far as it came; one that had not begun is "
         "left out (`call_dropped:cut_off`), with the brackets and commas around it, where the "
         "server was held to a schema of calls. Where a model wrote the call freely, as text, what "
-        "is left of it with `stream: false` is that text. A call whose JSON is not closed ends in "
-        "`length` also where the backend said `stop` or `tool_calls`.",
+        "is left of it is that text, unless it is delivered live. A call whose JSON is not closed "
+        "ends in `length` also where the backend said `stop` or `tool_calls`.",
         "## Repairs",
         "A rule fires only when the fix is unambiguous, and its change is kept only if the call is "
         "valid afterwards, or is JSON where it was not. Every repair is reported in "
@@ -766,6 +776,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors,
     "formats.md": formats,
     "hardening.md": hardening,
+    "messages.md": lambda: page(messages_page.parts(table)),
     "metrics.md": metrics,
     "models.md": models,
     "repairs.md": repairs,

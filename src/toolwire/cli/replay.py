@@ -15,7 +15,7 @@ from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.trace.replay import CannotReplay, Difference, check_replayable
 from toolwire.gateway.trace.replay import replay as run_again
 from toolwire.server.check_process import CheckProcess
-from toolwire.surfaces.openai.recorded import recorded_request
+from toolwire.surfaces.recorded import recorded_request
 
 _SHOWN = 2000
 

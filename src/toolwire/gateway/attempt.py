@@ -57,10 +57,11 @@ class Attempt:
         self._sent: list[tuple[int, list[Event]]] = []
         self._ends: list[tuple[int, list[Event]]] = []
         self._allowance = Allowance()
-        self._may_be_rejected = not final and plan.delivery == "whole"
+        self._may_be_repeated = not final and not plan.request.stream and plan.delivery == "whole"
 
-    def feed(self, fragments: list[Fragment]) -> None:
-        """Take what one read of the backend gave."""
+    def feed(self, fragments: list[Fragment]) -> bool:
+        """Take what one read of the backend gave. Returns whether any of it was handed on."""
+        sent = False
         for fragment in fragments:
             if fragment.usage is not None or fragment.about:
                 self.usage = fragment.usage or self.usage
@@ -71,8 +72,10 @@ class Attempt:
             choice = self._choices.get(index) or self._open(index)
             if events := choice.feed(fragment):
                 self._send(index, events)
-                if self._may_be_rejected:
+                sent = True
+                if self._may_be_repeated:
                     self._sent.append((index, events))
+        return sent
 
     def finish(self, *, done: bool) -> None:
         """The backend has ended. Raises `UpstreamError` if that cannot be the end, and
@@ -113,6 +116,20 @@ class Attempt:
             if isinstance(fit := choice.fit, BufferedValidator) and fit.rejected is not None:
                 raise _unfit(fit.rejected, fit)
         self.deliver()
+
+    @property
+    def called(self) -> bool:
+        """Whether the backend has made a call itself, in any of the choices."""
+        return any(choice.reading.called for choice in self._choices.values())
+
+    @property
+    def resumable(self) -> bool:
+        """Whether another attempt can take over although the client has seen some of this one: it
+        has seen text only, and a call had begun that is held."""
+        if len(self._choices) != 1:
+            return False
+        (choice,) = self._choices.values()
+        return isinstance(choice.fit, BufferedValidator) and (self._resumed or choice.fit.holds)
 
     @property
     def deliverable(self) -> bool:

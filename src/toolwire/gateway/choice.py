@@ -29,6 +29,11 @@ class Reading(Protocol):
         ...
 
     @property
+    def called(self) -> bool:
+        """Whether the backend has made a call itself."""
+        ...
+
+    @property
     def flowing(self) -> NativeReader | None:
         """Who reads the call in turn, if more arguments of it would come out as they come in."""
         ...

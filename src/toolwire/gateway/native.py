@@ -56,6 +56,11 @@ class NativeReader:
         return self._released + self.calling
 
     @property
+    def called(self) -> bool:
+        """See `Reading.called`."""
+        return bool(self._calls)
+
+    @property
     def calling(self) -> bool:
         """Whether a call was announced and is not over."""
         return self._released < len(self._calls) and self._calls[self._released].started

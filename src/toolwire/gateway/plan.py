@@ -28,8 +28,9 @@ class RepairPolicy:
     """What to do about invalid calls."""
 
     rules: RepairRules = EVERY_RULE
-    whole_streams: bool = False
-    """Streams, too, deliver a call only when it is complete and checked."""
+    streams: Literal["auto", "live", "whole"] = "auto"
+    """When a stream has a call: as it is written, or when it is complete and checked. `auto`: as it
+    is written only if the client shows it so, since nothing of it can be healed then."""
     loop_after: int = 3
     """Number of identical invalid calls before the model is warned; 0: never."""
 
@@ -53,21 +54,37 @@ class Plan(msgspec.Struct, frozen=True):
     """Whether the request has so much of anything that nothing of it is done in passing."""
     strictly: bool = False
     """Whether the backend is to hold the calls to their schemas."""
+    asker: str = ""
+    """The name of the API key that asks, for whom what it observes counts at once."""
 
     @property
     def delivery(self) -> Literal["live", "whole"]:
         """How calls are delivered: as they are written, or when they are complete and checked."""
         request = self.request
-        live = request.stream and not request.tools.strict and not request.exact_calls
-        live = live and not self.repair_policy.whole_streams
-        return "live" if live else "whole"
+        if not request.stream or request.tools.strict or request.exact_calls:
+            return "whole"
+        if self.whole_streams:
+            return "whole"
+        return "live"
+
+    @property
+    def whole_streams(self) -> bool:
+        """Whether streams, too, deliver a call only when it is complete and checked."""
+        streams = self.repair_policy.streams
+        return streams == "whole" or (streams == "auto" and not self.request.shows_calls)
 
     def policy(self, *, final: bool) -> Policy:
         """A fresh policy for one choice."""
         request, tools = self.request, self.outgoing.tools.tools
         # Of several, another may have the call, and the client may have seen it.
         final = final or (request.sampling.n or 1) > 1
-        return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
+        return Policy(
+            request.choice,
+            parallel=request.parallel,
+            tools=tools,
+            aliases=request.tools.aliases,
+            final=final,
+        )
 
     def fit(
         self, allowance: Allowance, *, final: bool, resumed: bool
@@ -148,6 +165,7 @@ def make_plan(
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY,
     tool_limiter: ToolLimiter | None = None,
     large: bool = False,
+    asker: str = "",
 ) -> Plan:
     """Check what types cannot say, and decide what the backend is sent."""
     if tool_limiter is not None and request.tools.tools:
@@ -159,7 +177,7 @@ def make_plan(
     repairs = (*request.repairs, *history.repairs) if history.repairs else request.repairs
     offers = bool(tools.tools) and request.choice.mode != "none"
     outgoing = Outgoing(request, history.messages, tools)
-    plan = Plan(request, outgoing, repairs, offers, repair_policy, large)
+    plan = Plan(request, outgoing, repairs, offers, repair_policy, large, asker=asker)
     return _out_of_loop(plan) if offers else plan
 
 
@@ -187,6 +205,7 @@ def _only(tools: ToolSet, allowed: frozenset[str] | None) -> ToolSet:
         tools.originals,
         tools.repairs,
         tools.costs,
+        tools.aliases,
     )
 
 

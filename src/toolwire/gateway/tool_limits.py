@@ -4,6 +4,7 @@ What is left depends on the tools alone, never on the conversation, so the begin
 stays the same from turn to turn. What was done is reported with the answer.
 """
 
+import dataclasses
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -49,7 +50,7 @@ class ToolLimits:
             parameters = _shorter_schema(parameters, self.parameter_description_chars)
         if description == tool.description and parameters is tool.parameters:
             return tool
-        return Tool(tool.name, description, parameters, tool.strict, tool.kind)
+        return dataclasses.replace(tool, description=description, parameters=parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,9 @@ class ToolLimiter:
         dropped = [f"tool_dropped:{originals.get(n, n)}" for n in given.tools if n not in left]
         cut = sum(tool is not given.tools[name] for name, tool in left.items())
         repairs = (*dropped, *((f"tool_descriptions_cut:{cut}",) if cut else ()))
-        tools = ToolSet(left, given.validators, originals, given.repairs, given.costs)
+        tools = ToolSet(
+            left, given.validators, originals, given.repairs, given.costs, given.aliases
+        )
         return _Limited(tools, repairs)
 
 

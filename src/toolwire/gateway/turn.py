@@ -142,10 +142,11 @@ class TurnService:
         kept = caller.conversation
         if kept is not None:
             request = await kept.load(request)
+        asker = context.key_name or ""
         if large:
-            plan, model = await asyncio.to_thread(self._plan, request, large=True)
+            plan, model = await asyncio.to_thread(self._plan, request, asker, large=True)
         else:
-            plan, model = self._plan(request)
+            plan, model = self._plan(request, asker)
         if trace is not None:
             trace.plan, trace.route = plan, model.name
             trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
@@ -193,7 +194,9 @@ class TurnService:
             if trace is not None:
                 trace.account(report)
 
-    def _plan(self, request: Request, *, large: bool = False) -> tuple[Plan, ServedModel]:
+    def _plan(
+        self, request: Request, asker: str, *, large: bool = False
+    ) -> tuple[Plan, ServedModel]:
         model = self.routes.find(request.model)
         plan = make_plan(
             request,
@@ -202,6 +205,7 @@ class TurnService:
             repair_policy=self.repair_policy,
             tool_limiter=model.tool_limiter,
             large=large,
+            asker=asker,
         )
         return plan, model
 

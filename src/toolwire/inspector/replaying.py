@@ -9,7 +9,7 @@ import msgspec
 from toolwire.errors import GatewayError, RequestError
 from toolwire.gateway.repair.costly import CheckedCall, Checker, CostlyCall
 from toolwire.gateway.trace.replay import CannotReplay, check_replayable, replay
-from toolwire.surfaces.openai.recorded import recorded_request
+from toolwire.surfaces.recorded import recorded_request
 
 Check = Callable[[Sequence[CostlyCall]], Sequence[CheckedCall]]
 

@@ -46,5 +46,7 @@ class Request(msgspec.Struct, frozen=True):
     ignored: tuple[str, ...] = ()
     adjusted: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
+    shows_calls: bool = False
+    """Whether the client shows the arguments of a call while they are written."""
     exact_calls: bool = False
     """A call that does not fit its tool is an error, and calls are delivered whole."""

@@ -21,6 +21,8 @@ class Tool:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     strict: bool = False
     kind: Literal["function", "custom"] = "function"
+    free_text: str = ""
+    """The only parameter of a function that stands for a tool that takes free text."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -58,6 +60,8 @@ class ToolSet:
     originals: Mapping[str, str] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
     costs: Mapping[str, SchemaCost] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names that a model may call a tool by, such as its name without a namespace."""
     memo: dict[str, bytes] = field(default_factory=dict)
     """Values that are derived from the set once, such as its encoded form."""
 

@@ -44,6 +44,7 @@ from toolwire.server.metrics import Metrics
 from toolwire.server.native_api import native_api
 from toolwire.server.random_ids import new_id
 from toolwire.server.readiness import Readiness
+from toolwire.server.responses_api import responses_api
 from toolwire.server.router import Handler, Resource, Router
 from toolwire.server.trace_memory import MemoryTraces
 from toolwire.server.trace_store import TraceStore
@@ -108,6 +109,7 @@ class App:
         table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
             **native,
+            **responses_api(config, turns, self.sessions, self._openai.reader.tools.cache),
             "/v1/models": self._get(models.list),
             "/v1/models/{id...}": self._get(models.show),
             "/openapi.json": self._get(described.document),

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from toolwire.backends.anthropic.backend import AnthropicBackend
 from toolwire.backends.base import Backend, BackendTimeouts, Redact
 from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.backends.embedded.backend import EmbeddedBackend
@@ -125,9 +126,12 @@ def _backend(
     if config.is_embedded and engine is not None:
         return EmbeddedBackend(config.name, engine, timeouts)
     pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect, turn=turn)
-    headers = dict(config.headers)
-    if config.key is not None:
-        headers["authorization"] = f"Bearer {config.key.reveal()}"
+    named = config.dialect
+    if named == AUTO:
+        named = dialect_of_host(pool.origin.host) or AUTO
+    kind = _KINDS.get(named, OpenAiHttpBackend)
+    headers = kind.key_headers(None if config.key is None else config.key.reveal())
+    headers |= config.headers
     options: dict[str, Any] = {
         "model": config.model,
         "headers": headers,
@@ -135,14 +139,15 @@ def _backend(
         "timeouts": timeouts,
         "redact": redact,
     }
-    named = config.dialect
-    if named == AUTO:
-        named = dialect_of_host(pool.origin.host) or AUTO
     options["adapt"] = partial(_adapted, config)
     dialect = _adapted(config, DIALECTS[named])
     if config.chat_template is None:
-        return OpenAiHttpBackend(config.name, pool, dialect, **options)
+        return kind(config.name, pool, dialect, **options)
     return CompletionsBackend(config.name, pool, dialect, config.chat_template, **options)
+
+
+_KINDS: dict[str, type[OpenAiHttpBackend]] = {"anthropic": AnthropicBackend}
+"""Servers with another API than OpenAI's, by dialect."""
 
 
 def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:
@@ -207,6 +212,6 @@ def repair_policy(config: Config) -> RepairPolicy:
     repair = config.repair
     return RepairPolicy(
         EVERY_RULE.without(repair.off),
-        whole_streams=repair.streams == "whole",
+        streams=repair.streams,
         loop_after=repair.loop_after,
     )

@@ -43,7 +43,7 @@ class Models:
         page, more = page_of([*names], exchange.request.target.partition(b"?")[2])
         body = {
             "object": "list",
-            "data": [self._model(name) for name in page],
+            "data": [self._model(name, context.key_name or "") for name in page],
             "has_more": more,
             "first_id": page[0] if page else None,
             "last_id": page[-1] if page else None,
@@ -58,10 +58,10 @@ class Models:
             raise ModelNotFound(
                 f"The model '{name[:100]}' does not exist or you do not have access to it."
             )
-        body = msgspec.json.encode(self._model(name))
+        body = msgspec.json.encode(self._model(name, context.key_name or ""))
         exchange.respond(200, [*context.headers(), _JSON], body)
 
-    def _model(self, name: str) -> dict[str, Any]:
+    def _model(self, name: str, asker: str) -> dict[str, Any]:
         model = self.routes.find(name)
         strategies = model.strategies
         backends = model.pool.backends
@@ -70,7 +70,7 @@ class Models:
         about: dict[str, Any] = {
             "mode": strategies.mode,
             "formats": {backend: (f.format, f.reason) for backend, f in found.items()},
-            "learned": told | strategies.known(name),
+            "learned": told | strategies.known(name, asker),
         }
         if model.aliases:
             about |= {"name": model.name, "aliases": model.aliases}

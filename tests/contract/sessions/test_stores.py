@@ -260,7 +260,23 @@ async def test_a_document_is_seen_by_nobody_but_its_owner(store: Store, bench: B
 
 @on_a_store
 async def test_names_that_look_alike_are_not_confused(store: Store, bench: Bench) -> None:
-    names = ["a", "a:b", "a%3Ab", "{a}", "a}", "b:c", "", " ", "ä", "%", "_", "a/b", "*", "a\x00b"]
+    names = [
+        "a",
+        "b",
+        "a:b",
+        "a%3Ab",
+        "{a}",
+        "a}",
+        "b:c",
+        "",
+        " ",
+        "ä",
+        "%",
+        "_",
+        "a/b",
+        "*",
+        "a\x00b",
+    ]
     pairs = [(name, owner) for owner in names for name in names if name]
     keys = [key(*pair, kind) for kind in ("k", "k:a") for pair in pairs]
     await store.put({each: repr(each).encode() for each in keys}, TTL)

@@ -72,7 +72,7 @@ def test_a_trace_says_what_came_in_what_was_said_and_what_went_out(
     path, trace = trace_of(gateway, ask_for_weather(gateway, stream=stream))
     (attempt,) = trace["attempts"]
     (call,) = attempt["sent"]["0"]["calls"]
-    assert trace["plan"]["delivery"] == ("live" if stream else "whole")
+    assert trace["plan"]["delivery"] == "whole"
     assert call[1] == "get_weather"
     assert attempt["heard"]
     assert call[2] == (RIGHT if bodies else len(RIGHT))

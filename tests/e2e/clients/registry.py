@@ -20,6 +20,12 @@ _TABLE = (
     Client("qwen-code", "npm", recipes.qwen_code, turns=4),
     Client("openai-node", "npm", recipes.node_script),
     Client("ai-sdk", "npm", recipes.node_script),
+    Client("codex", "npm", recipes.codex, turns=4),
+    Client("codex-patch", "npm", recipes.codex_patch, package="codex", turns=4),
+    Client("codex-code", "npm", recipes.codex_code, package="codex", model="gpt-5.6-sol"),
+    Client("codex-mcp", "npm", recipes.codex_mcp, package="codex"),
+    Client("cline-3-native", "npm", recipes.cline_native, package="cline-3", turns=4),
+    Client("openai-agents", "pip", recipes.python_script),
     Client("langchain", "pip", recipes.python_script),
     Client("pydantic-ai", "pip", recipes.python_script),
 )

@@ -2,11 +2,17 @@
 
 import base64
 import json
+import re
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
+import pexpect
 import pytest
+from tests.e2e.clients.client import Stage
 from tests.e2e.clients.install import install
 from tests.e2e.clients.registry import CLIENTS
 from tests.e2e.clients.run import Run, run_client
@@ -189,3 +195,78 @@ def test_it_is_asked_for_no_more_tokens_than_there_are(
     backend.use("small_window:20000")
     assert ask(gateway).failure is None
     assert {chat["max_tokens"] for chat in chats(backend)} > {32000}
+
+
+class Terminal:
+    """Claude Code in a terminal of its own."""
+
+    def __init__(self, gateway: Gateway, folder: Path) -> None:
+        client = CLIENTS["claude-code"]
+        install(client)
+        home, work = folder / "home", folder / "work"
+        work.mkdir()
+        home.mkdir()
+        stage = Stage(gateway.url, "any", UNKNOWN, home, work, client.root, client.python)
+        project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        known = {"hasCompletedOnboarding": True, "theme": "dark", "projects": {str(work): project}}
+        stage.write(".claude.json", json.dumps(known))
+        command = client.recipe(stage)
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TERM": "xterm-256color"}
+        self._screen = ""
+        self._process = pexpect.spawn(
+            command.argv[0],
+            cwd=str(work),
+            env={**env, "LANG": "C.UTF-8", **command.env},  # type: ignore[arg-type]
+            dimensions=(50, 160),
+            encoding="utf-8",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.close(force=True)
+
+    def wait_for(self, words: str) -> None:
+        """Wait until these words are on the screen. Where there are blanks, the cursor may have
+        been moved instead, so they do not count."""
+        deadline = time.monotonic() + 60
+        while words.replace(" ", "") not in self._screen:
+            assert time.monotonic() < deadline, self._screen[-3000:]
+            with suppress(pexpect.TIMEOUT):
+                said = self._process.read_nonblocking(65536, timeout=0.2)
+                self._screen += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\s", "", said)
+
+    def say(self, text: str, until: str) -> None:
+        """Type something, and wait for these words. A moment before the key that sends it, or it
+        is taken for a line of pasted text."""
+        self._screen = ""
+        self._process.send(text)
+        self.wait_for(text)
+        time.sleep(0.5)
+        self._screen = ""
+        self._process.send("\r")
+        self.wait_for(until)
+
+
+def converse(request: ChatRequest) -> Answer:
+    """A model that talks, and summarizes only if it cannot call anything."""
+    if request.tool_choice == "none":
+        return Answer(text="<analysis>Well.</analysis><summary>We said hello.</summary>")
+    return Answer(text="Hello from the model.")
+
+
+def test_the_terminal_shows_its_context_and_compacts_it(
+    backend: ScriptedServer, gateway: Gateway, tmp_path: Path
+) -> None:
+    backend.use("std", converse)
+    with Terminal(gateway, tmp_path) as terminal:
+        terminal.wait_for("for agents")
+        terminal.say("Say hello.", "Hello from the model.")
+        before = gateway.log.count("/v1/messages/count_tokens")
+        terminal.say("/context", "Autocompact buffer")
+        counted = gateway.log.count("/v1/messages/count_tokens") - before
+        terminal.say("/compact", "Compacted")
+        terminal.say("And now?", "Hello from the model.")
+    assert counted > 10
+    assert "We said hello." in json.dumps(chats(backend)[-1]["messages"])

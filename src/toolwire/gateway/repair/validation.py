@@ -220,6 +220,11 @@ class BufferedValidator:
         self._text: list[str] = []
 
     @property
+    def holds(self) -> bool:
+        """Whether a call has begun that waits for the end of the turn."""
+        return bool(self._calls)
+
+    @property
     def said(self) -> str:
         """The text of the turn."""
         return "".join(self._text)
@@ -241,7 +246,12 @@ class BufferedValidator:
         """See `Fit.feed`."""
         out: list[Event] = []
         for event in events:
-            self._take(event, out)
+            if isinstance(event, TextDelta):
+                self._text.append(event.text)
+                if not self._resumed:
+                    out.append(event)
+            else:
+                self._take(event, out)
         return out
 
     def _take(self, event: Event, out: list[Event]) -> None:
@@ -251,10 +261,6 @@ class BufferedValidator:
             self._calls.append(_Held(event))
         elif isinstance(event, CallEnd):
             self._calls[-1].complete = event.complete
-        elif isinstance(event, TextDelta):
-            self._text.append(event.text)
-            if not self._resumed:
-                out.append(event)
         elif isinstance(event, TurnEnd):
             self._end = event
             for index, held in enumerate(self._calls):

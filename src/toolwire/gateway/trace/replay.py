@@ -76,7 +76,7 @@ def _plan(recorded: Mapping[str, Any], request: Request) -> Plan:
     off = set(EVERY_RULE.names).difference(recorded["rules"])
     repair_policy = RepairPolicy(
         EVERY_RULE.without(off),
-        whole_streams=recorded["whole_streams"],
+        streams="whole" if recorded["whole_streams"] else "live",
         loop_after=recorded["loop_after"],
     )
     return make_plan(

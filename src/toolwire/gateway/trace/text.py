@@ -74,7 +74,7 @@ class _Writer:
             "parallel": request.parallel,
             "repairs": [self._redact(repair) for repair in plan.repairs],
             "rules": repair_policy.rules.names,
-            "whole_streams": repair_policy.whole_streams,
+            "whole_streams": plan.whole_streams,
             "loop_after": repair_policy.loop_after,
             "repair_history": trace.repair_history,
             "custom_tools": trace.custom_tools,

@@ -193,12 +193,14 @@ class Repair:
         int, Option("how often the model is told what is wrong and asked again", 0, 5)
     ] = 1
     streams: Annotated[
-        Literal["live", "whole"],
+        Literal["auto", "live", "whole"],
         Option(
             "when calls are streamed: `live`, as the model writes them; `whole`, once they are "
-            "complete and checked, so that they can be repaired or asked for again"
+            "complete and checked, so that they can be repaired, asked for again, or made by "
+            "another attempt if the backend fails; `auto`, live for clients that show arguments as "
+            "they arrive, whole for others"
         ),
-    ] = "live"
+    ] = "auto"
     loop_after: Annotated[
         int,
         Option("number of identical invalid calls before the model is warned; 0: never", 0, 100),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
-from msgspec.structs import replace
 
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
@@ -15,26 +14,19 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Flow
 from toolwire.gateway.token_count import count_prompt
 from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
-from toolwire.protocol.content import text_of
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import ToolChoice
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
-from toolwire.surfaces.messages.adapting import adjusted, without_refused
+from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
+from toolwire.surfaces.messages.profiles import fitted, profile_for
 from toolwire.surfaces.messages.reader import Asked, RequestReader
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.tokens import estimated_prompt
 
 NAME = "anthropic_messages"
 _MOST_CHANGES = 4
-CLAUDE_CODE = "claude_code"
-"""The profile of Claude Code."""
-_AGENT = "claude-cli/"
-_TEXT_ONLY = "Respond with TEXT ONLY. Do NOT call any tools."
-"""How Claude Code begins to ask for a summary. It gives up if the model calls a tool instead, as
-small models do, so they are not allowed to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +41,7 @@ class Messages:
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with a turn. It is made again without what a backend refuses and a client would
         not miss; see `adapting`."""
-        agent = exchange.request.header(b"user-agent")
-        context.profile = CLAUDE_CODE if agent.startswith(_AGENT) else "default"
+        context.profile = profile_for(exchange.request.header(b"user-agent"))
         caller = _Caller(self, exchange, context)
         try:
             await self.turns.answer(caller, context)
@@ -105,11 +96,6 @@ def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -
     context.usage = sink.done(Report(usage=Usage(prompt, 0)))
 
 
-def _wants_text(request: Request) -> bool:
-    last = request.messages[-1]
-    return last.role == "user" and _TEXT_ONLY in text_of(last.content)
-
-
 @dataclass(slots=True)
 class _Caller:
     """One request: see `Caller`."""
@@ -143,12 +129,7 @@ class _Caller:
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
-            self._asked = self.api.reader.read(self.body)
-            if self.context.profile == CLAUDE_CODE and _wants_text(self._asked.request):
-                without = replace(self._asked.request, choice=ToolChoice("none"))
-                self._asked = dataclasses.replace(
-                    self._asked, request=adjusted(without, "tool_choice")
-                )
+            self._asked = fitted(self.api.reader.read(self.body), self.context.profile)
         request = self._asked.request
         if request.sampling.max_tokens == 0:
             raise _NoTokens(request)

@@ -84,6 +84,15 @@ class _Sink:
             "usage": usage,
         }
 
+    def _ending(self, reason: str, report: Report) -> dict[str, Any]:
+        met = report.stopped_by if report.stopped_by in self.plan.request.sampling.stop else None
+        if met is not None and reason == "end_turn":
+            return {"stop_reason": "stop_sequence", "stop_sequence": met}
+        ending: dict[str, Any] = {"stop_reason": reason, "stop_sequence": None}
+        if reason == "refusal":
+            ending["stop_details"] = {"type": "refusal"}
+        return ending
+
     def _prompt_tokens(self) -> int:
         outgoing = self.plan.outgoing
         return estimated_prompt(outgoing.messages, outgoing.tools.size)
@@ -148,7 +157,7 @@ class StreamSink(_Sink):
         usage = self._usage(report, self._blocks.characters)
         end: dict[str, Any] = {
             "type": "message_delta",
-            "delta": _ending(self._blocks.stop_reason),
+            "delta": self._ending(self._blocks.stop_reason, report),
             "usage": usage_fields(usage),
         }
         if notes := self._notes(report):
@@ -226,14 +235,7 @@ class WholeSink(_Sink):
         headers.append(("content-type", "application/json"))
         if report.usage is None:
             headers.append(("toolwire-usage", "estimated"))
-        ending = _ending(blocks.stop_reason)
+        ending = self._ending(blocks.stop_reason, report)
         body = self._message(usage_fields(usage), content=blocks.blocks, **ending)
         self.exchange.respond(200, headers, _encode(body))
         return usage
-
-
-def _ending(reason: str) -> dict[str, Any]:
-    ending: dict[str, Any] = {"stop_reason": reason, "stop_sequence": None}
-    if reason == "refusal":
-        ending["stop_details"] = {"type": "refusal"}
-    return ending

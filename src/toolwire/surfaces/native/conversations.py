@@ -1,5 +1,6 @@
 """`/native/v1/conversations`: the caller's own conversations, to list, read and delete."""
 
+import asyncio
 import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs
@@ -8,6 +9,7 @@ import msgspec
 
 from toolwire.errors import ConversationNotFound, RequestError
 from toolwire.gateway.context import RequestContext
+from toolwire.gateway.turn import LARGE_BODY
 from toolwire.sessions.base import Entry, Key
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.native.problems import Problems
@@ -49,7 +51,11 @@ class Conversations:
         document = await self.sessions.store.get(key)
         if document is None:
             raise ConversationNotFound(_UNKNOWN)
-        _send(exchange, context, self._shown(key.id, read_session(document)))
+        large = len(document) > LARGE_BODY
+        session = (
+            await asyncio.to_thread(read_session, document) if large else read_session(document)
+        )
+        _send(exchange, context, self._shown(key.id, session))
 
     async def delete(self, exchange: Exchange, context: RequestContext) -> None:
         """Delete a conversation."""

@@ -9,6 +9,7 @@ import hashlib
 import msgspec
 from msgspec import Raw
 
+from toolwire.errors import InternalError
 from toolwire.surfaces.native import wire
 from toolwire.surfaces.native.ids import ToolCallIdMap
 
@@ -80,8 +81,17 @@ def new_session(now: float) -> Session:
 
 
 def read_session(document: bytes) -> Session:
-    """A conversation from a store."""
-    return _decode(document)
+    """A conversation from a store. Raises `InternalError` if nobody here can read it."""
+    try:
+        session = _decode(document)
+    except msgspec.MsgspecError:
+        session = None
+    if session is None or session.version != VERSION:
+        raise InternalError(
+            "This conversation was stored by another version of Toolwire, and cannot be read. "
+            "Begin a new one."
+        )
+    return session
 
 
 def write_session(session: Session) -> bytes:

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 from msgspec import Raw
@@ -21,6 +22,7 @@ from toolwire.errors import (
 )
 from toolwire.gateway.collect import Whole
 from toolwire.gateway.report import Report
+from toolwire.gateway.turn import LARGE_BODY
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import NO_TOOLS, ToolSet
 from toolwire.sessions.base import Claim, Key, Store
@@ -113,9 +115,20 @@ class SessionTurn:
 
     async def load(self, _request: Request) -> Request:
         """See `Conversation.load`. Raises `AnswerKnown` for a request that was answered."""
-        self._claim = await self._claimed()
-        if self._claim.value is not None:
-            self._session = read_session(self._claim.value)
+        claim = self._claim = await self._claimed()
+        document = claim.value or b""
+        large = len(document) + len(self._body) > LARGE_BODY
+        compose = self._composed
+        request = await asyncio.to_thread(compose, document) if large else compose(document)
+        if claim.value is None:
+            await self._check_count()
+        self._renewing = asyncio.create_task(self._renew(claim))
+        return request
+
+    def _composed(self, document: bytes) -> Request:
+        """The request behind its history. In another thread, if it takes long."""
+        if document:
+            self._session = read_session(document)
         session = self._session
         self._check_known(session)
         tools = NO_TOOLS
@@ -131,19 +144,18 @@ class SessionTurn:
         request = self._incoming.request(earlier)
         session.ids = dict(earlier.ids.pairs)
         self._check_room(session)
-        if self._claim.value is None:
-            await self._check_count()
-        self._renewing = asyncio.create_task(self._renew(self._claim))
         return request
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:
         """See `Conversation.keep`."""
-        claim, self._claim = self._claim, None
+        claim = self._claim
         if claim is None:
             return
         response = self._respond(answer, report)
-        self._add_turn(self._session, request, answer, response)
-        document = write_session(self._session)
+        large = self._session.size() + len(self._body) > LARGE_BODY
+        add = partial(self._added, request, answer, response)
+        document = await asyncio.to_thread(add) if large else add()
+        self._claim = None
         commit = asyncio.ensure_future(
             self._sessions.store.commit(claim, document, self._sessions.rules.ttl)
         )
@@ -224,10 +236,9 @@ class SessionTurn:
                 f"{rules.max_bytes}. Begin a new one, or send less."
             )
 
-    def _add_turn(
-        self, session: Session, request: Request, answer: Whole, response: ChatResponse
-    ) -> None:
-        incoming = self._incoming
+    def _added(self, request: Request, answer: Whole, response: ChatResponse) -> bytes:
+        """The conversation with this turn, for the store."""
+        session, incoming = self._session, self._incoming
         if incoming.instructions:
             session.system = _raw(incoming.instructions)
         message = Raw(_encode(response.choices[0].message))
@@ -242,6 +253,7 @@ class SessionTurn:
             known = fingerprint(self._body)
             answer_json = Raw(_encode(response))
             session.remember(KnownAnswer(self._idempotency_key, known, answer_json))
+        return write_session(session)
 
 
 def _raw(messages: list[wire.Message]) -> list[Raw]:

@@ -7,7 +7,6 @@ names are never an error. `null` always means "not given".
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-import jsonschema_rs
 import msgspec
 from msgspec import Meta, Raw
 
@@ -28,10 +27,9 @@ from toolwire.surfaces.explain import (
     bad_value,
     check_nesting,
     decode,
-    json_kind,
     missing,
-    wrong_type,
 )
+from toolwire.surfaces.json_schema import check_answer_schema
 
 _Penalty = Annotated[float, Meta(ge=-2, le=2)] | None
 _Bias = Annotated[float, Meta(ge=-100, le=100)]
@@ -112,21 +110,7 @@ def _checked_schema(wire: ResponseFormatWire) -> dict[str, Any]:
     schema = (wire.json_schema or {}).get("schema", wire.schema)
     if schema is None:
         raise missing(f"{where}.schema")
-    if not isinstance(schema, dict):
-        raise wrong_type(f"{where}.schema", "object", json_kind(schema))
-    try:
-        jsonschema_rs.meta.validate(schema)
-    except (
-        jsonschema_rs.ValidationError,
-        jsonschema_rs.ReferencingError,
-        ValueError,
-    ) as error:
-        raise RequestError(
-            f"Invalid schema for response_format: {str(error).splitlines()[0][:200]}",
-            param=f"{where}.schema",
-            code="invalid_value",
-        ) from None
-    return schema
+    return check_answer_schema(schema, f"{where}.schema")
 
 
 def _check_logprobs(sampling: dict[str, Any]) -> None:

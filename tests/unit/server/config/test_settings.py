@@ -17,7 +17,7 @@ def configured(folder: Path, text: str) -> Config:
 
 def test_without_settings_everything_safe_is_on_and_nothing_is_traced(tmp_path: Path) -> None:
     config = configured(tmp_path, "")
-    assert (config.repair.off, config.repair.ask_again, config.repair.streams) == ((), 1, "live")
+    assert (config.repair.off, config.repair.ask_again, config.repair.streams) == ((), 1, "auto")
     assert config.trace.dir is None
     assert not config.trace.bodies
 

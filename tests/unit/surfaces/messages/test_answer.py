@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.contract.chatting import Backend, speaking
+from tests.contract.chatting import Backend, speaking, streaming
 from tests.contract.messaging import TOOL, blocks, ending, events, message
 
 from toolwire.protocol.fragments import CallFragment, Fragment
@@ -151,3 +151,20 @@ def test_a_signature_is_that_of_its_text() -> None:
     assert not is_changed("Hm.", signature("Hm."))
     assert is_changed("Ha.", signature("Hm."))
     assert not is_changed("Ha.", "of another provider")
+
+
+@STREAMED
+@pytest.mark.parametrize("name", ["stop_reason", "matched_stop"])
+def test_the_stop_sequence_that_a_server_names_is_the_reason(stream: bool, name: str) -> None:
+    choice = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop", name: "##"}
+    client = message(streaming({"choices": [choice]}), stream=stream, stop_sequences=["#!", "##"])
+    end = ending(client)
+    assert (end["stop_reason"], end["stop_sequence"]) == ("stop_sequence", "##")
+
+
+@STREAMED
+@pytest.mark.parametrize("met", [2, "</s>", None])
+def test_a_stop_of_the_servers_own_is_the_end_of_the_turn(stream: bool, met: Any) -> None:
+    choice = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop", "stop_reason": met}
+    client = message(streaming({"choices": [choice]}), stream=stream, stop_sequences=["##"])
+    assert ending(client)["stop_reason"] == "end_turn"

@@ -462,3 +462,22 @@ def test_a_server_without_sessions_says_so() -> None:
     client = gateway.ask(body(conversation_id="c"))
     assert (client.status, client.json["error"]["code"]) == (400, "sessions_off")
     assert gateway.ask(body()).status == 200
+
+
+@pytest.mark.parametrize("document", [b"nonsense", b'{"version": 2, "created": 1}'])
+def test_what_another_version_stored_is_an_error_and_stays_as_it_is(document: bytes) -> None:
+    gateway = Gateway()
+    key = gateway.sessions.key("", "c")
+    asyncio.run(gateway.store.put({key: document}, 100.0))
+    client = gateway.ask(MORE)
+    assert (client.status, client.json["error"]["code"]) == (500, "internal_error")
+    assert asyncio.run(gateway.store.get(key)) == document
+
+
+def test_a_large_conversation_is_read_and_written_beside_the_loop() -> None:
+    gateway = begun()
+    long = {**MORE, "messages": [{"role": "user", "content": "x" * 200_000}]}
+    assert gateway.ask(long).status == 200
+    assert gateway.ask(MORE).status == 200
+    assert history(gateway)["turns"] == 3
+    assert refused(gateway, "call_x").status == 400

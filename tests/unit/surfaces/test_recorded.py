@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from toolwire.gateway.trace.replay import CannotReplay
-from toolwire.surfaces.openai.recorded import recorded_request
+from toolwire.surfaces.messages.api import NAME as MESSAGES
+from toolwire.surfaces.recorded import recorded_request
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 
@@ -19,5 +20,10 @@ def test_a_recorded_body_is_read_again() -> None:
 
 
 def test_a_request_to_another_api_is_refused_and_not_misread() -> None:
-    with pytest.raises(CannotReplay, match="not 'anthropic_messages'"):
-        recorded_request(record(surface="anthropic_messages"))
+    with pytest.raises(CannotReplay, match="'native_chat' cannot be replayed"):
+        recorded_request(record(surface="native_chat"))
+
+
+def test_a_request_to_the_messages_api_is_read_as_one() -> None:
+    read = recorded_request(record(surface=MESSAGES, body=json.dumps({**BODY, "max_tokens": 7})))
+    assert read.messages[0].content == "hello"
