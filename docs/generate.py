@@ -745,12 +745,58 @@ found.content  # 'Let me check.'
 found.calls[0].name  # 'get_time'
 found.calls[0].decoded()  # {'tz': 'CET'}
 
-parser = parser_for("hermes")  # the same, while the text streams
-for start in range(0, len(text), 8):
-    for event in parser.feed(text[start : start + 8]):
-        print(event)
-for event in parser.finish():
-    print(event)
+extract("auto", text).format  # 'hermes': the format can be detected
+"""
+
+TOOLS_EXAMPLE = """\
+from toolwire import extract
+
+tool = {
+    "type": "function",
+    "function": {
+        "name": "wait",
+        "parameters": {"type": "object", "properties": {"seconds": {"type": "integer"}}},
+    },
+}
+text = "<function=wait>\\n<parameter=seconds>\\n5\\n</parameter>\\n</function>"
+
+extract("qwen3_coder", text).calls[0].arguments  # '{"seconds": "5"}'
+extract("qwen3_coder", text, [tool]).calls[0].arguments  # '{"seconds": 5}'
+"""
+
+STREAM_OUTPUT = """\
+text 'Let me ch'
+text 'eck.'
+call 0 get_time
+arguments of 0 '{"tz": "C'
+arguments of 0 'ET"}'
+end of 0
+"""
+
+STREAM_EXAMPLE = """\
+from toolwire import ArgsDelta, CallEnd, CallStart, TextDelta, parser_for
+
+pieces = ["Let me ch", "eck.<tool_", 'call>{"name": "get_time", "argu']
+pieces += ['ments": {"tz": "C', 'ET"}}', "</tool_call>"]
+
+
+def show(events):
+    for event in events:
+        match event:
+            case TextDelta(text=text):
+                print("text", repr(text))
+            case CallStart(index=index, name=name):
+                print("call", index, name)
+            case ArgsDelta(index=index, json=json):
+                print("arguments of", index, repr(json))
+            case CallEnd(index=index):
+                print("end of", index)
+
+
+parser = parser_for("hermes")  # a new one for each answer
+for piece in pieces:  # as they arrive
+    show(parser.feed(piece))
+show(parser.finish())
 """
 
 
@@ -762,6 +808,15 @@ def api() -> str:
         "The parsers work without the gateway. They do no I/O, need no event loop, and never raise "
         "on what a model wrote.",
         f"```python\n{API_EXAMPLE}```",
+        "Some formats write every value as text. With the tools of the request, values get the "
+        "types of their schemas. A tool may be a dictionary, as in a request to OpenAI, a `Tool`, "
+        "or a function with `@tool`:",
+        f"```python\n{TOOLS_EXAMPLE}```",
+        "While an answer streams, feed its pieces to a parser. Text comes at once, and arguments "
+        "as the model writes them; whichever way the text is cut, the events add up to the same:",
+        f"```python\n{STREAM_EXAMPLE}```",
+        "It prints",
+        f"```\n{STREAM_OUTPUT}```",
         "Import the names below from `toolwire.formats`. Those in `toolwire.__all__` can be "
         f"imported from `toolwire` as well: {public}. The package is typed (`py.typed`). The names "
         "of all formats are in [formats](formats.md).",

@@ -51,9 +51,22 @@ def test_the_example_of_the_page_about_small_models_can_be_loaded(tmp_path: Path
     assert route.tools_denied == ("mcp__*__delete_*",)
 
 
-def test_the_example_of_the_api_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(generator().API_EXAMPLE, {})
-    assert "CallStart(index=0, name='get_time'" in capsys.readouterr().out
+@pytest.mark.parametrize("name", ["API_EXAMPLE", "TOOLS_EXAMPLE"])
+def test_the_examples_of_the_api_page_give_what_their_comments_say(name: str) -> None:
+    known: dict[str, Any] = {}
+    for line in getattr(generator(), name).split("\n\n"):
+        exec(line, known)
+        for expression, said in re.findall(
+            r"^(\w\S*\(.*|\w\S*)  # ('.*?'|\{.*?\})", line, re.MULTILINE
+        ):
+            assert repr(eval(expression, known)) == said
+
+
+def test_the_streaming_example_of_the_api_page_prints_what_the_page_shows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exec(generator().STREAM_EXAMPLE, {})
+    assert capsys.readouterr().out == generator().STREAM_OUTPUT
 
 
 def blocks(language: str, *folders: str) -> list[tuple[str, str]]:

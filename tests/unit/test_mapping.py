@@ -37,6 +37,7 @@ TESTED_BY = {
     "server/app.py": "e2e/gateway",
     "server/assembly.py": "e2e/gateway",
     "server/config/fields.py": "unit/server/config/test_loader.py",
+    "server/config/overrides.py": "unit/server/config/test_loader.py",
     "server/config/values.py": "unit/server/config/test_loader.py",
     "server/http/server.py": "unit/server/http/test_connection.py",
     "surfaces/messages": "unit/surfaces/messages",

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import click
 import msgspec
 
+from toolwire.cli.columns import is_piped
 from toolwire.errors import GatewayError
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.trace.replay import CannotReplay, Difference, check_replayable
@@ -18,11 +19,15 @@ from toolwire.server.check_process import CheckProcess
 from toolwire.surfaces.recorded import recorded_request
 
 _SHOWN = 2000
+_PARTS = ("attempt", "what", "then", "now")
 
 
 @click.command("replay")
 @click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def command(trace: Path) -> None:
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: the trace's id, and differences."
+)
+def command(trace: Path, *, as_json: bool) -> None:
     """Replay a trace through the current code, without a backend.
 
     Prints how each part of the model's text was read and why, and every difference from what was
@@ -36,6 +41,11 @@ def command(trace: Path) -> None:
         _give_up(trace, "This trace is nested too deeply.")
     except (CannotReplay, GatewayError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         _give_up(trace, getattr(error, "message", str(error)))
+    if as_json:
+        told = [{name: getattr(d, name) for name in _PARTS} for d in differences]
+        facts = {"request_id": record["request_id"], "same": not told, "differences": told}
+        click.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        sys.exit(1 if differences else 0)
     _explain(record)
     for difference in differences:
         _show(difference)
@@ -83,4 +93,5 @@ def _show(difference: Difference) -> None:
     click.echo(f"attempt {difference.attempt}, {difference.what}:")
     for sign, value in (("-", difference.then), ("+", difference.now)):
         text = json.dumps(value, ensure_ascii=False)
-        click.echo(f"  {sign} {text if len(text) <= _SHOWN else text[:_SHOWN] + '...'}")
+        whole = len(text) <= _SHOWN or is_piped()
+        click.echo(f"  {sign} {text if whole else text[:_SHOWN] + '...'}")

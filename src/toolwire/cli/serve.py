@@ -24,8 +24,22 @@ from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_o
     "--port", metavar="N", type=int, help="Port; 0 lets the system choose. [default: 8181]"
 )
 @click.option("--public", is_flag=True, default=None, help="Allow other machines without keys.")
-@click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.")
-@click.option("--log-format", metavar="FORMAT", help="text or json.")
+@click.option(
+    "--log-level",
+    metavar="LEVEL",
+    help="debug, info, warning or error.",
+    shell_complete=lambda _c, _p, begun: [
+        level for level in ("debug", "info", "warning", "error") if level.startswith(begun)
+    ],
+)
+@click.option(
+    "--log-format",
+    metavar="FORMAT",
+    help="text or json.",
+    shell_complete=lambda _c, _p, begun: [
+        form for form in ("text", "json") if form.startswith(begun)
+    ],
+)
 @click.option(
     "--trace-dir",
     metavar="DIR",
@@ -44,27 +58,44 @@ from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_o
     help="Where conversations are stored: sqlite:PATH, redis://..., memory or off.",
 )
 def command(path: Path | None, **flags: Any) -> None:
-    """Start the gateway."""
+    """Start the gateway.
+
+    \b
+    toolwire serve                                       the embedded model, to try it out
+    toolwire serve --upstream http://localhost:8000/v1   all models of a server
+    toolwire serve --gguf qwen3-8b.gguf                  a model file, inside Toolwire
+    toolwire serve -c toolwire.toml                      several models, keys, limits
+
+    \b
+    OPENROUTER_API_KEY=... toolwire serve --upstream https://openrouter.ai/api/v1 \\
+      --upstream-key-env OPENROUTER_API_KEY
+
+    `toolwire init` writes a configuration file, `toolwire check` tries it, and `toolwire doctor`
+    finds out why a model does not call tools.
+    """
     config = load_configuration(path, flags)
 
-    import uvloop  # noqa: PLC0415 - only here: --help and errors stay quick
-
+    # Only here: --help and errors stay quick.
+    from toolwire.server.event_loop import NoUvloop, loop_kind, run_on_loop  # noqa: PLC0415
     from toolwire.server.logs import setup  # noqa: PLC0415
     from toolwire.server.serve import serve as run  # noqa: PLC0415
 
+    try:
+        loop_kind(config.listen.loop)
+    except NoUvloop as error:
+        raise click.ClickException(str(error)) from None
     logs = setup(config.log.level, config.log.format, secrets=secrets_of(config))
     try:
         _try_port(config.listen)
         with embedded_engine(config) as engine:
-            uvloop.run(
-                run(
-                    config,
-                    logs,
-                    lambda url: click.echo(_welcome(config, url, engine)),
-                    engine,
-                    say=click.echo,
-                )
+            work = run(
+                config,
+                logs,
+                lambda url: click.echo(_welcome(config, url, engine)),
+                engine,
+                say=click.echo,
             )
+            run_on_loop(work, config.listen.loop)
     except OSError as error:
         raise click.ClickException(
             f"cannot listen on {config.listen.host} port {config.listen.port}: "

@@ -5,8 +5,9 @@ from pathlib import Path
 import msgspec
 
 from toolwire.cli.usage_error import Complaint
+from toolwire.formats import InvalidTool
+from toolwire.formats.given_tools import tools_of
 from toolwire.protocol.tools import Tool
-from toolwire.surfaces.openai.loose_tools import ToolsWrong, tools_of
 
 _SHAPE = 'Write [{"type": "function", "function": {"name": ..., "parameters": {...}}}].'
 
@@ -21,5 +22,5 @@ def read_tools(path: Path | None) -> tuple[Tool, ...]:
         raise Complaint(f"cannot read the tools of {path}: {error.strerror or error}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Complaint(f"{path} is not JSON: {error}. {_SHAPE}") from None
-    except ToolsWrong as error:
+    except InvalidTool as error:
         raise Complaint(f"{path}: {error}. {_SHAPE}") from None

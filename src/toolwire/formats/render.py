@@ -15,13 +15,13 @@ from typing import Any, TypeAlias
 
 from toolwire.formats import values
 from toolwire.formats.catalog import get
+from toolwire.formats.given_tools import GivenTool, as_tools
 from toolwire.formats.instructions import instructions_for
 from toolwire.formats.neutral import neutralize
 from toolwire.formats.record import Format
 from toolwire.formats.schema import type_name
 from toolwire.formats.writing import Writing
 from toolwire.protocol.content import error_text
-from toolwire.protocol.tools import Tool
 
 _Guard: TypeAlias = Callable[[str], str]
 _NOT_BARE = frozenset(":,{}[]()<'\"")  # a lax key with one of these is quoted
@@ -64,11 +64,11 @@ def provider_id(name: str | Format, call: str, number: int) -> str:
     return f"{number:09d}" if policy == "mistral9" else str(number)
 
 
-def render_tools(name: str | Format, tools: Sequence[Tool]) -> str:
+def render_tools(name: str | Format, tools: Iterable[GivenTool]) -> str:
     """Describe the tools and how to call them, as the text of a system message."""
     record = get(name)
     example = render_calls(name, [RenderedCall("NAME", {"KEY": "VALUE"}, "0")])
-    return instructions_for(record, tools, example)
+    return instructions_for(record, as_tools(tools), example)
 
 
 def render_calls(

@@ -11,6 +11,7 @@ import msgspec
 
 from toolwire import __version__
 from toolwire.errors import NotFound, RequestError
+from toolwire.formats.given_tools import InvalidTool, tools_of
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.repair.costly import Checker
 from toolwire.gateway.turn import TurnService
@@ -24,7 +25,6 @@ from toolwire.inspector.turns import Traces, Turns
 from toolwire.protocol.tools import Tool
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange
-from toolwire.surfaces.openai.loose_tools import ToolsWrong, tools_of
 
 Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 Endpoints: TypeAlias = dict[str, dict[str, Handler]]
@@ -49,7 +49,7 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
         """The tools."""
         try:
             return tools_of(self.tools) if self.tools else ()
-        except ToolsWrong as error:
+        except InvalidTool as error:
             raise RequestError(f"The tools cannot be used: {error}.", param="tools") from None
 
 

@@ -12,6 +12,7 @@ from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.server.app import App
 from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
+from toolwire.server.event_loop import on_signals
 from toolwire.server.http.limits import HttpLimits
 from toolwire.server.http.server import HttpServer
 from toolwire.server.logs import Logs
@@ -21,6 +22,7 @@ from toolwire.server.prober import Prober
 from toolwire.server.warm_up import warm_up
 
 _log = logging.getLogger("toolwire.server")
+_ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
 async def serve(
@@ -55,8 +57,7 @@ async def serve(
         tls.load_cert_chain(listen.tls_cert, listen.tls_key)
     port = await server.open(listen.host, listen.port, tls=tls)
     stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    on_signals(_ENDS, stopped.set)
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
     announce(f"{'https' if tls else 'http'}://{host}:{port}")
     beside = [asyncio.create_task(Prober(app, config, say).run())]
@@ -65,9 +66,7 @@ async def serve(
     await stopped.wait()
     for task in beside:
         task.cancel()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # A second signal means now.
-        loop.add_signal_handler(number, loop.stop)
+    on_signals(_ENDS, loop.stop)  # a second signal means now
     app.draining = True
     _log.info("shutting down; answers in progress have %g s", config.timeouts.shutdown)
     await server.aclose(config.timeouts.shutdown)

@@ -52,9 +52,9 @@ def trace_of(gateway: Gateway, reply: Reply) -> tuple[Path, Any]:
     return path, json.loads(path.read_bytes())
 
 
-def replayed(path: Path) -> "subprocess.CompletedProcess[str]":
+def replayed(path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """What `toolwire replay` says."""
-    command = [sys.executable, "-m", "toolwire", "replay", str(path)]
+    command = [sys.executable, "-m", "toolwire", "replay", str(path), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -185,6 +185,11 @@ def test_a_replay_says_what_is_different(
     assert run.returncode == 1
     assert "Basel" in run.stdout
     assert "1 differences." in run.stdout
+    run = replayed(path, "--json")
+    assert run.returncode == 1
+    (difference,) = json.loads(run.stdout)["differences"]
+    assert "Basel" in json.dumps(difference["then"])
+    assert difference["attempt"] == 1
 
 
 def test_what_is_no_trace_is_said_to_be_none(tmp_path: Path) -> None:

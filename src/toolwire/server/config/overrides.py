@@ -13,7 +13,14 @@ from typing import Any
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.server import auth
 from toolwire.server.config.aliases import with_aliases
-from toolwire.server.config.fields import Problem, from_text, setting_of, settings_of, value
+from toolwire.server.config.fields import (
+    Gathered,
+    Problem,
+    from_text,
+    setting_of,
+    settings_of,
+    value,
+)
 from toolwire.server.config.models import key_from, template_from, with_names
 from toolwire.server.config.secret import Secret
 from toolwire.server.config.settings import BackendConfig, ClientKey, Config, RouteConfig
@@ -44,10 +51,13 @@ UPSTREAM_FLAGS = (
 
 def with_overrides(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
     """The configuration with every variable and flag that names a setting, or an upstream."""
+    gathered = Gathered()
     for section in SECTIONS:
         record = getattr(config, section)
-        changed = _changes(type(record), env, flags)
-        config = replace(config, **{section: replace(record, **changed)})
+        with gathered:
+            changed = _changes(type(record), env, flags)
+            config = replace(config, **{section: replace(record, **changed)})
+    gathered.settle()
     config = _with_embedded(_with_upstream(config, env, flags), env, flags)
     config = with_aliases(config, env, flags)
     return _with_client_key(config, env)
@@ -61,13 +71,16 @@ def known_flags() -> set[str]:
 
 
 def _changes(cls: type[Any], env: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, Any]:
-    changed = {}
+    changed, gathered = {}, Gathered()
     for setting in settings_of(cls):
         variable, flag = setting.option.env, setting.option.flag
-        if flags.get(flag) is not None:
-            changed[setting.name] = value(setting, flags[flag], (), _as_flag(flag))
-        elif env.get(variable):
-            changed[setting.name] = value(setting, from_text(setting, env[variable]), (), variable)
+        with gathered:
+            if flags.get(flag) is not None:
+                changed[setting.name] = value(setting, flags[flag], (), _as_flag(flag))
+            elif env.get(variable):
+                given = from_text(setting, env[variable])
+                changed[setting.name] = value(setting, given, (), variable)
+    gathered.settle()
     return changed
 
 

@@ -76,6 +76,14 @@ class Listen:
             parse=values.origins,
         ),
     ] = ()
+    loop: Annotated[
+        Literal["auto", "uvloop", "asyncio"],
+        Option(
+            "event loop; `auto`: uvloop if it is installed, as it is on Linux and macOS, else "
+            "asyncio's, which is slower",
+            env="TOOLWIRE_LOOP",
+        ),
+    ] = "auto"
     tls_cert: Annotated[Path | None, Option("certificate chain (PEM): serve HTTPS")] = None
     tls_key: Annotated[Path | None, Option("private key of the certificate (PEM)")] = None
 

@@ -520,3 +520,31 @@ def test_a_large_file_is_read_in_well_under_a_second(load_text: Loader) -> None:
         load_text(text + "[limits]\ntools = 0\n")
     assert caught.value.line == 3002
     assert time.perf_counter() - started < 2
+
+
+def test_all_errors_of_a_file_are_told_at_once_in_its_order(load_text: Loader) -> None:
+    text = (
+        "[listen]\nport = -1\n[limits]\ntools = 0\nbodies = 1\n"
+        '[[models]]\nname = "a"\nmode = "x"\n[[models.backends]]\nurl = "h"\n'
+        '[[models]]\nname = "b"\nbackend = {}\n[[keys]]\nname = "k"\nsha256 = "short"\n'
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_text(text)
+    assert [error.line for error in caught.value.errors] == [2, 4, 5, 8, 10, 13, 16]
+    assert str(caught.value).startswith("7 things are wrong with the configuration:\n")
+
+
+def test_errors_of_the_file_and_of_flags_are_told_together(load_text: Loader) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_text("[limits]\ntools = 0\n", port=-1)
+    texts = [error.message for error in caught.value.errors]
+    assert len(texts) == 2
+    assert any("--port" in text for text in texts)
+
+
+@pytest.mark.parametrize("name", ["api_key", "key", "token"])
+def test_a_key_in_the_file_is_pointed_to_its_variable(name: str, load_text: Loader) -> None:
+    text = f'[[models]]\nname = "m"\nbackend = {{ url = "http://h/v1", {name} = "sk-planted" }}\n'
+    with pytest.raises(ConfigError, match="key_env = ") as caught:
+        load_text(text)
+    assert "sk-planted" not in str(caught.value)
