@@ -39,9 +39,11 @@ class House:
 
     def __post_init__(self) -> None:
         pool = BackendPool([self.backend], lambda: 0.0)
-        self.strategies = StrategySelector(self.mode, self.format)
-        routes = Routes([ServedModel("m", pool, strategies=self.strategies)])
-        config = Config(models=(RouteConfig("m", (BackendConfig(url="http://127.0.0.1:9"),)),))
+        self.model = ServedModel("m", pool)
+        routes = Routes([self.model])
+        config = Config(
+            models=(RouteConfig("m", (BackendConfig(name="backend", url="http://127.0.0.1:9"),)),)
+        )
         logs = Logs(level=50, as_json=False, redactor=Redactor(), stream=io.StringIO())
         with patch("toolwire.server.app.build_routes", return_value=routes):
             self.app = App(config, logs, clock=lambda: 0.0)
@@ -66,9 +68,9 @@ class House:
     def _sent(self, door: Door, said: Sequence[Fragment], body: Json) -> Client:
         self.backend.blocks = [[fragment] for fragment in said]
         self.backend.opened.clear()
-        self.strategies._formats.clear()  # what one turn teaches is not to change the next
-        self.strategies._hybrids.clear()
-        self.strategies._learned.clear()
+        # What one turn teaches is not to change the next.
+        fresh = StrategySelector(self.mode, self.format)
+        object.__setattr__(self.model, "strategies", fresh)
         raw = json.dumps({name: value for name, value in body.items() if value is not None})
         head = {b"content-type": b"application/json"}
         client = Client(HttpRequest("POST", door.path.encode(), head, raw.encode()))
