@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SERVES := $(VENV)/.serves
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 
-.PHONY: help serve sh test quick check hard fuzz clients bench docs lock clean
+.PHONY: help serve sh test quick check hard fuzz clients screenshots bench docs site lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,11 +59,18 @@ fuzz: $(READY) ## Fuzz every parser for a minute; ARGS="sse --seconds 600 --seed
 clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
 	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)
 
+screenshots: $(READY) ## Take the pictures of docs/inspector.md anew
+	@TOOLWIRE_SCREENSHOTS=1 $(BIN)/python -m pytest tests/e2e/inspector/test_screenshots.py
+
 bench: $(READY) ## Measure the gateway next to nginx
 	@$(BIN)/python benchmarks/gateway.py --quick $(ARGS)
 
 docs: $(READY) ## Regenerate the pages that come from the code
 	@$(BIN)/python docs/generate.py
+
+site: $(READY) ## Build the documentation as a site in build/site; it needs no network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "To read it: $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
 
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
   --no-emit-index-url --quiet pyproject.toml
@@ -71,7 +78,7 @@ LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-
 lock: ## Update the pinned dependencies (needs uv)
 	$(LOCK) -o requirements/runtime.txt
 	$(LOCK) --extra embedded --group build -o requirements/serve.txt
-	$(LOCK) --extra embedded --extra client --extra mcp --group dev -o requirements/dev.txt
+	$(LOCK) --extra embedded --extra client --extra mcp --extra redis --group dev -o requirements/dev.txt
 
 CACHES := .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 

@@ -27,9 +27,11 @@ from toolwire.server.config.settings import (
     Limits,
     Listen,
     Log,
+    Native,
     Repair,
     Retries,
     RouteConfig,
+    Sessions,
     Timeouts,
     TraceFiles,
 )
@@ -38,6 +40,7 @@ from toolwire.server.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
+from docs import messages_page
 from docs.api_reference import reference
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
@@ -58,6 +61,7 @@ sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 [[models]]                      # one backend
 name = "qwen3-coder"
+aliases = ["claude-*", "gpt-*"] # agents ask for small models of their vendor, too
 backend = { url = "http://localhost:8000/v1", dialect = "vllm" }
 
 [[models]]                      # several backends: least busy first, with failover
@@ -100,6 +104,11 @@ UPSTREAM = (
     ("`--upstream-mode`", "`TOOLWIRE_UPSTREAM_MODE`", "its `mode`, as in `[[models]]`"),
     ("`--upstream-format`", "`TOOLWIRE_UPSTREAM_FORMAT`", "its `format`, as in `[[models]]`"),
     (
+        "`--model-alias ALIAS=MODEL`, repeatable",
+        "`TOOLWIRE_MODEL_ALIAS`, separated by spaces",
+        "another name for a model, as `aliases` in `[[models]]`, such as `claude-*=qwen3-coder`",
+    ),
+    (
         "`--chat-template FILE`",
         "`TOOLWIRE_CHAT_TEMPLATE`",
         "the model's chat template, for a server with only `/completions`",
@@ -128,6 +137,8 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[log]", Log),
     ("[health]", Health),
     ("[trace]", TraceFiles),
+    ("[sessions]", Sessions),
+    ("[native]", Native),
 )
 
 
@@ -148,6 +159,12 @@ def configuration() -> str:
         "An upstream or a model file given here replaces the model `*`; other models in the file "
         "stay. If there is no model at all, the embedded model serves every name.",
         table(("flag", "environment variable", "what it is"), UPSTREAM),
+        "Clients may ask for other names than a model's own: agents send side requests (titles, "
+        "summaries, sub-agents) to small models of their vendor, and a 404 breaks them. `aliases` "
+        "of a model, or `--model-alias`, are such names; `claude-*` is every name that begins so. "
+        "An exact name comes first, then the longest pattern, then `*`. The backend is sent its "
+        "own `model`, or the route's name; the answer names the model that was asked for. A route "
+        "may also have a pattern as its name, like `*`: then the name is forwarded as it is.",
         "A server with only `/completions` needs the model's chat template, which turns messages "
         "into a prompt. It comes with the model: `chat_template.jinja`, `tokenizer_config.json`, "
         "`chat_template.json` or the `.gguf` file:",
@@ -162,6 +179,9 @@ def configuration() -> str:
         "gets 4,096. Parameters in `params_remove` are never sent.",
         "Without client keys, Toolwire listens only on loopback. To listen on another address, add "
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or set `public = true` (`--public`).",
+        "Clients send their key as `Authorization: Bearer KEY`, as OpenAI's do, or as `x-api-key: "
+        "KEY`, as Anthropic's do; both work on every path. If a request has both, the bearer "
+        "decides if it is one of the configured keys, else `x-api-key` does.",
         "Without client keys, requests that may come from a web page are refused with 403. These "
         "are requests with a foreign name in `Host` (DNS rebinding), and requests with a foreign "
         "`Origin` or a cross-site `Sec-Fetch-Site`. Accepted names are every IP address, "
@@ -267,13 +287,20 @@ HEADERS = (
     ("toolwire-mode", "the strategy for tools, and the format in which text is parsed"),
     ("toolwire-profile", "the client profile in use; send this header to choose one"),
     ("toolwire-ignored-params", "parameters that were not forwarded; `%3Fx`: `x` in the query"),
-    ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
+    (
+        "toolwire-adjusted-params",
+        "parameters that were changed, such as `parallel_tool_calls`; `tools`: see "
+        "[small models](small-models.md)",
+    ),
     ("toolwire-repairs", "what was repaired in the request, or in an answer that is not streamed"),
     ("toolwire-findings", "calls that were delivered although they do not fit, and why: its code"),
     (
         "toolwire-usage",
         "`estimated`, if the backend gave no usage and no `tokenizer` of the model could count",
     ),
+    ("toolwire-call-map", "native API: the ids of calls, signed; send it back with the history"),
+    ("toolwire-conversation", "native API: the id of the conversation"),
+    ("toolwire-replayed", "native API: `true`, if the same request was answered before"),
 )
 
 
@@ -339,8 +366,9 @@ def metrics() -> str:
                 ("`/healthz`", "200 while the process is up; answered at once, even under load"),
                 (
                     "`/readyz`",
-                    "503 during shutdown, so that no new requests are sent here; with `[health] "
-                    'ready = "backend"` also while no backend answers',
+                    "503 during shutdown, so that no new requests are sent here, and with "
+                    '`[health] ready = "backend"` also while no backend answers; `sessions` says '
+                    "whether the [session store](sessions.md) answers, once it was used",
                 ),
             ),
         ),
@@ -392,6 +420,12 @@ OTHER_REPAIRS = (
         "a pattern has a look-around or a backreference and is not checked",
     ),
     ("dangling_ref:TOOL:REF", "a `$ref` of a schema leads nowhere: anything is allowed there"),
+    ("tool_dropped:TOOL", "a tool that the model is not offered (`tools_allowed`, `tools_denied`)"),
+    (
+        "tool_descriptions_cut:NUMBER",
+        "so many tools have shorter descriptions (`tool_description_chars`, "
+        "`parameter_description_chars`)",
+    ),
     (
         "repeated_call_id:PLACE",
         'a call with the id of an earlier one: renamed (`history = "repair"`)',
@@ -407,6 +441,7 @@ OTHER_REPAIRS = (
     ("format_detected:NAME", "a call in another format than the one expected of the model"),
     ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
     ("asked_again:CODE", "the model was told what was wrong, and asked again"),
+    ("call_resumed", "the backend failed inside a call, which another attempt has made"),
     ("loop_explained:TOOL", "the model was told that it makes the same wrong call over and over"),
 )
 
@@ -431,7 +466,11 @@ def repairs() -> str:
         table(
             ("", "`live`", "`whole`"),
             (
-                ("used for", "streams", "`stream: false`, strict tools, `[repair] streams`"),
+                (
+                    "used for",
+                    'streams to clients that show arguments as they arrive, `streams = "live"`',
+                    "other streams, `stream: false`, strict tools",
+                ),
                 ("a call is sent", "as the model writes it", "at the end of the turn"),
                 ("repaired", "only if it does not start as an object", "yes"),
                 ("asked for again", "no", "`[repair] ask_again` times, once by default"),
@@ -440,7 +479,7 @@ def repairs() -> str:
                 ("of a strict tool", "(never live)", "error 502; cut off by `length`: left out"),
             ),
         ),
-        "A model's bad call is no HTTP error, unless the tool is strict or, with `stream: false`, "
+        "A model's bad call is no HTTP error, unless the tool is strict or, delivered whole, "
         "it is no JSON object and `tool_choice` demands a call: agents recover from a bad "
         "call and stop at an error. What was delivered although it does not fit is named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
@@ -448,12 +487,16 @@ def repairs() -> str:
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
         "When the model is asked again, the client never sees the failed attempt, and usage is the "
         "sum. If asking again fails, the first answer is delivered.",
+        "Text is always streamed as it arrives, also where calls are delivered whole. If the "
+        "backend fails inside such a call, the turn is made again and its calls follow the text "
+        "that the client already has (`call_resumed`); text of the second attempt goes out only if "
+        "it has no call.",
         "A call that is cut off (`max_tokens`) is never complete: its `finish_reason` is `length`. "
         "One whose arguments had begun is delivered as far as it came; one that had not begun is "
         "left out (`call_dropped:cut_off`), with the brackets and commas around it, where the "
         "server was held to a schema of calls. Where a model wrote the call freely, as text, what "
-        "is left of it with `stream: false` is that text. A call whose JSON is not closed ends in "
-        "`length` also where the backend said `stop` or `tool_calls`.",
+        "is left of it is that text, unless it is delivered live. A call whose JSON is not closed "
+        "ends in `length` also where the backend said `stop` or `tool_calls`.",
         "## Repairs",
         "A rule fires only when the fix is unambiguous, and its change is kept only if the call is "
         "valid afterwards, or is JSON where it was not. Every repair is reported in "
@@ -595,6 +638,34 @@ def format_entry(record: Format) -> Iterable[str]:
     yield f"### `{record.name}`"
     yield " ".join(fact for fact in facts if fact)
     yield f"`````text\n{case.model_output}\n`````"
+
+
+def models() -> str:
+    """The page that says which settings a model needs."""
+    records = [get(name) for name in sorted(format_names())]
+    return page(
+        [
+            "# Your model, your settings",
+            "Find your model by a part of its name. Under `auto`, the format follows from the "
+            "name, the chat template, or what the model writes; set it only if the name says "
+            "nothing, as with a fine-tune: `--upstream-format NAME`, or `format` of its route. "
+            "Where special tokens are listed, the server must not strip them: Toolwire asks those "
+            "that it knows how to ask (`skip_special_tokens: false`). The second column is also "
+            "the name of vLLM's `--tool-call-parser`, where vLLM has one.",
+            table(
+                ("names that contain", "format", "also called", "ids", "special tokens"),
+                sorted(row for record in records for row in model_rows(record)),
+            ),
+        ]
+    )
+
+
+def model_rows(record: Format) -> Iterable[tuple[str, ...]]:
+    """A format's models: each pattern of their names, and what to set."""
+    ids = {"random": "any"}.get(record.ids, record.ids)
+    tokens = " ".join(f"`` {token} ``" for token in record.special_tokens)
+    for pattern in record.models:
+        yield f"`{pattern}`", f"`{record.name}`", names(record.aliases), ids, tokens
 
 
 def names(values: Iterable[str]) -> str:
@@ -760,7 +831,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors,
     "formats.md": formats,
     "hardening.md": hardening,
+    "messages.md": lambda: page(messages_page.parts(table)),
     "metrics.md": metrics,
+    "models.md": models,
     "repairs.md": repairs,
 }
 

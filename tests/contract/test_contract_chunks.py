@@ -19,13 +19,19 @@ MORE = Fragment(calls=(CallFragment(0, None, None, '{"path"'),))
 REST = Fragment(calls=(CallFragment(0, None, None, ': "a"}'),))
 SECOND = Fragment(calls=(CallFragment(1, "x2", "write", '{"n": 1}'),))
 END = Fragment(finish="tool_calls")
+TEXT = Fragment(text="Hi")
 STOP = Fragment(finish="stop")
 
 
-def stream(*fragments: Fragment, usage: bool = False, **more: Any) -> Client:
+LIVE = {b"toolwire-profile": b"live"}
+"""From a client that shows arguments while they arrive."""
+
+
+def stream(*fragments: Fragment, usage: bool = False, live: bool = False, **more: Any) -> Client:
     """Ask for a stream of a backend that says this."""
     options = {"stream_options": {"include_usage": True}} if usage else {}
-    return chat(body(stream=True, tools=TOOLS, **options), speaking(*fragments, **more))
+    raw = body(stream=True, tools=TOOLS, **options)
+    return chat(raw, speaking(*fragments, **more), headers=LIVE if live else None)
 
 
 def at_once(*fragments: Fragment, **more: Any) -> Client:
@@ -63,7 +69,7 @@ def test_the_role_comes_once_and_content_is_null_in_a_turn_of_calls() -> None:
 
 
 def test_id_type_and_name_are_only_in_the_first_delta_of_a_call() -> None:
-    _, start, more, rest, end = deltas(stream(CALL, MORE, REST, END))
+    _, start, more, rest, end = deltas(stream(CALL, MORE, REST, END, live=True))
     call_id = start["tool_calls"][0]["id"]
     function = {"name": "read", "arguments": ""}
     assert start["tool_calls"] == [
@@ -72,6 +78,19 @@ def test_id_type_and_name_are_only_in_the_first_delta_of_a_call() -> None:
     assert more == {"tool_calls": [{"index": 0, "function": {"arguments": '{"path"'}}]}
     assert rest == {"tool_calls": [{"index": 0, "function": {"arguments": ': "a"}'}}]}
     assert end == {}
+
+
+def test_arguments_are_held_until_they_are_complete_for_a_client_that_does_not_show_them() -> None:
+    _, start, more, end = deltas(stream(CALL, MORE, REST, END))
+    assert start["tool_calls"][0]["function"] == {"name": "read", "arguments": ""}
+    assert more == {"tool_calls": [{"index": 0, "function": {"arguments": '{"path": "a"}'}}]}
+    assert end == {}
+
+
+def test_text_is_not_held_with_the_arguments() -> None:
+    client = stream(Fragment(text="Hi"), CALL, Fragment(text=" there"), error=UpstreamError("No."))
+    said = [event["choices"][0]["delta"].get("content") for event in client.events[:-1]]
+    assert "".join(filter(None, said)) == "Hi there"
 
 
 def test_every_chunk_has_the_same_head_and_a_finish_reason() -> None:
@@ -172,11 +191,12 @@ def test_a_break_in_mid_stream_is_an_error_event_with_four_keys_and_no_done() ->
 
 @pytest.mark.parametrize("done", [True, False])
 def test_a_half_received_call_is_never_presented_as_complete(done: bool) -> None:
-    client = stream(CALL, MORE, done=done)
-    assert b"[DONE]" not in client.written
-    assert "error" in client.events[-1]
-    reasons = [event["choices"][0]["finish_reason"] for event in client.events[:-1]]
-    assert set(reasons) == {None}
+    for client in (stream(CALL, MORE, done=done, live=True), stream(TEXT, CALL, MORE, done=done)):
+        assert b"[DONE]" not in client.written
+        assert "error" in client.events[-1]
+        reasons = [event["choices"][0]["finish_reason"] for event in client.events[:-1]]
+        assert set(reasons) == {None}
+    assert stream(CALL, MORE, done=done).status == 502
 
 
 def test_a_break_before_the_first_chunk_has_its_own_status() -> None:

@@ -22,7 +22,8 @@ def said(text: str = "ok") -> Backend:
 def test_what_was_delivered_live_may_come_back(mode: Any, repair: bool) -> None:
     cut = CallFragment(0, "a", "f", '{"city": "Par')
     backend = speaking(Fragment(calls=(cut,)), Fragment(finish="stop"))
-    chunks = chat(body(tools=TOOLS, stream=True), backend).chunks
+    live = {b"toolwire-profile": b"live"}
+    chunks = chat(body(tools=TOOLS, stream=True), backend, headers=live).chunks
     deltas = [c for chunk in chunks for c in chunk["choices"][0]["delta"].get("tool_calls", ())]
     arguments = "".join(delta["function"]["arguments"] for delta in deltas)
     made = call(deltas[0]["id"], arguments=arguments)

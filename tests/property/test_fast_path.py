@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.contract.wire import body, read, tool
 from tests.property.test_native import TOOLS, Turn, turns
 
@@ -32,9 +33,13 @@ def plan_for(**fields: Any) -> Plan:
     return read(body(tools=[tool(name, SCHEMA) for name in TOOLS], **fields))
 
 
+def delivered(plan: Plan, *, live: bool) -> Plan:
+    return replace(plan, request=replace(plan.request, shows_calls=live))
+
+
 PLANS = [
-    plan_for(stream=stream, parallel_tool_calls=parallel, tool_choice=choice)
-    for stream in (True, False)
+    delivered(plan_for(stream=True, parallel_tool_calls=parallel, tool_choice=choice), live=live)
+    for live in (True, False)
     for parallel in (True, False)
     for choice in ("auto", "required", "none")
 ]

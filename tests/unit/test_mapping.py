@@ -39,7 +39,13 @@ TESTED_BY = {
     "server/config/fields.py": "unit/server/config/test_loader.py",
     "server/config/overrides.py": "unit/server/config/test_loader.py",
     "server/config/values.py": "unit/server/config/test_loader.py",
+    "server/http/server.py": "unit/server/http/test_connection.py",
+    "surfaces/messages": "unit/surfaces/messages",
+    "surfaces/native/sinks.py": "unit/surfaces/native/test_chat.py",
+    "surfaces/native/wire.py": "unit/surfaces/native/test_reader.py",
+    "surfaces/responses": "unit/surfaces/responses",
     "surfaces/openai/chunks.py": "contract/test_contract_chunks.py",
+    "surfaces/openai/wire.py": "e2e/gateway/test_openapi.py",
 }
 """Long modules, or folders of them, that other tests cover better than one of their own would."""
 

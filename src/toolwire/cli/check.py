@@ -23,6 +23,9 @@ def command(path: Path | None, *, as_json: bool, **flags: Any) -> None:
     config = load_configuration(path, flags, as_json=as_json)
     if not as_json:
         click.echo("The configuration is valid.")
+        for route in config.models:
+            if route.aliases:
+                click.echo(f"     {route.name}: also {', '.join(route.aliases)}")
     with embedded_engine(config) as engine:
         results = list(check_backends(config, engine))
     if as_json:

@@ -30,6 +30,13 @@ def with_configuration(command: Any) -> Any:
             "[default without --upstream: a very small model, downloaded once]",
         ),
         click.option(
+            "--model-alias",
+            metavar="ALIAS=MODEL",
+            multiple=True,
+            help="Another name for a model, such as 'claude-*=qwen3-coder'. May be given several "
+            "times.",
+        ),
+        click.option(
             "--chat-template",
             metavar="FILE",
             type=click.Path(path_type=Path),

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from toolwire.cli.parse_report import result_of
-from toolwire.cli.tools_file import tools_of
 from toolwire.formats import AUTO, InvalidTool, extract, get
-from toolwire.protocol.chat import Tool
+from toolwire.formats.given_tools import tools_of
+from toolwire.protocol.tools import Tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from toolwire.formats import (
     notice_mismatch,
     parser_for,
 )
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import Event
+from toolwire.protocol.tools import Tool
 
 _STYLES = {"call": "green", "reasoning": "magenta", "markup": "dim", "layout": "dim", "text": ""}
 _SHOWN = 100

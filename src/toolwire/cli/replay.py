@@ -9,20 +9,15 @@ from typing import Any, NoReturn
 
 import click
 import msgspec
-from msgspec.structs import replace
 
 from toolwire.cli.columns import is_piped
 from toolwire.errors import GatewayError
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.trace.replay import CannotReplay, Difference, check_replayable
 from toolwire.gateway.trace.replay import replay as run_again
-from toolwire.protocol.chat import Request
 from toolwire.server.check_process import CheckProcess
-from toolwire.surfaces.openai.profiles import profile_for
-from toolwire.surfaces.openai.reader import RequestReader
-from toolwire.surfaces.openai.tools import ToolReader
+from toolwire.surfaces.recorded import recorded_request
 
-_MOST = 1_000_000
 _SHOWN = 2000
 _PARTS = ("attempt", "what", "then", "now")
 
@@ -41,7 +36,7 @@ def command(trace: Path, *, as_json: bool) -> None:
     """
     try:
         record = check_replayable(msgspec.json.decode(trace.read_bytes()))
-        differences = run_again(record, _request(record), _check)
+        differences = run_again(record, recorded_request(record), _check)
     except RecursionError:
         _give_up(trace, "This trace is nested too deeply.")
     except (CannotReplay, GatewayError, msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -74,18 +69,6 @@ def _check(calls: Sequence[CostlyCall]) -> list[CheckedCall]:
 def _give_up(trace: Path, why: str) -> NoReturn:
     click.echo(f"{trace}: {why}", err=True)
     sys.exit(2)
-
-
-def _request(record: Any) -> Request:
-    """The request in the recorded body, read with the most lenient limits."""
-    profile = profile_for("", record["request"]["profile"])
-    tools = ToolReader(max_tools=_MOST, cache_bytes=0)
-    reader = RequestReader(tools, max_messages=_MOST, max_values=_MOST)
-    body = record["request"]["body"].encode()
-    request = reader.read(body, lenient_names=profile.lenient_names)
-    if profile.lost_result is not None:
-        request = replace(request, messages=profile.repaired(request.messages))
-    return request
 
 
 def _explain(record: Any) -> None:

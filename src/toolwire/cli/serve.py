@@ -52,6 +52,11 @@ from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_o
     default=None,
     help="Record in traces what clients and models wrote, for `toolwire replay`.",
 )
+@click.option(
+    "--sessions",
+    metavar="STORE",
+    help="Where conversations are stored: sqlite:PATH, redis://..., memory or off.",
+)
 def command(path: Path | None, **flags: Any) -> None:
     """Start the gateway.
 
@@ -117,6 +122,8 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
         name = "any model name" if model.name == "*" else model.name
         backends = [f"{own} in here" if b.is_embedded else b.url for b in model.backends]
         lines.append(f"  {name:<24} -> {', '.join(backends)}")
+        if model.aliases:
+            lines.append(f"  {'':<27} also as {', '.join(model.aliases)}")
         lines += dict.fromkeys(_formats(model, engine))
     named = next((model.name for model in config.models if model.name != "*"), own or "MODEL")
     key = "one of your client keys" if config.keys else "anything (no client keys are configured)"
@@ -126,6 +133,7 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
         f"    base URL  {url}/v1",
         f"    API key   {key}",
         f"    model     {named}",
+        *([f"  See what happens: {url}/inspector"] if config.has_inspector else []),
         "",
     ]
     return "\n".join(lines)

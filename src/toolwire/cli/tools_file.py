@@ -1,14 +1,13 @@
 """Reads a file of tools: as in a request, as bare functions, or a whole request."""
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from toolwire.cli.usage_error import Complaint
 from toolwire.formats import InvalidTool
-from toolwire.formats.given_tools import as_tools
-from toolwire.protocol.chat import Tool
+from toolwire.formats.given_tools import tools_of
+from toolwire.protocol.tools import Tool
 
 _SHAPE = 'Write [{"type": "function", "function": {"name": ..., "parameters": {...}}}].'
 
@@ -25,12 +24,3 @@ def read_tools(path: Path | None) -> tuple[Tool, ...]:
         raise Complaint(f"{path} is not JSON: {error}. {_SHAPE}") from None
     except InvalidTool as error:
         raise Complaint(f"{path}: {error}. {_SHAPE}") from None
-
-
-def tools_of(value: Any) -> tuple[Tool, ...]:
-    """Tools from JSON. Raises `InvalidTool`."""
-    if isinstance(value, dict) and "tools" in value:
-        value = value["tools"]
-    if not isinstance(value, list):
-        raise InvalidTool("it is not a list of tools")
-    return as_tools(one if isinstance(one, dict) else {} for one in value)

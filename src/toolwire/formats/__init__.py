@@ -27,8 +27,8 @@ from toolwire.formats.render import (
     render_tools,
 )
 from toolwire.formats.trace import Span, Trace
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, ReasoningDelta, TextDelta
+from toolwire.protocol.tools import Tool
 
 __all__ = [
     "AUTO",

@@ -16,7 +16,8 @@ of a declared tool and the beginning of its arguments wins, and reads the rest o
 does, the sign was text. A sign in Markdown or quotation marks that are closed is a mention.
 
 Where `fences` is set (a call was demanded, or tools are in the prompt, or the model never called
-natively), an answer of nothing but code fences that hold nothing but calls is these calls.
+natively), an answer of nothing but code fences that hold nothing but calls is these calls. With
+`only_fences` nothing else is looked for, and all is `over` where the answer does not begin so.
 """
 
 from collections.abc import Iterable
@@ -31,8 +32,8 @@ from toolwire.formats.reader import Need, Reader, peek
 from toolwire.formats.signatures import is_structure, signatures
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trial import Trial
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import Event, TextDelta
+from toolwire.protocol.tools import Tool
 
 _LIMIT = 1024  # so much text is held at most before one of the formats must have won
 _OVERLAP = 64  # where all formats gave up, a sign may have begun so far back
@@ -53,6 +54,7 @@ class OutputDetector:
         "_fences",
         "_idle",
         "_mentions",
+        "_only_fences",
         "_parser",
         "_plain",
         "_quotes",
@@ -63,14 +65,23 @@ class OutputDetector:
         "_tools",
         "_toolset",
         "found",
+        "over",
         "why",
     )
 
     def __init__(
-        self, tools: Iterable[Tool], *, fences: bool = False, delivery: Delivery = "live"
+        self,
+        tools: Iterable[Tool],
+        *,
+        fences: bool = False,
+        only_fences: bool = False,
+        delivery: Delivery = "live",
     ) -> None:
         self.found: Detection | None = None
+        self.over = False
+        """Whether nothing is looked for any longer: all that comes is text."""
         self.why = ""
+        self._only_fences = only_fences
         self._tools = tuple(tools)
         self._toolset = ToolSet(self._tools)
         self._signs = signatures()
@@ -98,6 +109,8 @@ class OutputDetector:
         """The events that `text`, the next piece of the turn, makes certain."""
         if self._parser:
             return self._parser.feed(text)
+        if self.over:
+            return [TextDelta(text)] if text else []
         if not self._tools or (self._idle and not self._rare(text)):
             self._plain.append(text)
             if len(self._plain) > _PLAIN:
@@ -109,7 +122,7 @@ class OutputDetector:
 
     def finish(self) -> list[Event]:
         """The events that only the end of the turn makes certain."""
-        if self._parser or not self._tools:
+        if self._parser or self.over or not self._tools:
             return self._parser.finish() if self._parser else []
         self._see_plain()
         self._reader.add("")
@@ -132,6 +145,10 @@ class OutputDetector:
         """The whole turn, or as much of it as is text."""
         reader, lexer = self._reader, self._signs.anywhere
         if (yield from self._begin()):
+            return
+        if self._only_fences:
+            self.over = True
+            self._say(len(reader.buf) - reader.pos)
             return
         while True:
             start, end, sign = lexer.search(reader)
@@ -161,6 +178,8 @@ class OutputDetector:
             ahead = (yield from peek(reader, space + len(_OWN_FENCE)))[space:]
             if ahead.startswith(FENCE) and ahead != _OWN_FENCE:
                 return (yield from self._fenced())
+        if self._only_fences:
+            return False
         for lead in dict.fromkeys((0, space)):  # some begin with whitespace of their own
             sign, _ = yield from self._signs.at_start.at(reader, lead)
             best = (yield from self._try(sign, lead)) if sign else None

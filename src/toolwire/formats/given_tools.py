@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 
 class DescribedTool(Protocol):
@@ -38,6 +38,15 @@ def as_tools(tools: Iterable[GivenTool]) -> tuple[Tool, ...]:
     return tuple(
         tool if type(tool) is Tool else _read(number, tool) for number, tool in enumerate(given)
     )
+
+
+def tools_of(value: Any) -> tuple[Tool, ...]:
+    """Tools from any JSON that has them: a list, or a whole request. Raises `InvalidTool`."""
+    if isinstance(value, dict) and "tools" in value:
+        value = value["tools"]
+    if not isinstance(value, list):
+        raise InvalidTool("it is not a list of tools")
+    return as_tools(one if isinstance(one, dict) else {} for one in value)
 
 
 def _read(number: int, value: Any) -> Tool:

@@ -12,8 +12,8 @@ from toolwire.formats.sink import Sink
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import Trace
 from toolwire.formats.turn import Turn
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
+from toolwire.protocol.tools import Tool
 
 Delivery = Literal["live", "whole"]
 

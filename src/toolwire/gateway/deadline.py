@@ -12,17 +12,20 @@ Due: TypeAlias = Literal["nothing", "keepalive", "end"]
 class Deadline:
     """The clock of one turn. Times are seconds of whatever clock the caller has.
 
-    What a backend says is only noted (`news`), because that happens with every chunk; what it means
-    for the limits is worked out when somebody looks.
+    What a backend says (`news`) and a client is told (`told`) is only noted, because that happens
+    with every chunk; what it means for the limits is worked out when somebody looks.
     """
 
     __slots__ = (
         "_begun", "_heard", "_limits", "_spoke", "_started", "_timeouts", "_waits", "_why", "news",
+        "told",
     )  # fmt: skip
 
     def __init__(self, limits: TurnLimits, now: float) -> None:
         self.news = False
         """Whether the backend has said something since the last look."""
+        self.told = False
+        """Whether the client was told something since: not every word of a backend goes on."""
         self._limits = limits
         self._timeouts = DEFAULT_TIMEOUTS
         self._waits = False
@@ -58,8 +61,11 @@ class Deadline:
         """What is due."""
         if self.news:
             self.news = False
-            self._heard = self._spoke = now
+            self._heard = now
             self._begun = True
+        if self.told:
+            self.told = False
+            self._spoke = now
         self._why = self._lateness(now)
         if self._why:
             return "end"

@@ -17,8 +17,10 @@ from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.gateway.strategies.prompting import demand_of
-from toolwire.protocol.chat import Message, Request, Tool, ToolChoice, ToolSet
+from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.protocol.content import size_of
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,9 @@ class RepairPolicy:
     """What to do about invalid calls."""
 
     rules: RepairRules = EVERY_RULE
-    whole_streams: bool = False
-    """Streams, too, deliver a call only when it is complete and checked."""
+    streams: Literal["auto", "live", "whole"] = "auto"
+    """When a stream has a call: as it is written, or when it is complete and checked. `auto`: as it
+    is written only if the client shows it so, since nothing of it can be healed then."""
     loop_after: int = 3
     """Number of identical invalid calls before the model is warned; 0: never."""
 
@@ -36,6 +39,15 @@ DEFAULT_REPAIR_POLICY = RepairPolicy()
 
 _LONG = 128 * 1024
 _MANY = 1000
+
+
+def is_long(messages: Sequence[Message]) -> bool:
+    """Whether anything that is done with all of a conversation would block other clients."""
+    size = 0
+    for message in messages:
+        size += size_of(message.content)
+        size += sum(len(call.arguments) for call in message.calls)
+    return size > _LONG or len(messages) > _MANY
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -51,32 +63,56 @@ class Plan(msgspec.Struct, frozen=True):
     """Whether the request has so much of anything that nothing of it is done in passing."""
     strictly: bool = False
     """Whether the backend is to hold the calls to their schemas."""
+    asker: str = ""
+    """The name of the API key that asks, for whom what it observes counts at once."""
 
     @property
     def delivery(self) -> Literal["live", "whole"]:
         """How calls are delivered: as they are written, or when they are complete and checked."""
-        live = self.request.stream and not self.request.tools.strict
-        live = live and not self.repair_policy.whole_streams
-        return "live" if live else "whole"
+        request = self.request
+        if not request.stream or request.tools.strict or request.exact_calls:
+            return "whole"
+        if self.whole_streams:
+            return "whole"
+        return "live"
+
+    @property
+    def whole_streams(self) -> bool:
+        """Whether streams, too, deliver a call only when it is complete and checked."""
+        streams = self.repair_policy.streams
+        return streams == "whole" or (streams == "auto" and not self.request.shows_calls)
 
     def policy(self, *, final: bool) -> Policy:
         """A fresh policy for one choice."""
         request, tools = self.request, self.outgoing.tools.tools
         # Of several, another may have the call, and the client may have seen it.
         final = final or (request.sampling.n or 1) > 1
-        return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
+        return Policy(
+            request.choice,
+            parallel=request.parallel,
+            tools=tools,
+            aliases=request.tools.aliases,
+            final=final,
+        )
 
     def fit(
         self, allowance: Allowance, *, final: bool, resumed: bool
     ) -> StreamingValidator | BufferedValidator | None:
         """A fresh check of calls for one choice; None where there can be none."""
-        if not self.offers_tools:
+        exact = self.request.exact_calls
+        if not self.offers_tools and not exact:
             return None
         tools, rules = self.outgoing.tools, self.repair_policy.rules
         if self.delivery == "live":
             return StreamingValidator(tools, rules, allowance)
         return BufferedValidator(
-            tools, rules, allowance, final=final, resumed=resumed, demanded=self.demands_call
+            tools,
+            rules,
+            allowance,
+            final=final,
+            resumed=resumed,
+            demanded=self.demands_call,
+            exact=exact,
         )
 
     @property
@@ -93,13 +129,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def is_long(self) -> bool:
         """Whether rewriting the conversation would block other clients."""
-        if self.large:
-            return True
-        size = 0
-        for message in self.outgoing.messages:
-            size += size_of(message.content)
-            size += sum(len(call.arguments) for call in message.calls)
-        return size > _LONG or len(self.outgoing.messages) > _MANY
+        return self.large or is_long(self.outgoing.messages)
 
     @property
     def callable_tools(self) -> list[Tool]:
@@ -136,9 +166,13 @@ def make_plan(
     repair_history: bool,
     custom_tools: bool = False,
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY,
+    tool_limiter: ToolLimiter | None = None,
     large: bool = False,
+    asker: str = "",
 ) -> Plan:
     """Check what types cannot say, and decide what the backend is sent."""
+    if tool_limiter is not None and request.tools.tools:
+        request = tool_limiter.apply(request)
     history = check_history(request.messages, repair=repair_history)
     tools = _allowed(request)
     if not custom_tools:
@@ -146,7 +180,7 @@ def make_plan(
     repairs = (*request.repairs, *history.repairs) if history.repairs else request.repairs
     offers = bool(tools.tools) and request.choice.mode != "none"
     outgoing = Outgoing(request, history.messages, tools)
-    plan = Plan(request, outgoing, repairs, offers, repair_policy, large)
+    plan = Plan(request, outgoing, repairs, offers, repair_policy, large, asker=asker)
     return _out_of_loop(plan) if offers else plan
 
 
@@ -174,6 +208,7 @@ def _only(tools: ToolSet, allowed: frozenset[str] | None) -> ToolSet:
         tools.originals,
         tools.repairs,
         tools.costs,
+        tools.aliases,
     )
 
 

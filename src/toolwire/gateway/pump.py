@@ -23,7 +23,7 @@ from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.fragments import STOPPED_BY, Fragment
 from toolwire.protocol.usage import add_usage
 
 
@@ -155,7 +155,10 @@ class Pump:
             resumed=self._sink.committed,
             trace=traced,
         )
-        answer = await backend.open(await _outgoing(strategy, plan))
+        outgoing = await _outgoing(strategy, plan)
+        if traced is not None:
+            traced.asked = outgoing
+        answer = await backend.open(outgoing)
         try:
             self._flow(answer.pause, answer.resume)
             tried.begun = Begun(backend.name, str(strategy), backend.ignored(plan.request))
@@ -163,6 +166,8 @@ class Pump:
             await self._relay(answer, attempt, traced)
         finally:
             answer.close()
+            if strategy.unproven and attempt.called:
+                self._model.strategies.called(backend, plan.request.model)
             self._account(attempt, traced)
 
     async def _relay(self, answer: Answer, attempt: Attempt, traced: AttemptTrace | None) -> None:
@@ -175,7 +180,8 @@ class Pump:
                 report.first_token_after = deadline.since_start(now())
             if traced is not None:
                 traced.heard.append((deadline.since_start(now()), fragments))
-            attempt.feed(fragments)
+            if attempt.feed(fragments):
+                deadline.told = True
             sink.flush()
 
         done = await answer.relay(feed)
@@ -202,6 +208,7 @@ class Pump:
         report.repairs |= attempt.repairs
         report.findings = attempt.findings
         report.calls = attempt.calls
+        report.stopped_by = attempt.about.pop(STOPPED_BY, "")
         report.about = attempt.about
         report.usage = add_usage(report.usage, attempt.usage)
 

@@ -74,6 +74,11 @@ class Tried:
     committed: bool = False
     """Whether the client has seen any of the turn."""
 
+    @property
+    def resumable(self) -> bool:
+        """Whether another attempt can take over although the client has seen some of the turn."""
+        return self.attempt is not None and self.attempt.resumable
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:
@@ -83,7 +88,8 @@ class Retry:
     reason: str = ""
     """What the report says of it if nothing was learned from the answer."""
     repair: str = ""
-    """What the report says of it if the model is told what was wrong with its answer."""
+    """What the report says of it if the client has part of the failed answer, or the model is told
+    what was wrong with it."""
 
 
 class RetryPolicy:
@@ -117,10 +123,12 @@ class RetryPolicy:
     def after(self, tried: Tried, error: UpstreamError, *, left: float = math.inf) -> Retry | None:
         """What follows a failed attempt; None if nothing may. `left`: see `Tries.delay`."""
         retry = self._ask_again(tried, error) or self._switch(tried, error)
-        if retry is not None or tried.committed:
+        if retry is not None or (tried.committed and not tried.resumable):
             return retry
         delay = self._tries.delay(tried.member, error, left=left)
-        return None if delay is None else Retry(delay, reason_of(error))
+        if delay is None:
+            return None
+        return Retry(delay, reason_of(error), "call_resumed" if tried.committed else "")
 
     def spare(self, *, committed: bool) -> Tried | None:
         """The attempt to deliver when there can be no better one: agents get on with a call that
@@ -133,11 +141,15 @@ class RetryPolicy:
         attempt = tried.attempt
         if not isinstance(error, ArgumentsUnfit) or attempt is None or self.final:
             return None
+        if error.cut_off:
+            return None
         self._asks += 1
         self.plan = self.plan.continued(attempt.objection())
         if attempt.deliverable:
             self._spare = tried
-        elif self._model.strategies.can_constrain(tried.member.backend, self.plan.request.model):
+        elif attempt.breaks_strict and self._model.strategies.can_constrain(
+            tried.member.backend, self.plan
+        ):
             self.plan = self.plan.held_to(finding.tool for finding in attempt.findings)
         return Retry(repair=f"asked_again:{error.code}")
 
@@ -145,9 +157,16 @@ class RetryPolicy:
         """Ask the same backend again, differently: it may have no tools after all."""
         if tried.committed or not self.plan.offers_tools:
             return None
+        prose = isinstance(error, ToolChoiceUnmet)
         lack = tried.strategy.lack(error)
+        if lack == "tools" and tried.attempt is not None and tried.attempt.called:
+            lack = None  # of several choices, another one called
         learned = lack is not None and self._model.strategies.learn(
-            tried.member.backend, self.plan.request.model, lack
+            tried.member.backend,
+            self.plan.request.model,
+            lack,
+            asker=self.plan.asker,
+            prose=prose,
         )
         if isinstance(error, ToolChoiceUnmet):
             # The model has answered, so whatever is learned, this is one more request to it.

@@ -46,6 +46,11 @@ class TextCallReader:
         return self._native.repairs
 
     @property
+    def called(self) -> bool:
+        """See `Reading.called`."""
+        return self._native.called
+
+    @property
     def flowing(self) -> NativeReader | None:
         """See `Reading.flowing`. After a call in the text, native ones may have to wait."""
         return None if self._calls is not None else self._native.flowing

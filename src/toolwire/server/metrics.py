@@ -9,6 +9,8 @@ Text from clients is never a label.
 from bisect import bisect_left
 from collections.abc import Iterable
 
+from toolwire.sessions.guard import GuardedStore
+
 OTHER = "other"
 MOST_VALUES = 64  # of a label whose values our own code chooses
 BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
@@ -96,6 +98,7 @@ class Metrics:
         self.backend_error = TallyByBackend(known)
         self.refused = Tally()
         self.client_gone = Tally()
+        self.sessions: GuardedStore | None = None
 
     def request_done(self, route: str, status: int, stream: bool, seconds: float) -> None:  # noqa: FBT001
         """Count a request that is over."""

@@ -13,6 +13,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from toolwire.server.metrics import BOUNDS, Metrics, Spread, Tally, TallyByBackend
+from toolwire.sessions.guard import GuardedStore
 
 _LIMITS = [*map(str, BOUNDS), "+Inf"]
 _BY_BACKEND = (
@@ -65,6 +66,7 @@ class Collected(Collector):
             yield _by_backend(name, text, label, getattr(self._metrics, attribute))
         for attribute, name, label, text in _TALLIES:
             yield _tally(name, text, label, getattr(self._metrics, attribute))
+        yield from _sessions(self._metrics.sessions)
 
 
 def _requests(metrics: Metrics) -> Iterator[Metric]:
@@ -80,6 +82,21 @@ def _requests(metrics: Metrics) -> Iterator[Metric]:
         ("route", "stream"),
         [((route, str(stream).lower()), s) for (route, stream), s in metrics.durations.items()],
     )
+
+
+def _sessions(store: GuardedStore | None) -> Iterator[Metric]:
+    """The session store, once it is used."""
+    up = GaugeMetricFamily(
+        "toolwire_session_store_up", "Whether the session store answers, once it was used."
+    )
+    failed = CounterMetricFamily(
+        "toolwire_session_store_failures", "Requests that the session store did not answer."
+    )
+    if store is not None and store.state != "unused":
+        up.add_metric((), float(store.state == "available"))
+        failed.add_metric((), store.failures)
+    yield up
+    yield failed
 
 
 def _tally(name: str, text: str, label: str, tally: Tally) -> Metric:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tests.contract.malformed.answers import BadCall, answers
 from tests.contract.malformed.outcomes import (
+    Form,
     comes_right,
     delivered,
     outcome,
@@ -14,8 +15,13 @@ from tests.contract.malformed.outcomes import (
 )
 from tests.contract.malformed.requests import requests
 
+FORMS: tuple[Form, ...] = ("whole", "stream", "live")
 _COLUMNS = ("repaired", "re-asked", "rejected", "labelled", "missed")
 _EXPLAINED = """
+whole      stream: false
+stream     a client that does not show arguments while they arrive
+live       one that does (`streams = "live"`, or its profile)
+strict     a strict tool
 repaired   the client got a call that fits
 re-asked   not repaired, but right after the model was told what was wrong, if it learns from that
            (the columns that follow are of a model that does not)
@@ -52,12 +58,12 @@ def _answers() -> Iterator[str]:
     for case in answers():
         for form, outcomes in _tried(case):
             rows.setdefault(f"answer, {form}: {case.kind}", Counter()).update(outcomes)
-    for form in ("whole", "stream", "strict"):
+    for form in (*FORMS, "strict"):
         mine = [row for name, row in rows.items() if name.startswith(f"answer, {form}:")]
         rows[f"all answers, {form}"] = sum(mine, Counter())
     for name, row in rows.items():
         yield f"{name:<45} {row['tried']:>5} " + " ".join(f"{row[c]:>9}" for c in _COLUMNS)
-    for form in ("whole", "stream", "strict"):
+    for form in (*FORMS, "strict"):
         row = rows[f"all answers, {form}"]
         good = row["repaired"] + row["re-asked"]
         yield (
@@ -67,9 +73,9 @@ def _answers() -> Iterator[str]:
 
 
 def _tried(case: BadCall) -> Iterator[tuple[str, list[str]]]:
-    for form, stream in (("whole", False), ("stream", True)):
-        found = outcome(case, delivered(case, stream=stream))
-        learns = found != "repaired" and comes_right(case, stream=stream)
+    for form in FORMS:
+        found = outcome(case, delivered(case, form=form))
+        learns = found != "repaired" and comes_right(case, form=form)
         yield form, ["tried", found, *["re-asked"] * learns]
     if case.tool == "f":
         found, _ = strict_outcome(case)
@@ -78,4 +84,4 @@ def _tried(case: BadCall) -> Iterator[tuple[str, list[str]]]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(report(requests(), answers()) + "\n")
+    sys.stdout.write(report() + "\n")

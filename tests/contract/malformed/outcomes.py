@@ -61,30 +61,35 @@ def outcome(case: BadCall, seen: Delivered) -> Outcome:
     return "repaired" if _as_json(seen.arguments[0]) == case.repaired else "missed"
 
 
-def wrong_with_answer(case: BadCall, *, stream: bool) -> str | None:
+Form: TypeAlias = Literal["whole", "stream", "live"]
+"""How an answer is asked for: at once, as a stream, or as one whose client shows arguments while
+they arrive."""
+
+
+def wrong_with_answer(case: BadCall, form: Form) -> str | None:
     """Why what a client sees of a call is not right; None if it is."""
     began = time.process_time()
-    seen = delivered(case, stream=stream)
+    seen = delivered(case, form=form)
     if time.process_time() - began > SOON:
         return "it took too long"
     if seen.status != 200:
         return f"the status is {seen.status}"
-    wanted = _wanted(case, seen, stream=stream)
+    wanted = _wanted(case, seen, live=form == "live")
     if outcome(case, seen) not in wanted or (case.code and seen.finding != case.code):
         return f"{outcome(case, seen)}, not {wanted}: {seen}"[:300]
-    if not stream and any(not isinstance(_as_json(text), dict) for text in seen.arguments):
+    if form != "live" and any(not isinstance(_as_json(text), dict) for text in seen.arguments):
         return f"a client cannot decode {seen.arguments[0][:200]!r}"
     if seen.finish == "tool_calls" and any(is_unclosed(text) for text in seen.arguments):
         return "what is not closed was called finished"
     return None
 
 
-def _wanted(case: BadCall, seen: Delivered, *, stream: bool) -> tuple[Outcome, ...]:
+def _wanted(case: BadCall, seen: Delivered, *, live: bool) -> tuple[Outcome, ...]:
     if case.code is not None:
         unreadable = not isinstance(_as_json(_said(case)), dict) or case.code == MALFORMED
-        return ("rejected",) if unreadable and not stream else ("labelled",)
-    # A stream has begun to say what the model said, so only what it held back was repaired.
-    as_said = stream and seen.arguments == (_said(case),)
+        return ("rejected",) if unreadable and not live else ("labelled",)
+    # A live call has begun to say what the model said, so only what was held back was repaired.
+    as_said = live and seen.arguments == (_said(case),)
     return ("repaired", "labelled") if as_said else ("repaired",)
 
 
@@ -110,11 +115,11 @@ _ONE_INTEGER = {
 }
 
 
-def comes_right(case: BadCall, *, stream: bool = False, strict: bool = False) -> bool:
+def comes_right(case: BadCall, *, form: Form = "whole", strict: bool = False) -> bool:
     """Whether the client gets a right call of a model that makes one when it is told."""
     right = '{"x": 1}' if strict else case.right
     schema = _ONE_INTEGER if strict else None
-    seen = delivered(case, right, schema=schema, stream=stream, strict=strict)
+    seen = delivered(case, right, schema=schema, form=form, strict=strict)
     return seen.arguments == (right,) and seen.finding is None and seen.asked > 1
 
 
@@ -123,18 +128,18 @@ def delivered(
     then: str | None = None,
     *,
     schema: Any = None,
-    stream: bool = False,
+    form: Form = "whole",
     strict: bool = False,
 ) -> Delivered:
     """What a client sees of a model that makes this call; and another one when it is told."""
     more = {"strict": True} if strict else {}
-    raw = body(tools=[tool("f", schema or case.schema, **more)], stream=stream)
+    raw = body(tools=[tool("f", schema or case.schema, **more)], stream=form != "whole")
     backend = Model(turns=[_call(case.tool, case.arguments), _call("f", then)][: 1 + bool(then)])
-    client = chat(raw, backend)
+    client = chat(raw, backend, headers={b"toolwire-profile": form.encode()})
     asked = len(backend.opened)
     if client.status != 200:
         return Delivered(client.status, finding=client.json["error"]["code"], asked=asked)
-    return streamed(client.chunks, asked) if stream else at_once(client, asked)
+    return at_once(client, asked) if form == "whole" else streamed(client.chunks, asked)
 
 
 @dataclass

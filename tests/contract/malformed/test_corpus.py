@@ -1,10 +1,11 @@
 """SC-009: every malformed input is caught, on the side it comes from, as it should be (R4)."""
 
 import pytest
-from tests.contract.malformed.__main__ import report
+from tests.contract.malformed.__main__ import FORMS, report
 from tests.contract.malformed.answers import BadCall, answers
 from tests.contract.malformed.case import BadRequest
 from tests.contract.malformed.outcomes import (
+    Form,
     comes_right,
     strict_outcome,
     wrong_with_answer,
@@ -15,6 +16,7 @@ from tests.contract.malformed.requests import requests
 REQUESTS = requests()
 ANSWERS = answers()
 KINDS = sorted({case.kind for case in REQUESTS})
+
 ANSWER_KINDS = sorted({case.kind for case in ANSWERS})
 
 
@@ -34,10 +36,10 @@ def test_a_malformed_request_is_refused_before_the_backend(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ANSWER_KINDS)
-@pytest.mark.parametrize("stream", [True, False])
-def test_a_malformed_call_is_caught_before_the_client(kind: str, stream: bool) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_a_malformed_call_is_caught_before_the_client(kind: str, form: Form) -> None:
     cases = [case for case in ANSWERS if case.kind == kind]
-    wrong = {case.name: wrong_with_answer(case, stream=stream) for case in cases}
+    wrong = {case.name: wrong_with_answer(case, form) for case in cases}
     assert {name: why for name, why in wrong.items() if why} == {}
 
 
@@ -47,9 +49,10 @@ def test_a_strict_call_fits_or_is_an_error() -> None:
     assert {name: why for name, why in wrong.items() if why} == {}
 
 
-def test_a_model_that_learns_when_told_is_told() -> None:
+@pytest.mark.parametrize("form", ["whole", "stream"])
+def test_a_model_that_learns_when_told_is_told(form: Form) -> None:
     cases = [case for case in ANSWERS if case.code is not None]
-    assert [case.name for case in cases if not comes_right(case)] == []
+    assert [case.name for case in cases if not comes_right(case, form=form)] == []
 
 
 def test_a_model_that_learns_when_told_makes_a_strict_call_that_fits() -> None:
@@ -62,5 +65,7 @@ def test_the_figures_are_said_one_by_one() -> None:
     said = report()
     for word in ("refused: 100.0 %", "repaired", "re-asked", "rejected", "labelled", "missed"):
         assert word in said
-    (whole,) = [line for line in said.splitlines() if line.startswith("all answers, whole")]
-    assert whole.split()[-1] == "0"
+    rows = {line.split()[2]: line.split()[3:] for line in said.splitlines() if line[:4] == "all "}
+    assert list(rows) == ["whole", "stream", "live", "strict"]
+    assert rows["stream"] == rows["whole"]
+    assert [row[-1] for row in rows.values()] == ["0"] * len(rows)

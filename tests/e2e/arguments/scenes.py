@@ -37,9 +37,17 @@ def calling(*arguments: str, name: str = NAME, text: str = "") -> Callable[[Any]
     return script
 
 
-def send(gateway: Gateway, *, strict: bool = False, stream: bool = False, **more: Any) -> Reply:
+def send(
+    gateway: Gateway,
+    *,
+    strict: bool = False,
+    stream: bool = False,
+    profile: str = "default",
+    **more: Any,
+) -> Reply:
     """Ask for the weather."""
-    return ask(gateway.port, chat_body(tools=weather(strict=strict), stream=stream, **more))
+    body = chat_body(tools=weather(strict=strict), stream=stream, **more)
+    return ask(gateway.port, body, headers={"toolwire-profile": profile})
 
 
 def notes(reply: Reply) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def test_a_live_stream_delivers_what_does_not_fit_and_says_so_at_its_end(
     gateway: Gateway, backend: ScriptedServer
 ) -> None:
     backend.use("std", calling(WRONG, RIGHT))
-    reply = send(gateway, stream=True)
+    reply = send(gateway, stream=True, profile="live")
     assert read(reply).calls == [("get_weather", WRONG)]
     (finding,) = notes(reply)["findings"]
     assert (finding["code"], finding["tool"], finding["index"]) == (
@@ -131,9 +131,13 @@ def test_a_live_stream_delivers_what_does_not_fit_and_says_so_at_its_end(
     assert len(backend.requests) == 1
 
 
-def test_streams_can_wait_for_whole_calls(patient: Gateway, backend: ScriptedServer) -> None:
+@pytest.mark.parametrize("profile", ["default", "live"])
+def test_streams_wait_for_whole_calls_by_default_and_always_where_that_is_configured(
+    gateway: Gateway, patient: Gateway, backend: ScriptedServer, profile: str
+) -> None:
+    where = patient if profile == "live" else gateway
     backend.use("std", calling(WRONG, RIGHT))
-    assert read(send(patient, stream=True)).calls == [("get_weather", RIGHT)]
+    assert read(send(where, stream=True, profile=profile)).calls == [("get_weather", RIGHT)]
 
 
 def test_a_rule_that_is_off_is_not_used(patient: Gateway, backend: ScriptedServer) -> None:

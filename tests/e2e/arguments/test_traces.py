@@ -23,6 +23,10 @@ mode = "prompted"
 format = "hermes"
 backend = {{ url = "{url}" }}
 [[models]]
+name = "limited"
+tools_denied = ["get_*"]
+backend = {{ url = "{url}" }}
+[[models]]
 name = "*"
 backend = {{ url = "{url}" }}
 """
@@ -68,7 +72,7 @@ def test_a_trace_says_what_came_in_what_was_said_and_what_went_out(
     path, trace = trace_of(gateway, ask_for_weather(gateway, stream=stream))
     (attempt,) = trace["attempts"]
     (call,) = attempt["sent"]["0"]["calls"]
-    assert trace["plan"]["delivery"] == ("live" if stream else "whole")
+    assert trace["plan"]["delivery"] == "whole"
     assert call[1] == "get_weather"
     assert attempt["heard"]
     assert call[2] == (RIGHT if bodies else len(RIGHT))
@@ -149,6 +153,21 @@ def test_a_replay_of_a_trace_with_bodies_is_the_same_as_then(
     else:
         assert run.returncode == 2
         assert "bodies = true" in run.stderr
+
+
+def test_a_replay_knows_which_tools_were_left_out(
+    traced: tuple[Gateway, bool], backend: ScriptedServer
+) -> None:
+    gateway, bodies = traced
+    backend.use("std", calling(RIGHT))
+    reply = ask_for_weather(gateway, model="limited", stream=True)
+    path, trace = trace_of(gateway, reply)
+    assert "get_weather" not in trace["plan"]["tools"]
+    assert "tool_dropped:get_weather" in trace["plan"]["repairs"]
+    assert "tool_dropped:get_weather" in reply.headers["toolwire-repairs"]
+    if bodies:
+        run = replayed(path)
+        assert "The same as then." in run.stdout, run.stdout
 
 
 def test_a_replay_says_what_is_different(

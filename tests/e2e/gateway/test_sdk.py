@@ -67,7 +67,10 @@ def test_errors_are_of_its_own_classes(
 
 def test_a_broken_stream_raises(client: openai.OpenAI, backend: ScriptedServer) -> None:
     backend.use("cut_in_call+slow:10", CALLS)
-    stream = client.chat.completions.create(model="m", messages=MESSAGES, tools=TOOLS, stream=True)
+    live = {"toolwire-profile": "live"}
+    stream = client.chat.completions.create(
+        model="m", messages=MESSAGES, tools=TOOLS, stream=True, extra_headers=live
+    )
     with pytest.raises(openai.APIError, match="closed the connection"):
         list(stream)
 

@@ -120,11 +120,16 @@ def hasty(backend: ScriptedServer) -> Iterator[Gateway]:
         yield process
 
 
-def answer(gateway: Gateway, *, stream: bool) -> Outcome:
+LIVE = {"toolwire-profile": "live"}
+"""From a client that shows arguments while they arrive."""
+
+
+def answer(gateway: Gateway, *, stream: bool, live: bool = False) -> Outcome:
     """Ask once, and check the form of the answer."""
     options: dict[str, Any] = {"stream_options": {"include_usage": True}} if stream else {}
     body = chat_body(tools=TOOLS, stream=stream, **options)
-    return read(ask(gateway.port, body), include_usage=stream)
+    headers = LIVE if live else {}
+    return read(ask(gateway.port, body, headers=headers), include_usage=stream)
 
 
 def scripts_for(variant: str) -> list[list[Any]]:
@@ -173,12 +178,14 @@ def test_what_a_model_says_is_delivered_the_same_streamed_or_whole(
 
 
 @pytest.mark.parametrize("variant", UNFIT)
-def test_what_does_not_fit_is_streamed_as_it_is_and_asked_for_again_otherwise(
+def test_what_does_not_fit_is_asked_for_again_and_live_delivered_as_it_is(
     gateway: Gateway, backend: ScriptedServer, variant: str
 ) -> None:
     streamed, whole = both(gateway, backend, variant, CALLS)
-    assert values(streamed) == values(UNFIT[variant](meant(CALLS)))
-    assert values(whole) == values(meant(CALLS))
+    assert values(streamed) == values(whole) == values(meant(CALLS))
+    backend.use(variant, CALLS)
+    live = answer(gateway, stream=True, live=True)
+    assert values(live) == values(UNFIT[variant](meant(CALLS)))
 
 
 @pytest.mark.parametrize("variant", REFUSED)
@@ -222,10 +229,28 @@ def check_is_beginning(outcome: Outcome, expected: Outcome) -> None:
 def test_a_call_that_was_cut_off_is_never_finished(
     gateway: Gateway, backend: ScriptedServer, variant: str
 ) -> None:
-    backend.use(variant, [{"calls": [["get_weather", {"city": "x" * 100}]]}])
-    outcome = answer(gateway, stream=True)
+    script = [{"calls": [["get_weather", {"city": "x" * 100}]]}]
+    backend.use(variant, script)
+    outcome = answer(gateway, stream=True, live=True)
     assert outcome.error is not None
     assert outcome.finish is None
+    backend.use(f"{variant}:always", script)
+    outcome = answer(gateway, stream=True)
+    assert outcome.status in (502, 503)
+    assert (outcome.finish, outcome.calls) == (None, [])
+
+
+@pytest.mark.parametrize("text", ["", "Let me see. "])
+@pytest.mark.parametrize("variant", ["cut_in_call", "eof_in_call", "done_in_call", "malformed"])
+def test_a_backend_that_fails_inside_a_call_is_asked_again_and_the_client_does_not_notice(
+    gateway: Gateway, backend: ScriptedServer, variant: str, text: str
+) -> None:
+    script = [{"text": text, "calls": [["get_weather", {"city": "x" * 100}]]}]
+    backend.use(variant, script)
+    outcome = answer(gateway, stream=True)
+    assert (values(outcome), outcome.content) == ([("get_weather", {"city": "x" * 100})], text)
+    assert (outcome.error, outcome.finish) == (None, "tool_calls")
+    assert len(backend.requests) == 2
 
 
 @pytest.mark.parametrize("variant", sorted(HANGS))
@@ -234,7 +259,7 @@ def test_a_silent_backend_is_given_up(
     hasty: Gateway, backend: ScriptedServer, variant: str, stream: bool
 ) -> None:
     backend.use(variant, CALLS)
-    outcome = answer(hasty, stream=stream)
+    outcome = answer(hasty, stream=stream, live=True)
     assert outcome.error is not None
     assert outcome.error["code"] == "upstream_timeout"
     assert outcome.status == (200 if stream and variant == "hang_mid" else 504)

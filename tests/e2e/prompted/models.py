@@ -13,7 +13,7 @@ from tests.scripted.request import ChatRequest
 from tests.scripted.scripts import Script, load_script
 
 from toolwire.formats import RenderedCall, extract, names, provider_id, render_calls
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 ALL = tuple(names())
 INDEPENDENT = tuple(RAW_FORMATS)

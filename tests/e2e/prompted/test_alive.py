@@ -1,4 +1,4 @@
-"""Streaming stays streaming: text flows at once, and so do the arguments of a call."""
+"""Streaming stays streaming: text flows at once, and live so do the arguments of a call."""
 
 import json
 import time
@@ -23,11 +23,12 @@ Arrival = tuple[float, str, str]
 """When something came, what it was (`text`, `call`, `arguments`, `end`), and the text of it."""
 
 
-def arrivals(gateway: Gateway, model: str) -> list[Arrival]:
+def arrivals(gateway: Gateway, model: str, profile: str) -> list[Arrival]:
     """Read a stream as it comes, with the time of every delta since the first byte."""
     found: list[Arrival] = []
     with connected(gateway.port) as sock:
-        sock.sendall(request_bytes(chat_body(model=model, tools=TOOLS, stream=True)))
+        body = chat_body(model=model, tools=TOOLS, stream=True)
+        sock.sendall(request_bytes(body, f"toolwire-profile: {profile}"))
         buffer, began = b"", 0.0
         while b"[DONE]" not in buffer:
             block = sock.recv(65536)
@@ -71,7 +72,7 @@ def test_text_and_arguments_arrive_as_the_model_writes_them(
 ) -> None:
     script = raw(name, SAID) if mode == "prompted" else leaky(name, SAID)
     backend.use(f"letters:10+slow:{STEP * 1000:.0f}", script)
-    found = arrivals(gateway, route(mode, name))
+    found = arrivals(gateway, route(mode, name), "live")
     text, arguments = of_kind(found, "text"), of_kind(found, "arguments")
     total = found[-1][0]
     assert "".join(piece for _, _, piece in text).startswith(WORDS)
@@ -82,6 +83,17 @@ def test_text_and_arguments_arrive_as_the_model_writes_them(
     ((called, _, _),) = of_kind(found, "call")
     assert called < arguments[-1][0] - 8 * STEP, "the call is announced while it is written"
     assert longest_silence(found) < total / 2
+
+
+def test_text_flows_also_where_a_call_is_held_until_it_is_complete(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    backend.use(f"letters:10+slow:{STEP * 1000:.0f}", raw("hermes", SAID))
+    found = arrivals(gateway, route("prompted", "hermes"), "default")
+    text, (arguments,) = of_kind(found, "text"), of_kind(found, "arguments")
+    assert json.loads(arguments[2]) == {"city": CITY, "days": 3}
+    assert text[0][0] < found[-1][0] / 4, "the first words are not held"
+    assert len(text) >= 8, "text comes in as many pieces as it is written in"
 
 
 def test_a_stream_that_was_held_back_is_noticed() -> None:

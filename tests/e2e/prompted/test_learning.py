@@ -13,6 +13,8 @@ from tests.e2e.prompted.models import ALL, raw
 from tests.e2e.prompted.routes import Place, config, route
 from tests.scripted import ScriptedServer
 
+from toolwire.server.auth import hash_key
+
 CONSTRAINING = ("openai", "vllm", "llamacpp")
 PLACES: tuple[Place, ...] = (
     *(("auto", name, "generic") for name in ALL),
@@ -94,6 +96,40 @@ def test_a_backend_that_ignores_tools_is_found_out_when_a_call_is_demanded(
     assert reply.headers["toolwire-mode"] == f"prompted:{fresh}"
     post(gateway, route("auto", fresh), stream=stream)
     assert had_tools(backend) == [True, False, False]
+
+
+@STREAMED
+def test_prose_says_nothing_about_a_backend_that_has_called_natively(
+    gateway: Gateway, backend: ScriptedServer, fresh: str, stream: bool
+) -> None:
+    model = route("auto", fresh)
+    for choice, turns in (("auto", [ACT]), ("required", [TALK, ACT]), ("auto", [ACT])):
+        backend.use("std", {"turns": turns})
+        reply = post(gateway, model, stream=stream, tool_choice=choice)
+        assert values(outcome_of(reply, stream=stream)) == MEANT
+        assert reply.headers["toolwire-mode"] == f"hybrid:{fresh}"
+        assert had_tools(backend) == [True] * len(turns)
+
+
+KEYS = {name: f"tw-{name * 40}" for name in "abc"}
+
+
+def test_what_one_key_sees_changes_nothing_for_the_others_until_another_sees_it_too(
+    backend: ScriptedServer,
+) -> None:
+    keys = [f'[[keys]]\nname = "{n}"\nsha256 = "{hash_key(key)}"\n' for n, key in KEYS.items()]
+    backend.use("ignores_tools", raw("hermes", "file_task"))
+    with running(config="".join(keys) + config(backend.url, [("auto", "hermes", "generic")])) as tw:
+
+        def mode(key: str, **fields: Any) -> str:
+            body = chat_body(model=route("auto", "hermes"), tools=TOOLS, **fields)
+            headers = {"authorization": f"Bearer {KEYS[key]}"}
+            return ask(tw.port, body, headers=headers).headers["toolwire-mode"].partition(":")[0]
+
+        assert mode("a", tool_choice=NAMED) == "prompted"
+        assert [mode(key) for key in "abc"] == ["prompted", "hybrid", "hybrid"]
+        assert mode("b", tool_choice=NAMED) == "prompted"
+        assert [mode(key) for key in "abc"] == ["prompted"] * 3
 
 
 def test_prose_that_nobody_forbade_teaches_nothing(

@@ -97,16 +97,16 @@ def test_with_tools_the_parameters_keep_their_meaning(
     assert 'fits this JSON Schema: {"type": "object"}' in asked["messages"][0]["content"]
 
 
-@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("form", ["whole", "stream", "live"])
 def test_a_call_that_max_tokens_cut_off_ends_with_length_and_is_never_complete(
-    gateway: Gateway, backend: ScriptedServer, stream: bool
+    gateway: Gateway, backend: ScriptedServer, form: str
 ) -> None:
     cut = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Par'
     backend.use("std", [{"text": cut, "finish": "length"}])
-    body = chat_body(model=route("prompted", "hermes"), tools=TOOLS, stream=stream)
-    outcome = read(ask(gateway.port, body))
+    body = chat_body(model=route("prompted", "hermes"), tools=TOOLS, stream=form != "whole")
+    outcome = read(ask(gateway.port, body, headers={"toolwire-profile": form}))
     assert outcome.finish == "length"
-    if stream:
+    if form == "live":
         ((name, arguments),) = outcome.calls
         assert (name, arguments) == ("get_weather", '{"city": "Par')
     else:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.contract.chatting import Backend, Client, Recitation, chat
 from tests.contract.wire import body, read, tool
 
@@ -13,6 +14,7 @@ from toolwire.errors import ArgumentsUnfit, UpstreamRefused
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.strategies.native import NATIVE
 from toolwire.gateway.trace.records import AttemptTrace
+from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.fragments import CallFragment, Fragment
 
 SCHEMA = {
@@ -167,3 +169,41 @@ def test_a_strict_call_is_only_checked_where_the_backend_cannot_constrain() -> N
     client = chat(body(tools=[tool("f", SCHEMA, strict=True)]), backend, mode="auto")
     assert client.status == 502
     assert [outgoing.request.choice.mode for outgoing in backend.opened] == ["auto", "auto"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [
+        ("f", '{"x": "a"}', "invalid_tool_arguments"),
+        ("f", "[1", "malformed_tool_arguments"),
+        ("g", "{}", "unknown_tool_call"),
+    ],
+)
+def test_an_exact_turn_delivers_no_call_that_does_not_fit_and_says_what_the_model_said(
+    name: str, arguments: str, code: str
+) -> None:
+    plan = read(body(tools=[tool("f", SCHEMA)]))
+    plan = structs.replace(plan, request=structs.replace(plan.request, exact_calls=True))
+    sent: list[Event] = []
+    attempt = Attempt(plan, NATIVE, lambda _, events: sent.extend(events), lambda: "call_1")
+    calls = (CallFragment(0, "a", "f", '{"x": 1}'), CallFragment(1, "b", name, arguments))
+    attempt.feed([Fragment(text="Hm.", calls=calls, finish="tool_calls")])
+    with pytest.raises(ArgumentsUnfit) as raised:
+        attempt.finish(done=True)
+    assert raised.value.code == code
+    assert raised.value.said == "Hm."
+    assert raised.value.calls == (("f", '{"x": 1}'), (name, arguments))
+    assert [(index, found) for index, found, _ in raised.value.faults] == [(1, code)]
+    assert not attempt.deliverable
+    assert sent == [TextDelta("Hm.")]
+
+
+def test_an_exact_call_that_was_cut_off_is_not_asked_for_again() -> None:
+    plan = read(body(tools=[tool("f", SCHEMA)]))
+    plan = structs.replace(plan, request=structs.replace(plan.request, exact_calls=True))
+    attempt = Attempt(plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
+    cut = CallFragment(0, "a", "f", '{"x": ')
+    attempt.feed([Fragment(calls=(cut,), finish="length")])
+    with pytest.raises(ArgumentsUnfit) as raised:
+        attempt.finish(done=True)
+    assert raised.value.cut_off

@@ -38,7 +38,7 @@ def test_a_backend_that_falls_silent_is_late_after_the_time_for_silence() -> Non
 def test_a_turn_is_late_however_much_the_backend_says() -> None:
     deadline = begun()
     for seconds in range(0, 100, 5):
-        deadline.news = True
+        deadline.news = deadline.told = True
         assert deadline.look(START + seconds) == "nothing"
     assert deadline.look(START + 100) == "end"
     assert deadline.too_slow("b") == "The backend 'b' did not finish within 100 s."
@@ -70,6 +70,15 @@ def test_no_silence_counts_while_nobody_is_asked_but_the_whole_turn_does() -> No
     assert deadline.look(START + 100) == "end"
 
 
+def test_a_client_hears_of_us_while_all_that_a_backend_says_is_held() -> None:
+    deadline = begun()
+    looks = []
+    for seconds in range(0, 40, 5):
+        deadline.news = True
+        looks.append(deadline.look(START + seconds))
+    assert [5 * n for n, look in enumerate(looks) if look == "keepalive"] == [15, 30]
+
+
 @pytest.mark.parametrize("resting", [False, True])
 def test_a_client_hears_of_us_once_in_a_while(resting: bool) -> None:
     deadline = begun()
@@ -82,6 +91,6 @@ def test_a_client_hears_of_us_once_in_a_while(resting: bool) -> None:
 def test_a_client_that_hears_the_model_needs_no_keepalive() -> None:
     deadline = begun()
     for seconds in (6, 12, 18):
-        deadline.news = True
+        deadline.news = deadline.told = True
         assert deadline.look(START + seconds) == "nothing"
     assert deadline.since_start(START + 18) == 18

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.contract.wire import body, read, tool
 
 from toolwire.backends.base import UNKNOWN, Capabilities
@@ -146,3 +147,76 @@ def test_an_error_without_a_code_has_a_name_in_the_report() -> None:
     error.retryable, error.code = True, None
     retries = policy("a", "b")
     assert retries.after(tried(retries), error) == Retry(0.0, "upstream_error")
+
+
+def test_a_call_that_was_cut_off_is_not_asked_for_again() -> None:
+    retries = policy()
+    made = unfit(retries)
+    cut = ArgumentsUnfit("It does not fit.", code="malformed_tool_arguments")
+    cut.cut_off = True
+    assert retries.after(made, cut) is None
+
+
+CALLING = Fragment(calls=(CallFragment(0, "a", "f", '{"x": '),))
+TALKING = Fragment(text="Let me see.")
+
+
+def broken(retries: RetryPolicy, *said: Fragment, resumed: bool = False) -> Tried:
+    """An attempt that broke off after the client had seen some text."""
+    made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", resumed=resumed)
+    made.feed(list(said))
+    return tried(retries, attempt=made, committed=True)
+
+
+def test_an_answer_that_breaks_off_inside_a_call_is_taken_over_by_another_attempt() -> None:
+    retries = policy(tools=[tool("f")], stream=True)
+    again = retries.after(broken(retries, TALKING, CALLING), DOWN)
+    assert again == Retry(0.25, DOWN.code or "", "call_resumed")
+    assert retries.after(broken(retries, TALKING, resumed=True), DOWN), "nothing of it was sent"
+
+
+def test_one_that_breaks_off_in_its_text_is_not() -> None:
+    retries = policy(tools=[tool("f")], stream=True)
+    assert retries.after(broken(retries, TALKING), DOWN) is None
+
+
+def test_nor_is_one_whose_call_the_client_has_seen_the_beginning_of() -> None:
+    retries = policy(tools=[tool("f")], stream=True)
+    request = replace(retries.plan.request, shows_calls=True)
+    retries.plan = replace(retries.plan, request=request)
+    assert retries.after(broken(retries, TALKING, CALLING), DOWN) is None
+
+
+def test_nor_is_one_of_several_choices() -> None:
+    retries = policy(tools=[tool("f")], stream=True, n=2)
+    other = Fragment(choice=1, text="Let me see.")
+    assert retries.after(broken(retries, CALLING, other), DOWN) is None
+
+
+def spoken(retries: RetryPolicy, *said: Fragment) -> Tried:
+    """An attempt of several choices, of which one has no call although one is demanded."""
+    made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
+    made.feed(list(said))
+    with pytest.raises(ToolChoiceUnmet):
+        made.finish(done=True)
+    return tried(retries, attempt=made)
+
+
+@pytest.mark.parametrize("speaker", [0, 1])
+def test_prose_beside_a_choice_that_calls_does_not_say_that_there_are_no_tools(
+    speaker: int,
+) -> None:
+    retries = policy(tools=[tool("f")], tool_choice="required", n=2)
+    prose = Fragment(choice=speaker, text="No.", finish="stop")
+    call = Fragment(choice=1 - speaker, calls=(CallFragment(0, "a", "f", "{}"),), finish="stop")
+    after = retries.after(spoken(retries, prose, call), PROSE)
+    assert after == Retry(repair="asked_again:tool_choice")
+    strategies = retries._model.strategies
+    assert strategies.known(retries.plan.request.model) == {}
+
+
+def test_prose_says_that_there_are_no_tools_where_nothing_was_called() -> None:
+    retries = policy(tools=[tool("f")], tool_choice="required")
+    retries.after(spoken(retries, Fragment(text="No.", finish="stop")), PROSE)
+    strategies = retries._model.strategies
+    assert strategies.known(retries.plan.request.model) == {"a": "without tools"}

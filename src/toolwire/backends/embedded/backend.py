@@ -28,8 +28,8 @@ from toolwire.backends.embedded.tuning import AS_WRITTEN
 from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.errors import NotFound, Place, ToolsRefused, UpstreamError, UpstreamRefused
-from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Request
 
 _MAX_CHUNK = 8 << 20
 _NOTHING = Fragment()

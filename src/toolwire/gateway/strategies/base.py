@@ -37,6 +37,8 @@ class ToolStrategy(ABC):
     guessed: bool = False
     """Whether nothing tells that the model writes this format."""
     marks: tuple[str, ...] = ()
+    unproven: bool = field(default=False, compare=False)
+    """Whether the backend is sent the tools, and was never seen to make a call itself."""
     watch: Callable[[Detection | None], None] | None = field(default=None, compare=False)
     """Told which format calls have, while that is not known for certain: see `detecting`."""
 
@@ -69,14 +71,17 @@ class ToolStrategy(ABC):
         """What reads the text of a choice in which there may be calls."""
         tools = plan.outgoing.tools.tools.values()
         parser = parser_for(self.format or "", tools, delivery=plan.delivery, trace=trace)
-        if self.watch is None:
+        watch, fences = self.watch, self._fences(plan)
+        if watch is None and not fences:
             return parser
-        detector = OutputDetector(tools, fences=self._fences(plan), delivery=plan.delivery)
-        return DetectingReader(parser, detector, partial(_settled, self.watch, repairs))
+        detector = OutputDetector(
+            tools, fences=fences, only_fences=watch is None, delivery=plan.delivery
+        )
+        return DetectingReader(parser, detector, partial(_settled, watch, repairs))
 
     def _fences(self, plan: Plan) -> bool:
         """Whether an answer of nothing but calls in code fences is these calls."""
-        return plan.demands_call
+        return self.unproven or plan.demands_call
 
     @abstractmethod
     def lack(self, error: UpstreamError) -> Lack | None:
@@ -96,9 +101,10 @@ class ToolStrategy(ABC):
 
 
 def _settled(
-    watch: Callable[[Detection | None], None], repairs: set[str], found: Detection | None
+    watch: Callable[[Detection | None], None] | None, repairs: set[str], found: Detection | None
 ) -> None:
     """The calls of a turn have this format; None: the one that was expected."""
     if found is not None:
         repairs.add(f"format_detected:{found.format}")
-    watch(found)
+    if watch is not None:
+        watch(found)

@@ -47,6 +47,8 @@ class DetectingReader:
             events = detector.feed(only.text)  # nearly every piece of a plain answer
             if detector.found is not None:
                 self._hand_over(detector, events)
+            elif detector.over:
+                self._detector = None
             return events
         return self._passed(events)
 

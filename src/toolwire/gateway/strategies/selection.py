@@ -1,10 +1,12 @@
 """Which strategy a turn is made with, and what `auto` learns about backends.
 
 A backend that refuses tools, or answers in prose although a call was demanded, is remembered for a
-while.
+while; so is the format that a model writes its calls in. What one key observes counts for the
+others only with more evidence (`evidence.py`), and prose says nothing about a backend that has
+called natively.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, Literal, TypeAlias
@@ -14,16 +16,22 @@ from toolwire.formats import Detection, detect_model, detect_template
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, ToolStrategy
+from toolwire.gateway.strategies.evidence import REMEMBERED, Evidence, Place
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
 from toolwire.gateway.strategies.prompted import DEFAULT_FORMAT, Constrained, Prompted
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 
 Mode: TypeAlias = Literal["native", "hybrid", "prompted", "auto"]
 
-REMEMBERED = 600.0
-"""Seconds after which a backend is tried again: somebody may have given it tools meanwhile."""
+__all__ = ["REMEMBERED", "Mode", "StrategySelector"]
+
+NATIVE_REMEMBERED = 86_400.0
+"""Seconds after its last native call in which a backend is not taken for one without tools."""
 
 _MOST_LEARNED = 1024
+
+_Known: TypeAlias = tuple[Capabilities, str | None, bool]
+"""What a hybrid strategy depends on."""
 
 
 _GUESS = Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
@@ -51,12 +59,19 @@ class StrategySelector:
     format: str | None = None
     examples: int = 0
     clock: Callable[[], float] = lambda: 0.0
+    model: str = ""
+    """The model's name, where clients may use others for it, too."""
     observer: TurnObserver = UNOBSERVED
     """Told what was learned, once."""
-    _learned: dict[tuple[str, str, Lack], float] = field(default_factory=dict)
-    _formats: dict[tuple[str, str], str] = field(default_factory=dict)
-    """What the calls of a model were found to be written in, by backend and model."""
-    _hybrids: dict[tuple[str, str], tuple[Capabilities, Hybrid]] = field(default_factory=dict)
+    _lacking: Evidence[Lack] = field(init=False)
+    _formats: Evidence[str] = field(init=False)
+    """What the calls of a model were found to be written in."""
+    _called: dict[Place, float] = field(default_factory=dict)
+    """When each backend has made a call itself, last."""
+    _hybrids: dict[tuple[Place, str], tuple[_Known, Hybrid]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._lacking, self._formats = Evidence(self.clock), Evidence(self.clock)
 
     def choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
         """The strategy for the next attempt at a turn."""
@@ -67,70 +82,84 @@ class StrategySelector:
     def _choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
         if self.mode == "native":
             return NATIVE
-        model, known = plan.request.model, backend.capabilities
-        if plan.strictly and self.can_constrain(backend, model):
-            return Constrained(**self._options(backend, model))
-        if self.mode == "hybrid" or (self.mode == "auto" and self._has_tools(backend, model)):
-            return self._hybrid(backend, model)
-        name, guessed, watch = self._format(backend, model)
-        options = self._options(backend, model)
-        if plan.offers_tools and self.can_constrain(backend, model):
+        known, at = backend.capabilities, self._place(backend, plan.request.model)
+        lacking = self._lacking.counting(at, plan.asker) if at in self._lacking.places else ()
+        if plan.strictly and self._constrains(backend, lacking):
+            return Constrained(**self._options(backend, lacking))
+        has_tools = known.has_tools and "tools" not in lacking
+        if self.mode == "hybrid" or (self.mode == "auto" and has_tools):
+            return self._hybrid(backend, plan, at)
+        options = self._options(backend, lacking)
+        if plan.offers_tools and self._constrains(backend, lacking):
             if plan.demands_call or (known.chooses and _may_choose(plan.request)):
                 return Constrained(**options)
-            if plan.wants_json and not self._lacks(backend, model, "union"):
+            if plan.wants_json and "union" not in lacking:
                 return Constrained(**options, union=True)
+        name, guessed, watch = self._format(backend, plan, self._written(at, plan))
         return Prompted(format=name, guessed=guessed, watch=watch, **options)
 
-    def _hybrid(self, backend: Backend, model: str) -> Hybrid:
+    def _hybrid(self, backend: Backend, plan: Plan, at: Place) -> Hybrid:
         """The same one for every turn, as long as nothing new is known."""
-        known, at = backend.capabilities, (backend.name, model)
-        made = self._hybrids.get(at)
-        if made is not None and made[0] is known:
+        written = self._written(at, plan) if at in self._formats.places else None
+        unproven = at not in self._called or not self._calls(at)
+        now = (backend.capabilities, written, unproven)
+        made = self._hybrids.get((at, plan.asker))
+        if made is not None and made[0] == now:
             return made[1]
-        name, guessed, watch = self._format(backend, model)
-        hybrid = Hybrid(format=name, guessed=guessed, watch=watch)
+        name, guessed, watch = self._format(backend, plan, written)
+        hybrid = Hybrid(format=name, guessed=guessed, watch=watch, unproven=unproven)
         if len(self._hybrids) >= _MOST_LEARNED:
             self._hybrids.clear()
-        self._hybrids[at] = (known, hybrid)
+        self._hybrids[at, plan.asker] = (now, hybrid)
         return hybrid
 
-    def _options(self, backend: Backend, model: str) -> dict[str, Any]:
+    def _options(self, backend: Backend, lacking: Sequence[Lack]) -> dict[str, Any]:
         """What every strategy that writes a prompt is told."""
         one_call = backend.capabilities.one_call
         options: dict[str, Any] = {"examples": self.examples, "one_call": one_call}
-        if self._lacks(backend, model, "system"):
+        if "system" in lacking:
             options["system_role"] = False
         return options
 
-    def can_constrain(self, backend: Backend, model: str) -> bool:
+    def can_constrain(self, backend: Backend, plan: Plan) -> bool:
         """Whether a turn can be held to a JSON Schema of calls."""
-        known = self.mode != "native" and backend.capabilities.constrains
-        return known and not self._lacks(backend, model, "constraint")
+        at = self._place(backend, plan.request.model)
+        lacking = self._lacking.counting(at, plan.asker)
+        return self.mode != "native" and self._constrains(backend, lacking)
+
+    def _constrains(self, backend: Backend, lacking: Sequence[Lack]) -> bool:
+        return backend.capabilities.constrains and "constraint" not in lacking
+
+    def _written(self, at: Place, plan: Plan) -> str | None:
+        """The format that the model was found to write, if it was."""
+        found = self._formats.counting(at, plan.asker)
+        return found[-1] if found else None
 
     def _format(
-        self, backend: Backend, model: str
+        self, backend: Backend, plan: Plan, written: str | None
     ) -> tuple[str, bool, Callable[[Detection | None], None] | None]:
         """The format to expect, whether it is a guess, and who is to be told what it is.
 
         Only a format that something tells and that was seen, too, is certain: then nobody is told.
-        One answer to one client must not decide how those to others are read.
         """
-        at = backend.name, model
+        model = plan.request.model
         expected = self.format_of(model, backend.capabilities)
-        written, guessed = self._formats.get(at), expected is _GUESS
+        guessed = expected is _GUESS
         if written == expected.format and not guessed:
             return written, False, None
         name = written if written is not None and self.format is None else expected.format
-        return name, guessed and written is None, partial(self._settle, at, name)
+        settle = partial(self._settle, self._place(backend, model), plan.asker, name)
+        return name, guessed and written is None, settle
 
-    def _settle(self, at: tuple[str, str], expected: str, found: Detection | None) -> None:
-        if len(self._formats) >= _MOST_LEARNED:
-            del self._formats[next(iter(self._formats))]
+    def _settle(self, at: Place, asker: str, expected: str, found: Detection | None) -> None:
         written = expected if found is None else found.format
-        if found is not None and self._formats.get(at) != written:
+        if found is not None and written not in self._formats.counting(at, asker):
             self.observer.learned(*at, "format", written)
-        self._formats[at] = written
-        self._hybrids.pop(at, None)
+        self._formats.observe(at, written, asker)
+
+    def _place(self, backend: Backend, model: str) -> Place:
+        """What is learned is learned about this."""
+        return backend.name, self.model or model
 
     def format_of(self, model: str, known: Capabilities = UNKNOWN) -> Detection:
         """The format that is expected of a model, and why."""
@@ -138,7 +167,7 @@ class StrategySelector:
             return Detection(self.format, "it is configured")
         if known.format:
             return Detection(known.format, "the model was found to do best in it")
-        return _detect(known.name, known.template, model)
+        return _detect(known.name, known.template, self.model or model)
 
     def mode_of(
         self, backend: Backend, model: str
@@ -148,36 +177,45 @@ class StrategySelector:
             return self.mode, "it is configured"
         if not backend.capabilities.has_tools:
             return "prompted", "the chat template of its model has no place for tools"
-        if self._lacks(backend, model, "tools"):
+        if "tools" in self._lacking.counting(self._place(backend, model), ""):
             return "prompted", "it has refused tools"
         return "hybrid", "unless it turns out to have no tools"
 
-    def known(self, model: str) -> dict[str, str]:
-        """What was learned about this model, by backend."""
-        lacks: dict[str, list[str]] = {}
-        for (backend, name, lack), at in self._learned.items():
-            if name == model and self._remembers(at):
-                lacks.setdefault(backend, []).append(lack)
-        return {backend: f"without {', '.join(found)}" for backend, found in lacks.items()}
+    def known(self, model: str, asker: str = "") -> dict[str, str]:
+        """What counts about this model for the key `asker`, by backend."""
+        lacks = {
+            backend: self._lacking.counting((backend, name), asker)
+            for backend, name in self._lacking.places
+            if name == (self.model or model)
+        }
+        return {backend: f"without {', '.join(found)}" for backend, found in lacks.items() if found}
 
-    def learn(self, backend: Backend, model: str, lack: Lack) -> bool:
-        """This backend lacks something; whether that is news and changes the way."""
+    def called(self, backend: Backend, model: str) -> None:
+        """This backend has made a call itself: to be said where the strategy is `unproven`."""
+        at = self._place(backend, model)
+        if len(self._called) >= _MOST_LEARNED and at not in self._called:
+            del self._called[next(iter(self._called))]
+        self._called[at] = self.clock()
+
+    def learn(
+        self, backend: Backend, model: str, lack: Lack, *, asker: str = "", prose: bool = False
+    ) -> bool:
+        """The key `asker` saw that this backend lacks something; whether that is news and changes
+        the way. `prose`: the backend did not say so, but its answer had no call."""
+        at = self._place(backend, model)
         if self.mode == "native" or (lack == "tools" and self.mode != "auto"):
             return False
-        if self._lacks(backend, model, lack):
+        if lack == "tools" and prose and self._calls(at):
             return False
-        if len(self._learned) >= _MOST_LEARNED:
-            del self._learned[next(iter(self._learned))]
-        self._learned[backend.name, model, lack] = self.clock()
-        self.observer.learned(backend.name, model, lack)
+        if lack in self._lacking.counting(at, asker):
+            return False
+        if lack == "tools":
+            self._called.pop(at, None)
+        self._lacking.observe(at, lack, asker)
+        self.observer.learned(*at, lack)
         return True
 
-    def _has_tools(self, backend: Backend, model: str) -> bool:
-        return backend.capabilities.has_tools and not self._lacks(backend, model, "tools")
-
-    def _lacks(self, backend: Backend, model: str, lack: Lack) -> bool:
-        at = self._learned.get((backend.name, model, lack))
-        return at is not None and self._remembers(at)
-
-    def _remembers(self, at: float) -> bool:
-        return self.clock() - at < REMEMBERED
+    def _calls(self, at: Place) -> bool:
+        """Whether this backend is known to make calls itself."""
+        last = self._called.get(at)
+        return last is not None and self.clock() - last < NATIVE_REMEMBERED

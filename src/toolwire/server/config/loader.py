@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from toolwire.server.config.fields import Gathered, Problem, read
-from toolwire.server.config.models import RouteReader, read_keys
+from toolwire.server.config.models import RouteReader, key_from, read_keys
 from toolwire.server.config.overrides import SECTIONS, known_flags, with_overrides
 from toolwire.server.config.secret import Secret
 from toolwire.server.config.settings import (
@@ -28,10 +29,11 @@ from toolwire.server.config.settings import (
     Repair,
     Retries,
     RouteConfig,
+    Sessions,
     Timeouts,
 )
 from toolwire.server.config.toml_lines import find_line
-from toolwire.server.config.values import is_loopback
+from toolwire.server.config.values import DEFAULT_STORE, SQLITE, is_loopback
 
 __all__ = [
     "BackendConfig",
@@ -46,6 +48,7 @@ __all__ = [
     "Retries",
     "RouteConfig",
     "Secret",
+    "Sessions",
     "Timeouts",
     "load",
     "secrets_of",
@@ -111,6 +114,10 @@ def secrets_of(config: Config) -> Iterator[str]:
         if backend.key is not None:
             yield backend.key.reveal()
         yield from (v for name, v in backend.headers.items() if _SECRET_HEADER.search(name))
+    if config.native.call_map_key is not None:
+        yield config.native.call_map_key.reveal()
+    if "@" in config.sessions.store:
+        yield unquote(urlsplit(config.sessions.store).password or "")
 
 
 def _read_text(path: Path | None) -> str:
@@ -136,6 +143,8 @@ def _parse(text: str, path: Path | None) -> dict[str, Any]:
 
 
 def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) -> Config:
+    if isinstance(tree.get("sessions"), str):
+        tree = {**tree, "sessions": {"store": tree["sessions"]}}
     gathered = Gathered()
     made: dict[str, Any] = {name: getattr(Config(), name) for name in SECTIONS}
     for name in SECTIONS:
@@ -145,6 +154,12 @@ def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) 
         made["listen"] = _beside(path, made["listen"], "tls_cert", "tls_key")
         made["trace"] = _beside(path, made["trace"], "dir")
         made["embedded"] = _beside(path, made["embedded"], "gguf")
+        made["sessions"] = _store_beside(path, made["sessions"])
+    if "call_map_key_env" in (native := tree.get("native", {})):
+        place = ("native", "call_map_key_env")
+        with gathered:
+            key = key_from(native["call_map_key_env"], env, place)
+            made["native"] = replace(made["native"], call_map_key=key)
     made |= {"keys": (), "models": ()}
     with gathered:
         made["keys"] = read_keys(tree.get("keys", []))
@@ -168,6 +183,12 @@ def _beside(path: Path, record: Any, *names: str) -> Any:
     """Paths in the file are relative to the file."""
     given = {name: getattr(record, name) for name in names}
     return replace(record, **{name: at and path.parent / at for name, at in given.items()})
+
+
+def _store_beside(path: Path, sessions: Sessions) -> Sessions:
+    if sessions.store == DEFAULT_STORE or not sessions.store.startswith(SQLITE):
+        return sessions
+    return replace(sessions, store=f"{SQLITE}{path.parent / sessions.store.removeprefix(SQLITE)}")
 
 
 def _check_whole(config: Config) -> None:

@@ -15,6 +15,7 @@ from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, 
 from toolwire.backends.tokenizers import SERVER, NoTokenizer, open_tokenizer
 from toolwire.server import auth
 from toolwire.server.config import values
+from toolwire.server.config.aliases import refuse_shared_names
 from toolwire.server.config.fields import At, Gathered, Problem, as_table, as_tables, dotted, read
 from toolwire.server.config.secret import Secret
 from toolwire.server.config.settings import BackendConfig, ClientKey, RouteConfig, Timeouts
@@ -51,6 +52,7 @@ class RouteReader:
                 routes.append(self._route(as_table(table, at), at))
         gathered.settle()
         _refuse_twice((route.name for route in routes), (at for at, _ in placed), "name")
+        refuse_shared_names(routes, [at for at, _ in placed])
         return tuple(routes)
 
     def _route(self, table: dict[str, Any], at: At) -> RouteConfig:

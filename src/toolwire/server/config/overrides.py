@@ -12,6 +12,7 @@ from typing import Any
 
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.server import auth
+from toolwire.server.config.aliases import with_aliases
 from toolwire.server.config.fields import (
     Gathered,
     Problem,
@@ -35,6 +36,8 @@ SECTIONS = (
     "health",
     "trace",
     "embedded",
+    "sessions",
+    "native",
 )
 UPSTREAM_FLAGS = (
     "upstream",
@@ -56,6 +59,7 @@ def with_overrides(config: Config, env: Mapping[str, str], flags: Mapping[str, A
             config = replace(config, **{section: replace(record, **changed)})
     gathered.settle()
     config = _with_embedded(_with_upstream(config, env, flags), env, flags)
+    config = with_aliases(config, env, flags)
     return _with_client_key(config, env)
 
 
@@ -63,7 +67,7 @@ def known_flags() -> set[str]:
     """The names that `flags` may hold."""
     records = (type(getattr(Config(), section)) for section in SECTIONS)
     own = {setting.option.flag for record in records for setting in settings_of(record)}
-    return (own - {""}).union(UPSTREAM_FLAGS)
+    return (own - {""}).union(UPSTREAM_FLAGS, ("model_alias",))
 
 
 def _changes(cls: type[Any], env: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, Any]:

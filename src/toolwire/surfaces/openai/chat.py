@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 from toolwire.surfaces.openai.chunks import AnswerHead
 from toolwire.surfaces.openai.errors import error_body, error_headers
-from toolwire.surfaces.openai.profiles import profile_for, profile_named
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
+from toolwire.surfaces.profiles import PLAIN, profile_for, profile_named
+
+NAME = "openai_chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,14 @@ class OpenAiChat:
     """Makes a random id with this prefix."""
     now: Callable[[], float]
     """Seconds since 1970."""
-    name: str = "openai_chat"
+    name: str = NAME
 
     def read(self, http: HttpRequest, context: RequestContext) -> Request:
         """See `Surface.read`."""
         profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
         context.profile = profile.name
         request = self.reader.read(http.body, lenient_names=profile.lenient_names)
-        if profile.lost_result is None:
-            return request
-        return replace(request, messages=profile.repaired(request.messages))
+        return request if profile is PLAIN else profile.adapted(request)
 
     def sink(
         self, exchange: Exchange, context: RequestContext, plan: Plan

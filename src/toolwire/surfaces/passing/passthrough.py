@@ -20,10 +20,10 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.report import Report
 from toolwire.gateway.retry import Tries, TurnLimits, reason_of
-from toolwire.gateway.routes import ANY, Routes, ServedModel
+from toolwire.gateway.routes import ANY, Routes, ServedModel, is_pattern
 from toolwire.protocol.width import MOST_VALUES
 from toolwire.surfaces.exchange import Exchange, HttpRequest, header_list, header_word
-from toolwire.surfaces.openai.explain import missing
+from toolwire.surfaces.explain import missing
 from toolwire.surfaces.passing.body import read_json, read_named_form, refuse_choice
 from toolwire.surfaces.passing.multipart import is_form
 
@@ -98,7 +98,7 @@ class Passthrough:
             return model, body
         if body.chooses:
             raise refuse_choice(body.chooses)
-        return model, replace(body, model=model.name)
+        return model, body if is_pattern(model.name) else replace(body, model=model.name)
 
     async def _pass(
         self, exchange: Exchange, context: RequestContext, backend: Backend, body: NamedBody

@@ -13,9 +13,9 @@ from toolwire.formats import RenderedCall, render_calls
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
-from toolwire.gateway.strategies.selection import StrategySelector
+from toolwire.gateway.strategies.selection import REMEMBERED, StrategySelector
 from toolwire.gateway.turn import TurnService
-from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.surfaces.base import TurnEndpoint
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat
@@ -36,18 +36,29 @@ def written(name: str) -> str:
 class Served:
     """One model whose backend says what it is told, a character at a time."""
 
-    def __init__(self, mode: Any = "auto", configured: str | None = None) -> None:
-        self.strategies = StrategySelector(mode, configured)
+    model = "my-finetune"
 
-    def ask(self, text: str, **fields: Any) -> Client:
+    def __init__(self, mode: Any = "auto", configured: str | None = None) -> None:
+        self.now = 0.0
+        self.strategies = StrategySelector(mode, configured, clock=lambda: self.now)
+
+    def ask(self, text: str, *, key: str | None = None, **fields: Any) -> Client:
         said = [[Fragment(text=char)] for char in text]
-        backend = Backend([*said, [Fragment(finish="stop")]])
-        raw = body(model="my-finetune", tools=TOOLS, **fields)
+        return self.hear([*said, [Fragment(finish="stop")]], key=key, **fields)
+
+    def call(self, **fields: Any) -> Client:
+        """The backend makes a call itself."""
+        made = CallFragment(0, "a", "get_weather", '{"city": "Paris"}')
+        return self.hear([[Fragment(calls=(made,))], [Fragment(finish="tool_calls")]], **fields)
+
+    def hear(self, said: Any, *, key: str | None = None, **fields: Any) -> Client:
+        backend = Backend(said)
+        raw = body(model=self.model, tools=TOOLS, **fields)
         client = Client(HttpRequest("POST", b"/v1/chat/completions", {}, raw))
-        asyncio.run(self._answer(client, backend))
+        asyncio.run(self._answer(client, backend, RequestContext("req_1", key_name=key)))
         return client
 
-    async def _answer(self, client: Client, backend: Backend) -> None:
+    async def _answer(self, client: Client, backend: Backend, context: RequestContext) -> None:
         pool = BackendPool([backend], asyncio.get_running_loop().time)
         turns = TurnService(
             routes=Routes([ServedModel("*", pool, strategies=self.strategies)]),
@@ -57,7 +68,7 @@ class Served:
             now=lambda: 0.0,
         )
         surface = OpenAiChat(READER, lambda prefix: f"{prefix}1", lambda: 0.0)
-        await TurnEndpoint(surface, turns).answer(client, RequestContext("req_1"))
+        await TurnEndpoint(surface, turns).answer(client, context)
 
 
 def calls(client: Client) -> list[tuple[str, Any]]:
@@ -114,7 +125,55 @@ def test_a_format_that_is_configured_and_not_written_is_reported_every_time() ->
 def test_a_call_in_a_fence_counts_where_tools_are_in_the_prompt_or_a_call_is_demanded() -> None:
     assert calls(Served("prompted").ask(FENCED)) == PARIS
     assert calls(Served("auto").ask(FENCED, tool_choice="required")) == PARIS
-    assert calls(Served("auto").ask(FENCED)) == []
+
+
+def test_a_call_in_a_fence_counts_until_the_backend_has_called_natively() -> None:
+    served = Served("auto")
+    assert calls(served.ask(FENCED)) == PARIS
+    assert calls(served.call()) == PARIS
+    answer = served.ask(FENCED)
+    assert calls(answer) == []
+    assert answer.json["choices"][0]["message"]["content"] == FENCED
+    assert calls(served.ask(FENCED, tool_choice="required")) == PARIS
+
+
+@pytest.mark.parametrize("mode", ["auto", "prompted"])
+def test_a_call_in_a_fence_counts_also_where_the_format_is_known_and_was_seen(mode: str) -> None:
+    served = Served(mode, configured="mistral")
+    assert calls(served.ask(written("mistral"))) == PARIS
+    assert calls(served.ask(FENCED)) == PARIS
+    assert calls(served.ask(f"```\n{written('mistral')}\n```")) == PARIS
+
+
+@pytest.mark.parametrize("text", ["Well, no.", "```python\nprint(1)\n```", "``", "`", " \n"])
+def test_what_is_no_fence_of_calls_comes_out_as_it_is(text: str) -> None:
+    served = Served("prompted", configured="mistral")
+    served.ask(written("mistral"))
+    assert served.ask(text).json["choices"][0]["message"]["content"] == text
+
+
+def is_known(served: Served, name: str, key: str) -> bool:
+    """Whether calls in this format are no surprise for this key."""
+    answer = served.ask(written(name), key=key)
+    assert calls(answer) == PARIS
+    return "format_detected" not in answer.headers.get("toolwire-repairs", "")
+
+
+def test_a_format_that_one_key_has_seen_is_not_expected_for_the_others() -> None:
+    served = Served()
+    assert not is_known(served, "mistral", "a")
+    assert is_known(served, "mistral", "a")
+    assert not is_known(served, "mistral", "b")
+    assert is_known(served, "mistral", "c")
+
+
+def test_a_format_that_was_detected_is_forgotten_after_a_while() -> None:
+    served = Served()
+    assert not is_known(served, "mistral", "a")
+    served.now = REMEMBERED - 1
+    assert is_known(served, "mistral", "a")
+    served.now += REMEMBERED
+    assert not is_known(served, "mistral", "a")
 
 
 def test_prose_around_a_fence_makes_it_text() -> None:

@@ -23,8 +23,8 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
 from toolwire.gateway.strategies.prompted import Constrained, Prompted
-from toolwire.gateway.strategies.selection import REMEMBERED, StrategySelector
-from toolwire.protocol.chat import Request
+from toolwire.gateway.strategies.selection import NATIVE_REMEMBERED, REMEMBERED, StrategySelector
+from toolwire.protocol.requests import Request
 
 
 @dataclass
@@ -126,6 +126,40 @@ def test_what_is_learned_twice_is_no_news() -> None:
     auto = selector("auto")
     assert auto.learn(HERE, "m", "tools")
     assert not auto.learn(HERE, "m", "tools")
+
+
+def asked_by(key: str) -> Plan:
+    return structs.replace(asked_for("m"), asker=key)
+
+
+def test_what_one_key_sees_does_not_change_what_the_others_get() -> None:
+    auto = selector("auto")
+    assert auto.learn(HERE, "m", "tools", asker="a")
+    assert auto.choose(HERE, asked_by("a")) == PROMPTED
+    assert auto.choose(HERE, asked_by("b")) == HYBRID
+    assert (auto.known("m", "a"), auto.known("m", "b")) == ({"b": "without tools"}, {})
+    assert auto.learn(HERE, "m", "tools", asker="b")
+    assert auto.choose(HERE, asked_by("c")) == PROMPTED
+
+
+def test_a_backend_that_has_called_is_not_taken_for_one_without_tools_after_prose() -> None:
+    now = 0.0
+    auto = StrategySelector("auto", "hermes", clock=lambda: now)
+    auto.called(HERE, "m")
+    now = 3 * REMEMBERED
+    for key in ("a", "b", "c", "a", "a"):
+        assert not auto.learn(HERE, "m", "tools", asker=key, prose=True)
+    assert auto.choose(HERE, asked_by("a")) == HYBRID
+    assert auto.learn(THERE, "m", "tools", prose=True)
+    now = NATIVE_REMEMBERED
+    assert auto.learn(HERE, "m", "tools", prose=True)
+
+
+def test_a_backend_that_has_called_and_then_says_that_it_has_no_tools_is_believed() -> None:
+    auto = selector("auto")
+    auto.called(HERE, "m")
+    assert auto.learn(HERE, "m", "tools")
+    assert auto.choose(HERE, asked_for("m")) == PROMPTED
 
 
 @pytest.mark.parametrize("mode", ["native", "hybrid", "prompted"])
