@@ -95,6 +95,7 @@ class Conversation:
     def delete(self) -> None:
         """Delete it from the server."""
         self._client.transport.send(self._state.stored("DELETE"))
+        self._state.forget()
 
 
 class AsyncConversation:

@@ -122,6 +122,10 @@ class ConversationState:
             raise ConfigurationError("The server keeps nothing of this conversation yet.")
         return Outgoing(f"{CONVERSATIONS}/{quote(self.id, safe='')}", method=method, at_root=True)
 
+    def forget(self) -> None:
+        """It was deleted: the server has neither the model nor the tools any more."""
+        self._begun, self._tools = False, None
+
     def read_stored(self, body: bytes) -> dict[str, Any]:
         """What the server keeps."""
         try:
