@@ -170,3 +170,4 @@ class AsyncConversation:
     async def delete(self) -> None:
         """Delete it from the server."""
         await self._client.transport.send(self._state.stored("DELETE"))
+        self._state.forget()
