@@ -2,7 +2,7 @@
 
 Measured with `matrix`, over every variant that leaves the meaning of the answer intact (one that
 loses it, such as arguments that never come, no gateway can make good; nor a stream that breaks off
-after some of it was delivered). A client that finishes by asking again is not broken.
+in its text, after some of it was delivered). A client that finishes by asking again is not broken.
 """
 
 BREAKS = {
@@ -17,7 +17,8 @@ BREAKS = {
         """,
         "cline-3": """
             args_obj args_twice legacy_function_call multiline_data nonstream_force index_text
-            name_split id_missing nofinish content_parts empty200
+            name_split id_missing nofinish content_parts empty200 midstream_cut cut_in_call
+            eof_in_call malformed
         """,
         "cline-2": """
             args_obj noargs_empty noargs_missing legacy_function_call nonstream_force name_split
