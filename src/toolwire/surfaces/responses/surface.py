@@ -28,6 +28,7 @@ from toolwire.surfaces.responses.response import ResponseHead, echo_of
 from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
 from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
 
+NAME = "openai_responses"
 _JSON = ("content-type", "application/json")
 
 
@@ -88,7 +89,7 @@ class Responses:
 class ResponsesCaller:
     """One request: see `Caller` and `Conversation`."""
 
-    surface = "responses"
+    surface = NAME
 
     def __init__(self, api: Responses, exchange: Exchange, context: RequestContext) -> None:
         self._api = api
@@ -188,7 +189,7 @@ class ResponsesCaller:
     def _request(self, items: list[Item]) -> Request:
         self._items = items
         self._read = self._api.reader.request(self._given, items)
-        return self._read.request
+        return self._profile.adapted(self._read.request)
 
     @property
     def _given(self) -> Asked:
