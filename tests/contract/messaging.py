@@ -21,6 +21,7 @@ from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.messages.api import Messages
 from toolwire.surfaces.messages.reader import Asked, RequestReader
+from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tools import ToolReader
 
 READER = RequestReader(
@@ -75,7 +76,9 @@ async def _answer(name: str, client: Client, backend: Backend, tokens: TokenCoun
         new_call_id=lambda: f"toolu_{next(numbers)}",
         now=lambda: 0.0,
     )
-    api = Messages(READER, turns, lambda prefix: f"{prefix}{next(numbers)}")
+    api = Messages(
+        READER, turns, lambda prefix: f"{prefix}{next(numbers)}", TokenLimits(lambda: 0.0)
+    )
     context = RequestContext("req_1")
     try:
         await getattr(api, name)(client, context)
