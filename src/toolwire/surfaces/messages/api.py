@@ -66,6 +66,8 @@ class Messages:
         request = asked.request
         model = self.turns.routes.find(request.model)
         context.model, context.route = request.model, model.name
+        if model.tool_limiter is not None and request.tools.tools:
+            request = model.tool_limiter.apply(request)
         tokens = None
         if model.tokens is not None:
             backend = model.pool.pick().backend.name
@@ -95,6 +97,7 @@ class _NoTokens(Exception):
 
 
 def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -> None:
+    context.route = caller.api.turns.routes.find(request.model).name
     context.model, context.stream = request.model, request.stream
     plan = make_plan(request, repair_history=True)
     sink = caller.sink(plan)
