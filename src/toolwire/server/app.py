@@ -53,6 +53,7 @@ from toolwire.sessions.open import open_store
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
 from toolwire.surfaces.messages.api import Messages
+from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.passing.endpoints import AllowList
@@ -251,7 +252,7 @@ class App:
         """Anthropic's Messages, also below the base URLs that are pasted by mistake."""
         # A broken history is repaired: agents of this API cannot go on after an error about it.
         own = replace(turns, repair_history=True, new_call_id=partial(new_id, "toolu_"))
-        api = Messages(messages_reader(config), own, new_id)
+        api = Messages(messages_reader(config), own, new_id, TokenLimits(time.time))
         table: dict[str, Resource] = {}
         for base in ("/v1", "", "/v1/v1"):
             table[f"{base}/messages"] = Resource(api, {"POST": api.answer})
