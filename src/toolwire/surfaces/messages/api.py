@@ -20,10 +20,10 @@ from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
-from toolwire.surfaces.messages.profiles import fitted, profile_for
 from toolwire.surfaces.messages.reader import Asked, RequestReader
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.tokens import estimated_prompt
+from toolwire.surfaces.profiles import profile_for, profile_named
 
 NAME = "anthropic_messages"
 _MOST_CHANGES = 4
@@ -41,7 +41,9 @@ class Messages:
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with a turn. It is made again without what a backend refuses and a client would
         not miss; see `adapting`."""
-        context.profile = profile_for(exchange.request.header(b"user-agent"))
+        http = exchange.request
+        profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
+        context.profile = profile.name
         caller = _Caller(self, exchange, context)
         try:
             await self.turns.answer(caller, context)
@@ -130,7 +132,9 @@ class _Caller:
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
-            self._asked = fitted(self.api.reader.read(self.body), self.context.profile)
+            asked = self.api.reader.read(self.body)
+            adapted = profile_named(self.context.profile).adapted(asked.request)
+            self._asked = dataclasses.replace(asked, request=adapted)
         request = self._asked.request
         if request.sampling.max_tokens == 0:
             raise _NoTokens(request)
