@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from toolwire.protocol.content import text_of
 from toolwire.protocol.requests import Message, Request
-from toolwire.protocol.tools import ToolChoice
 
 RESULT_ELSEWHERE = "The result of this call is in the next user message."
 
@@ -32,24 +30,13 @@ class Profile:
     overflow_in_stream: bool = False
     """It understands a full context only as the end of a stream, not as the status of an answer."""
 
-    text_only: str = ""
-    """How it asks for an answer without calls. It gives up if the model makes one, as small models
-    do, so they are not allowed to."""
-
     def adapted(self, request: Request) -> Request:
         """The request, with this client's known mistakes fixed, and what it does said."""
-        if self.text_only and self._wants_text(request):
-            adjusted = tuple(dict.fromkeys((*request.adjusted, "tool_choice")))
-            request = replace(request, choice=ToolChoice("none"), adjusted=adjusted)
         if self.shows_calls:
             request = replace(request, shows_calls=True)
         if self.lost_result is not None:
             request = replace(request, messages=self.repaired(request.messages))
         return request
-
-    def _wants_text(self, request: Request) -> bool:
-        last = request.messages[-1]
-        return last.role == "user" and self.text_only in text_of(last.content)
 
     def repaired(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """The history, with this client's known mistakes fixed."""
@@ -79,12 +66,7 @@ PROFILES = (
         lenient_names=True,
         overflow_in_stream=True,
     ),
-    Profile(
-        "claude_code",
-        user_agents=("claude-cli/",),
-        lenient_names=True,
-        text_only="Respond with TEXT ONLY. Do NOT call any tools.",  # for a summary
-    ),
+    Profile("claude_code", user_agents=("claude-cli/",), lenient_names=True),
     Profile("live", shows_calls=True),
 )
 _BY_NAME = {profile.name: profile for profile in (PLAIN, *PROFILES)}

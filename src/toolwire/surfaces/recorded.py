@@ -7,6 +7,7 @@ from toolwire.gateway.trace.replay import CannotReplay
 from toolwire.protocol.requests import Request
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.surfaces.messages.api import NAME as MESSAGES
+from toolwire.surfaces.messages.profiles import fitted
 from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
 from toolwire.surfaces.messages.tools import ToolReader as MessagesToolReader
 from toolwire.surfaces.openai.chat import NAME as CHAT
@@ -39,7 +40,7 @@ def _chat(body: bytes, profile_name: str) -> Request:
 def _messages(body: bytes, profile_name: str) -> Request:
     tools = MessagesToolReader(max_tools=_MOST, cache_bytes=0, limits=SchemaLimits())
     reader = MessagesReader(tools, max_messages=_MOST, max_values=_MOST)
-    return profile_for("", profile_name).adapted(reader.read(body).request)
+    return fitted(reader.read(body), profile_for("", profile_name)).request
 
 
 _READERS: dict[str, Callable[[bytes, str], Request]] = {CHAT: _chat, MESSAGES: _messages}

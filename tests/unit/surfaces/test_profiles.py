@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.contract.chatting import Client, chat, speaking
 from tests.contract.joining import join
-from tests.contract.wire import READER, USER, asked, body, call, result, tool
+from tests.contract.wire import USER, asked, body, call, result, tool
 
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.requests import Message
@@ -59,27 +59,6 @@ def test_lost_results_point_to_where_they_are() -> None:
 def test_the_results_of_other_clients_stay_as_they_are(name: str) -> None:
     messages = (Message("tool", None, call_id="a"), Message("tool", "result missing", call_id="b"))
     assert profile_for("", name).repaired(messages) == messages
-
-
-SUMMARIZE = {
-    "role": "user",
-    "content": "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\nYour task is to ...",
-}
-
-
-def test_a_summary_for_claude_code_cannot_be_a_call() -> None:
-    request = READER.read(body(messages=[SUMMARIZE], tools=[tool()]))
-    adapted = profile_for("claude-cli/2.1.325").adapted(request)
-    assert adapted.choice.mode == "none"
-    assert adapted.adjusted == ("tool_choice",)
-
-
-@pytest.mark.parametrize(
-    ("message", "profile"), [(USER, "claude_code"), (SUMMARIZE, "default")], ids=["task", "other"]
-)
-def test_nothing_else_is_changed(message: dict[str, Any], profile: str) -> None:
-    request = READER.read(body(messages=[message], tools=[tool()]))
-    assert profile_for("", profile).adapted(request) is request
 
 
 def ask(

@@ -20,12 +20,14 @@ from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
+from toolwire.surfaces.messages.profiles import fitted
 from toolwire.surfaces.messages.reader import Asked, RequestReader
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.tokens import estimated_prompt
 from toolwire.surfaces.profiles import profile_for, profile_named
 
 NAME = "anthropic_messages"
+"""The surface's name in traces."""
 _MOST_CHANGES = 4
 
 
@@ -132,9 +134,9 @@ class _Caller:
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
-            asked = self.api.reader.read(self.body)
-            adapted = profile_named(self.context.profile).adapted(asked.request)
-            self._asked = dataclasses.replace(asked, request=adapted)
+            self._asked = fitted(
+                self.api.reader.read(self.body), profile_named(self.context.profile)
+            )
         request = self._asked.request
         if request.sampling.max_tokens == 0:
             raise _NoTokens(request)

@@ -26,7 +26,7 @@ from toolwire.surfaces.responses.items import Item
 from toolwire.surfaces.responses.reader import Asked, ReadRequest, ResponseReader
 from toolwire.surfaces.responses.response import ResponseHead, echo_of
 from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
-from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, with_ids
+from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
 
 _JSON = ("content-type", "application/json")
 
@@ -156,7 +156,7 @@ class ResponsesCaller:
         if not self._keeps or self._sink is None:
             return
         response = self._sink.finished(report)
-        stored = StoredResponse(response, with_ids(self._items, response["id"]))
+        stored = StoredResponse(response, as_kept(self._items, response["id"]))
         try:
             response["store"] = await self._api.stored.put(self._owner, stored)
         except StoreUnavailable:
