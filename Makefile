@@ -3,23 +3,38 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SERVES := $(VENV)/.serves
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
 
-.PHONY: help serve test quick check hard fuzz clients bench docs lock clean
+.PHONY: help serve sh test quick check hard fuzz clients screenshots bench docs site lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-$(READY): requirements/dev.txt pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Toolwire needs Python 3.11 or later: make PYTHON=python3.12 ..."; exit 1; }
-	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	@echo "Installing into $(VENV) ..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(PYTHON) -m venv $(VENV)
+
+# What serving needs: the gateway and the engine of the embedded model, about 170 MB.
+$(SERVES): requirements/serve.txt pyproject.toml | $(BIN)/python
+	@echo "Installing the gateway and the embedded engine into $(VENV) (once, about 170 MB) ..."
+	@$(PIP) --require-hashes -r requirements/serve.txt
+	@$(PIP) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-serve: $(READY) ## Install and start the gateway; ARGS="--upstream http://localhost:8000/v1"
+# Everything else, too: tests, linters, Node for the clients.
+$(READY): requirements/dev.txt pyproject.toml | $(BIN)/python
+	@echo "Installing everything for development into $(VENV) (once, about 600 MB) ..."
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --quiet --no-deps --no-build-isolation --editable .
+	@touch $@ $(SERVES)
+
+serve: $(SERVES) ## Install and start the gateway; ARGS="--upstream http://localhost:8000/v1"
 	@$(BIN)/toolwire serve $(ARGS)
+
+sh: $(SERVES) ## A shell with `toolwire` on its PATH
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $${SHELL:-sh}
 
 test: $(READY) ## Install and run every test but those that measure time
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not timed" $(ARGS)
@@ -44,18 +59,29 @@ fuzz: $(READY) ## Fuzz every parser for a minute; ARGS="sse --seconds 600 --seed
 clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
 	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)
 
+screenshots: $(READY) ## Take the pictures of docs/inspector.md anew
+	@TOOLWIRE_SCREENSHOTS=1 $(BIN)/python -m pytest tests/e2e/inspector/test_screenshots.py
+
 bench: $(READY) ## Measure the gateway next to nginx
 	@$(BIN)/python benchmarks/gateway.py --quick $(ARGS)
 
 docs: $(READY) ## Regenerate the pages that come from the code
 	@$(BIN)/python docs/generate.py
 
-lock: ## Update the pinned dependencies (needs uv)
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --quiet pyproject.toml -o requirements/runtime.txt
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --quiet pyproject.toml --extra embedded --extra client --extra mcp \
-	  --group dev -o requirements/dev.txt
+site: $(READY) ## Build the documentation as a site in build/site; it needs no network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "To read it: $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
 
-clean: ## Remove what was installed and cached
-	rm -rf $(VENV) .cache build dist
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
+  --no-emit-index-url --quiet pyproject.toml
+
+lock: ## Update the pinned dependencies (needs uv)
+	$(LOCK) -o requirements/runtime.txt
+	$(LOCK) --extra embedded --group build -o requirements/serve.txt
+	$(LOCK) --extra embedded --extra client --extra mcp --extra redis --group dev -o requirements/dev.txt
+
+CACHES := .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+clean: ## Remove what these targets made in this folder; the weights stay (see docs/install.md)
+	rm -rf $(VENV) $(CACHES) build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from importlib.resources import files
 
 from toolwire.formats import Delivery, RenderedCall, names, parser_for, provider_id, render_calls
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta
+from toolwire.protocol.tools import Tool
 
 LINE = "    if value < limit: print(f'{value} of {limit}', \"ok\")  # a line of code\n"
 BARS = {"delta": 10.0, "share": 0.9, "growth": 1.3, "whole": 20.0, "chars": 3.0}

@@ -16,6 +16,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "parser_for",
         "Parser",
         "Tool",
+        "InvalidTool",
         "Trace",
         "Span",
     ),

@@ -23,12 +23,15 @@ from toolwire.server.config.settings import (
     ClientKey,
     Config,
     Embedded,
+    Health,
     Limits,
     Listen,
     Log,
+    Native,
     Repair,
     Retries,
     RouteConfig,
+    Sessions,
     Timeouts,
     TraceFiles,
 )
@@ -37,6 +40,7 @@ from toolwire.server.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
+from docs import messages_page
 from docs.api_reference import reference
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
@@ -57,6 +61,7 @@ sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 [[models]]                      # one backend
 name = "qwen3-coder"
+aliases = ["claude-*", "gpt-*"] # agents ask for small models of their vendor, too
 backend = { url = "http://localhost:8000/v1", dialect = "vllm" }
 
 [[models]]                      # several backends: least busy first, with failover
@@ -76,6 +81,12 @@ name = "*"
 backend = { url = "http://localhost:11434/v1", dialect = "ollama" }
 """
 
+ACCESS_LINE = (
+    "2026-03-04T10:20:30.400Z INFO  200    812.5ms POST /v1/chat/completions model=qwen3 "
+    "backend=gpu-1 mode=hybrid:hermes key=laptop stream=yes sent=4313 tokens=812+64 first=95.2ms "
+    "retries=0 repairs=- id=req_..."
+)
+
 PROMPTS = """\
 [[models]]
 name = "raw"
@@ -92,6 +103,11 @@ UPSTREAM = (
     ("`--upstream-dialect`", "`TOOLWIRE_UPSTREAM_DIALECT`", "its dialect; default: found out"),
     ("`--upstream-mode`", "`TOOLWIRE_UPSTREAM_MODE`", "its `mode`, as in `[[models]]`"),
     ("`--upstream-format`", "`TOOLWIRE_UPSTREAM_FORMAT`", "its `format`, as in `[[models]]`"),
+    (
+        "`--model-alias ALIAS=MODEL`, repeatable",
+        "`TOOLWIRE_MODEL_ALIAS`, separated by spaces",
+        "another name for a model, as `aliases` in `[[models]]`, such as `claude-*=qwen3-coder`",
+    ),
     (
         "`--chat-template FILE`",
         "`TOOLWIRE_CHAT_TEMPLATE`",
@@ -119,7 +135,10 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[retries]", Retries),
     ("[repair]", Repair),
     ("[log]", Log),
+    ("[health]", Health),
     ("[trace]", TraceFiles),
+    ("[sessions]", Sessions),
+    ("[native]", Native),
 )
 
 
@@ -140,6 +159,12 @@ def configuration() -> str:
         "An upstream or a model file given here replaces the model `*`; other models in the file "
         "stay. If there is no model at all, the embedded model serves every name.",
         table(("flag", "environment variable", "what it is"), UPSTREAM),
+        "Clients may ask for other names than a model's own: agents send side requests (titles, "
+        "summaries, sub-agents) to small models of their vendor, and a 404 breaks them. `aliases` "
+        "of a model, or `--model-alias`, are such names; `claude-*` is every name that begins so. "
+        "An exact name comes first, then the longest pattern, then `*`. The backend is sent its "
+        "own `model`, or the route's name; the answer names the model that was asked for. A route "
+        "may also have a pattern as its name, like `*`: then the name is forwarded as it is.",
         "A server with only `/completions` needs the model's chat template, which turns messages "
         "into a prompt. It comes with the model: `chat_template.jinja`, `tokenizer_config.json`, "
         "`chat_template.json` or the `.gguf` file:",
@@ -154,6 +179,9 @@ def configuration() -> str:
         "gets 4,096. Parameters in `params_remove` are never sent.",
         "Without client keys, Toolwire listens only on loopback. To listen on another address, add "
         "`[[keys]]`, set `TOOLWIRE_API_KEY`, or set `public = true` (`--public`).",
+        "Clients send their key as `Authorization: Bearer KEY`, as OpenAI's do, or as `x-api-key: "
+        "KEY`, as Anthropic's do; both work on every path. If a request has both, the bearer "
+        "decides if it is one of the configured keys, else `x-api-key` does.",
         "Without client keys, requests that may come from a web page are refused with 403. These "
         "are requests with a foreign name in `Host` (DNS rebinding), and requests with a foreign "
         "`Origin` or a cross-site `Sec-Fetch-Site`. Accepted names are every IP address, "
@@ -259,13 +287,20 @@ HEADERS = (
     ("toolwire-mode", "the strategy for tools, and the format in which text is parsed"),
     ("toolwire-profile", "the client profile in use; send this header to choose one"),
     ("toolwire-ignored-params", "parameters that were not forwarded; `%3Fx`: `x` in the query"),
-    ("toolwire-adjusted-params", "parameters that were changed, such as `parallel_tool_calls`"),
+    (
+        "toolwire-adjusted-params",
+        "parameters that were changed, such as `parallel_tool_calls`; `tools`: see "
+        "[small models](small-models.md)",
+    ),
     ("toolwire-repairs", "what was repaired in the request, or in an answer that is not streamed"),
     ("toolwire-findings", "calls that were delivered although they do not fit, and why: its code"),
     (
         "toolwire-usage",
         "`estimated`, if the backend gave no usage and no `tokenizer` of the model could count",
     ),
+    ("toolwire-call-map", "native API: the ids of calls, signed; send it back with the history"),
+    ("toolwire-conversation", "native API: the id of the conversation"),
+    ("toolwire-replayed", "native API: `true`, if the same request was answered before"),
 )
 
 
@@ -329,7 +364,12 @@ def metrics() -> str:
                     "the metrics below, for Prometheus; requires a client key if there are any",
                 ),
                 ("`/healthz`", "200 while the process is up; answered at once, even under load"),
-                ("`/readyz`", "503 during shutdown, so that no new requests are sent here"),
+                (
+                    "`/readyz`",
+                    "503 during shutdown, so that no new requests are sent here, and with "
+                    '`[health] ready = "backend"` also while no backend answers; `sessions` says '
+                    "whether the [session store](sessions.md) answers, once it was used",
+                ),
             ),
         ),
         "After SIGTERM or SIGINT, Toolwire keeps listening until the last answer is finished or "
@@ -340,10 +380,24 @@ def metrics() -> str:
         "requests than `[limits] requests`, a request that waits longer than `[timeouts] queue`, "
         "or more connections than `[limits] connections` if none of them is idle. Health probes "
         "are always answered.",
-        "Labels never contain text from clients: routes are those of the configuration, and "
+        "Labels never contain text from clients: routes and backends are those of the "
+        "configuration, and "
         "unknown values are counted as `other`. The memory, CPU time and open files of the "
         "process are included (`process_...`).",
         table(("metric", "type", "labels", "meaning"), metric_rows()),
+        "## The log",
+        "Toolwire logs to stderr (`[log]`), one line per request:",
+        f"```\n{ACCESS_LINE}\n```",
+        "`tokens` are those of the prompt and of the answer, `first` is the time to the first "
+        "token, `retries` counts further attempts at backends, and `repairs` names what was "
+        "changed in the answer. `/healthz`, `/readyz` and `/metrics` are logged at `debug` only.",
+        "Every failed attempt at a backend is a `WARNING` that names the backend and the reason, "
+        "also if a retry then succeeds. The same failure of the same backend is logged once a "
+        "minute, with the number of repetitions; when the backend answers again, that is logged, "
+        "too. If Toolwire learns that a server does not support tools, or which format a model "
+        "writes, it says so once. What a backend says about a request that it refuses may quote "
+        "the request, so only the code and the status are logged; the words are in the error that "
+        "the client gets and in [traces](traces.md).",
     ]
     return page(parts)
 
@@ -366,6 +420,12 @@ OTHER_REPAIRS = (
         "a pattern has a look-around or a backreference and is not checked",
     ),
     ("dangling_ref:TOOL:REF", "a `$ref` of a schema leads nowhere: anything is allowed there"),
+    ("tool_dropped:TOOL", "a tool that the model is not offered (`tools_allowed`, `tools_denied`)"),
+    (
+        "tool_descriptions_cut:NUMBER",
+        "so many tools have shorter descriptions (`tool_description_chars`, "
+        "`parameter_description_chars`)",
+    ),
     (
         "repeated_call_id:PLACE",
         'a call with the id of an earlier one: renamed (`history = "repair"`)',
@@ -582,6 +642,34 @@ def format_entry(record: Format) -> Iterable[str]:
     yield f"`````text\n{case.model_output}\n`````"
 
 
+def models() -> str:
+    """The page that says which settings a model needs."""
+    records = [get(name) for name in sorted(format_names())]
+    return page(
+        [
+            "# Your model, your settings",
+            "Find your model by a part of its name. Under `auto`, the format follows from the "
+            "name, the chat template, or what the model writes; set it only if the name says "
+            "nothing, as with a fine-tune: `--upstream-format NAME`, or `format` of its route. "
+            "Where special tokens are listed, the server must not strip them: Toolwire asks those "
+            "that it knows how to ask (`skip_special_tokens: false`). The second column is also "
+            "the name of vLLM's `--tool-call-parser`, where vLLM has one.",
+            table(
+                ("names that contain", "format", "also called", "ids", "special tokens"),
+                sorted(row for record in records for row in model_rows(record)),
+            ),
+        ]
+    )
+
+
+def model_rows(record: Format) -> Iterable[tuple[str, ...]]:
+    """A format's models: each pattern of their names, and what to set."""
+    ids = {"random": "any"}.get(record.ids, record.ids)
+    tokens = " ".join(f"`` {token} ``" for token in record.special_tokens)
+    for pattern in record.models:
+        yield f"`{pattern}`", f"`{record.name}`", names(record.aliases), ids, tokens
+
+
 def names(values: Iterable[str]) -> str:
     """Names, in order, as code."""
     return ", ".join(f"`{value}`" for value in sorted(values))
@@ -659,12 +747,58 @@ found.content  # 'Let me check.'
 found.calls[0].name  # 'get_time'
 found.calls[0].decoded()  # {'tz': 'CET'}
 
-parser = parser_for("hermes")  # the same, while the text streams
-for start in range(0, len(text), 8):
-    for event in parser.feed(text[start : start + 8]):
-        print(event)
-for event in parser.finish():
-    print(event)
+extract("auto", text).format  # 'hermes': the format can be detected
+"""
+
+TOOLS_EXAMPLE = """\
+from toolwire import extract
+
+tool = {
+    "type": "function",
+    "function": {
+        "name": "wait",
+        "parameters": {"type": "object", "properties": {"seconds": {"type": "integer"}}},
+    },
+}
+text = "<function=wait>\\n<parameter=seconds>\\n5\\n</parameter>\\n</function>"
+
+extract("qwen3_coder", text).calls[0].arguments  # '{"seconds": "5"}'
+extract("qwen3_coder", text, [tool]).calls[0].arguments  # '{"seconds": 5}'
+"""
+
+STREAM_OUTPUT = """\
+text 'Let me ch'
+text 'eck.'
+call 0 get_time
+arguments of 0 '{"tz": "C'
+arguments of 0 'ET"}'
+end of 0
+"""
+
+STREAM_EXAMPLE = """\
+from toolwire import ArgsDelta, CallEnd, CallStart, TextDelta, parser_for
+
+pieces = ["Let me ch", "eck.<tool_", 'call>{"name": "get_time", "argu']
+pieces += ['ments": {"tz": "C', 'ET"}}', "</tool_call>"]
+
+
+def show(events):
+    for event in events:
+        match event:
+            case TextDelta(text=text):
+                print("text", repr(text))
+            case CallStart(index=index, name=name):
+                print("call", index, name)
+            case ArgsDelta(index=index, json=json):
+                print("arguments of", index, repr(json))
+            case CallEnd(index=index):
+                print("end of", index)
+
+
+parser = parser_for("hermes")  # a new one for each answer
+for piece in pieces:  # as they arrive
+    show(parser.feed(piece))
+show(parser.finish())
 """
 
 
@@ -676,6 +810,15 @@ def api() -> str:
         "The parsers work without the gateway. They do no I/O, need no event loop, and never raise "
         "on what a model wrote.",
         f"```python\n{API_EXAMPLE}```",
+        "Some formats write every value as text. With the tools of the request, values get the "
+        "types of their schemas. A tool may be a dictionary, as in a request to OpenAI, a `Tool`, "
+        "or a function with `@tool`:",
+        f"```python\n{TOOLS_EXAMPLE}```",
+        "While an answer streams, feed its pieces to a parser. Text comes at once, and arguments "
+        "as the model writes them; whichever way the text is cut, the events add up to the same:",
+        f"```python\n{STREAM_EXAMPLE}```",
+        "It prints",
+        f"```\n{STREAM_OUTPUT}```",
         "Import the names below from `toolwire.formats`. Those in `toolwire.__all__` can be "
         f"imported from `toolwire` as well: {public}. The package is typed (`py.typed`). The names "
         "of all formats are in [formats](formats.md).",
@@ -690,7 +833,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors,
     "formats.md": formats,
     "hardening.md": hardening,
+    "messages.md": lambda: page(messages_page.parts(table)),
     "metrics.md": metrics,
+    "models.md": models,
     "repairs.md": repairs,
 }
 

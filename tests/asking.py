@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.backends.openai.params import wire_params
-from toolwire.protocol.chat import Message, Request
 from toolwire.protocol.content import Part
+from toolwire.protocol.requests import Message, Request
 from toolwire.surfaces.openai.params import read_params
 from toolwire.surfaces.openai.parts import read_part
 

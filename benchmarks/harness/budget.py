@@ -4,7 +4,7 @@ A bar is met by being ahead of every known peer; an aim is what Python can reach
 Rows without a bar are there to be read, not judged.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
@@ -134,13 +134,14 @@ ROWS = (
 )
 
 
-def results(rounds: list[Round]) -> list[Result]:
+def results(rounds: list[Round], rows: Sequence[Row] = ROWS) -> list[Result]:
     """Make every row's figures from the rounds."""
+    beside = [taken for taken in rounds if NGINX in taken.start_seconds]
     return [
         Result(
             row,
-            nginx=[row.figure(taken, NGINX) for taken in rounds],
+            nginx=[row.figure(taken, NGINX) for taken in beside],
             target=[row.figure(taken, TARGET) for taken in rounds],
         )
-        for row in ROWS
+        for row in rows
     ]

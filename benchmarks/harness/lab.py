@@ -79,11 +79,12 @@ class Lab:
         return Sample(load, subject.process.cpu_time().since(before))
 
     def _run_client(self, subject: Subject, scenario: Scenario, core: int) -> dict[str, Any]:
-        body = self.folder / f"{scenario.name}.json"
+        body = self.folder / f"{scenario.name.replace(' ', '-')}.json"
         body.write_bytes(scenario.body)
         options = {
             "-p": subject.port,
             "-b": body,
+            "-u": scenario.path,
             "-k": KEY,
             "-c": scenario.connections,
             "-t": scenario.seconds,

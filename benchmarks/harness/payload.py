@@ -5,6 +5,7 @@ none. Padding in the system message brings every body to the same number of byte
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 SIZE = 21_000
@@ -82,15 +83,27 @@ def wish(chunks: int = 200, every_us: int = 0, *, reply: str = "call") -> str:
 
 def body(wish: str, *, tools: int = TOOLS, stream: bool = False) -> bytes:
     """Make a chat request of exactly `SIZE` bytes."""
+    return padded(lambda padding: chat_request(wish, padding, tools=tools, stream=stream))
+
+
+def chat_request(
+    wish: str, padding: str, *, tools: int = TOOLS, stream: bool = False
+) -> dict[str, Any]:
+    """Make a chat request, with this text at the end of the system message."""
     request: dict[str, Any] = {"model": "mock-model", "messages": _messages(wish)}
+    request["messages"][0]["content"] += padding
     if tools:
         request["tools"] = [_tool(name) for name in _NAMES[:tools]]
     request["stream"] = stream
-    missing = SIZE - len(_encode(request))
+    return request
+
+
+def padded(make: Callable[[str], dict[str, Any]]) -> bytes:
+    """Encode a request with as much padding as makes it `SIZE` bytes."""
+    missing = SIZE - len(_encode(make("")))
     if missing < 0:
         raise ValueError(f"the request is {-missing} bytes larger than {SIZE}")
-    request["messages"][0]["content"] += ("Keep to the style of the file. " * SIZE)[:missing]
-    return _encode(request)
+    return _encode(make(("Keep to the style of the file. " * SIZE)[:missing]))
 
 
 def _encode(request: dict[str, Any]) -> bytes:

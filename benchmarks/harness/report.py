@@ -26,7 +26,7 @@ def print_results(results: list[Result], target: str, console: Console) -> None:
         row = result.row
         table.add_row(
             f"{row.name}, {row.unit}",
-            f"{median(result.nginx):,.{row.digits}f}",
+            f"{median(result.nginx):,.{row.digits}f}" if result.nginx else "",
             f"{median(result.target):,.{row.digits}f}",
             _ratio(result),
             *_limits(row.limit, row.unit),
@@ -53,6 +53,8 @@ def _limits(limit: Limit | None, unit: str) -> tuple[str, str]:
 
 def doubts(rounds: list[Round]) -> Iterator[str]:
     """Say what makes these figures less than trustworthy."""
+    if any(NGINX not in taken.start_seconds for taken in rounds):
+        return
     for name in (NGINX, TARGET):
         samples = [taken.sample("saturate", name) for taken in rounds]
         waiting = median(sample.kept_waiting for sample in samples)

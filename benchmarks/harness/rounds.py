@@ -40,9 +40,12 @@ class Target:
     health: str
 
 
-def start_subjects(lab: Lab, target: Target, stack: ExitStack) -> list[Subject]:
-    """Start nginx and the target; they end with `stack`."""
-    plans = {NGINX: Target(COMMANDS["nginx"], "/healthz"), TARGET: target}
+def start_subjects(
+    lab: Lab, target: Target, stack: ExitStack, *, beside_nginx: bool = True
+) -> list[Subject]:
+    """Start nginx, if it is to be there, and the target; they end with `stack`."""
+    nginx = {NGINX: Target(COMMANDS["nginx"], "/healthz")} if beside_nginx else {}
+    plans = {**nginx, TARGET: target}
     subjects = []
     for name, plan in plans.items():
         subject = lab.start(name, plan.command, plan.health)
@@ -51,12 +54,19 @@ def start_subjects(lab: Lab, target: Target, stack: ExitStack) -> list[Subject]:
     return subjects
 
 
-def run_round(lab: Lab, target: Target, scenarios: tuple[Scenario, ...], number: int) -> Round:
-    """Start both subjects, warm them up, and measure every scenario."""
+def run_round(
+    lab: Lab,
+    target: Target,
+    scenarios: tuple[Scenario, ...],
+    number: int,
+    *,
+    beside_nginx: bool = True,
+) -> Round:
+    """Start the subjects, warm them up, and measure every scenario."""
     with ExitStack() as stack:
-        subjects = start_subjects(lab, target, stack)
+        subjects = start_subjects(lab, target, stack, beside_nginx=beside_nginx)
         idle = _memory(subjects)
-        for scenario in warm_ups():
+        for scenario in warm_ups(scenarios):
             for subject in subjects:
                 lab.measure(subject, scenario)
         samples = _measure_all(lab, subjects, scenarios, number)

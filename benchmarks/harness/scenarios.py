@@ -27,6 +27,7 @@ class Scenario:
     stagger_us: int = 0
     together: bool = False
     only_through: bool = False  # not worth measuring without a gateway
+    path: str = "/v1/chat/completions"
 
 
 LATENCY = Scenario("latency", body(wish()), together=True)
@@ -59,7 +60,7 @@ FIRST = Scenario(
 
 
 def timed(seconds: float) -> tuple[Scenario, ...]:
-    """Return all scenarios, those that run for a time with that time set."""
+    """Return all scenarios of Chat Completions, those that run for a time with that time set."""
     lengths = {LATENCY: 0.8, SATURATE: 1.2, TOOLS: 0.8, PLAIN: 0.8, FIRST: 1.2}
     return (
         *(replace(scenario, seconds=seconds * share) for scenario, share in lengths.items()),
@@ -68,7 +69,8 @@ def timed(seconds: float) -> tuple[Scenario, ...]:
     )
 
 
-def warm_ups() -> tuple[Scenario, ...]:
+def warm_ups(scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:
     """Return short runs that bring every code path and cache to temperature."""
-    kinds = (SATURATE, TOOLS, PLAIN, FIRST)
+    others = tuple(one for one in scenarios if one.seconds and one.path != LATENCY.path)
+    kinds = (SATURATE, TOOLS, PLAIN, FIRST, *others)
     return tuple(replace(kind, seconds=0.25) for kind in kinds)

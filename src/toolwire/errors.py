@@ -3,15 +3,22 @@
     GatewayError
     ├── RequestError            400  the request is wrong; the message says what, where, what to do
     │   ├── ToolSchemaError     400  a tool's JSON Schema is wrong
-    │   └── HistoryError        400  calls and results do not belong together
+    │   ├── HistoryError        400  calls and results do not belong together
+    │   ├── SessionsOff         400  this server keeps no conversations
+    │   └── IdempotencyKeyReused 422  the key belongs to another request
     ├── Unauthorized            401  no key, or a wrong one
     ├── Forbidden               403  the request may come from an unknown web page
     ├── NotFound                404  no such path
-    │   └── ModelNotFound       404  no such model
+    │   ├── ModelNotFound       404  no such model
+    │   └── ConversationNotFound 404  no such conversation of this key
     ├── MethodNotAllowed        405
+    ├── ConversationBusy        409  another turn of the conversation is running
+    ├── ClaimLost               409  the turn took so long that another one may have begun
     ├── TooLarge                413  the body is over the limit
+    │   └── ConversationFull    413  the conversation has too many turns or bytes
     ├── Overloaded              503  more requests or connections than the limits allow
     ├── ShuttingDown            503  the process is ending
+    ├── StoreUnavailable        503  the session store does not answer
     ├── InternalError           500  our fault
     └── UpstreamError           502  the backend failed
         ├── KeyRefused          4xx  the backend refused our key, with 401 or 403
@@ -20,7 +27,7 @@
         ├── UpstreamRefused     4xx  the backend refused the request; its own words
         │   └── ToolsRefused    400  it does not support tools
         ├── ToolChoiceUnmet     502  the model did not do what tool_choice demands
-        ├── ArgumentsUnfit      502  a call of a strict tool does not match its schema
+        ├── ArgumentsUnfit      502  a call that must match its tool does not
         └── ArgumentsUnchecked  502  a call of a strict tool could not be checked in time
 
 Facts live on the class, particulars in the constructor. Each surface turns them into its own
@@ -57,6 +64,8 @@ class GatewayError(Exception):
     """Asking again cannot help before somebody changes something."""
     retry_after: float | None = None
     """Seconds after which it is worth trying again."""
+    request_id: str = ""
+    """The request it answers, for surfaces whose errors name it."""
 
     def __init__(
         self,
@@ -118,6 +127,19 @@ class HistoryError(RequestError):
         self.result_id = result_id
 
 
+class SessionsOff(RequestError):
+    """This server keeps no conversations: see `sessions`."""
+
+    code = "sessions_off"
+
+
+class IdempotencyKeyReused(RequestError):
+    """The `Idempotency-Key` belongs to another request of the same conversation."""
+
+    status = 422
+    code = "idempotency_key_reused"
+
+
 class Unauthorized(GatewayError):
     """No API key, or an unknown one."""
 
@@ -148,6 +170,12 @@ class ModelNotFound(NotFound):
     code = "model_not_found"
 
 
+class ConversationNotFound(NotFound):
+    """There is no such conversation: it never was, has expired, or belongs to another key."""
+
+    code = "conversation_not_found"
+
+
 class MethodNotAllowed(GatewayError):
     """The path does not support this method."""
 
@@ -160,12 +188,35 @@ class MethodNotAllowed(GatewayError):
         self.allowed = tuple(allowed)
 
 
+class ConversationBusy(GatewayError):
+    """Another turn of the same conversation is running. Retry after `Retry-After`, or wait."""
+
+    status = 409
+    type = "invalid_request_error"
+    code = "conversation_busy"
+    retry_after = 1.0
+
+
+class ClaimLost(GatewayError):
+    """The lock on the conversation expired before the turn ended. Nothing was kept."""
+
+    status = 409
+    type = "invalid_request_error"
+    code = "conversation_changed"
+
+
 class TooLarge(GatewayError):
     """The request body is too large."""
 
     status = 413
     type = "invalid_request_error"
     code = "request_too_large"
+
+
+class ConversationFull(TooLarge):
+    """The conversation has as many turns or bytes as it may have: see `[sessions]`."""
+
+    code = "conversation_full"
 
 
 class Overloaded(GatewayError):
@@ -181,6 +232,14 @@ class ShuttingDown(GatewayError):
 
     status = 503
     code = "shutting_down"
+    retry_after = 1.0
+
+
+class StoreUnavailable(GatewayError):
+    """The session store does not answer. Requests without a session are served."""
+
+    status = 503
+    code = "session_store_unavailable"
     retry_after = 1.0
 
 
@@ -282,10 +341,19 @@ class ToolChoiceUnmet(UpstreamError):
 
 
 class ArgumentsUnfit(UpstreamError):
-    """A call of a strict tool does not match its schema, even after asking again."""
+    """A call that must match its tool does not, even after asking again.
+
+    `said` is the text that the model wrote, `calls` the name and the arguments of each call as it
+    wrote them, `faults` the number of each call that does not fit, a code and the reason.
+    """
 
     code = "invalid_tool_arguments"
     retryable = False
+    cut_off: bool = False
+    """The model had no room to finish."""
+    said: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    faults: tuple[tuple[int, str, str], ...] = ()
 
 
 class ArgumentsUnchecked(UpstreamError):

@@ -26,9 +26,10 @@ from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
 from toolwire.gateway.token_count import TokenCounter
+from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.gateway.turn import TurnService
-from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Request
 from toolwire.surfaces.base import TurnEndpoint
 from toolwire.surfaces.exchange import Headers, HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat
@@ -189,6 +190,7 @@ async def _answer(
     mode: Mode = "native",
     asks: int = 1,
     tokens: TokenCounter | None = None,
+    tool_limiter: ToolLimiter | None = None,
 ) -> None:
     pool = BackendPool([backend], asyncio.get_running_loop().time)
     numbers = itertools.count()
@@ -197,7 +199,12 @@ async def _answer(
     )
     strategies = StrategySelector(mode)
     model = ServedModel(
-        served, pool, custom_tools=custom_tools, strategies=strategies, tokens=tokens
+        served,
+        pool,
+        custom_tools=custom_tools,
+        strategies=strategies,
+        tokens=tokens,
+        tool_limiter=tool_limiter,
     )
     turns = TurnService(
         routes=Routes([model]),

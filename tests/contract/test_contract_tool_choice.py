@@ -7,8 +7,8 @@ from tests.contract.chatting import Client, chat, speaking
 from tests.contract.joining import join, whole
 from tests.contract.wire import ABSENT, READER, body, read, tool
 
-from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.tools import ToolChoice
 
 TOOLS = [tool("f"), tool("g"), {"type": "custom", "custom": {"name": "c"}}]
 F, G = frozenset({"f"}), frozenset({"f", "g"})

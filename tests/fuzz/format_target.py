@@ -13,8 +13,8 @@ from tests.fuzz.judge import check
 
 from toolwire.conformance import cases_of
 from toolwire.formats import Delivery, join, names, parser_for
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event
+from toolwire.protocol.tools import Tool
 
 _SEEDS_EACH = 3
 

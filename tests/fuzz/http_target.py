@@ -15,9 +15,10 @@ from typing import Any
 from tests.fuzz.cutting import each, pieces
 from tests.fuzz.judge import check
 
+from toolwire.server.http.connection import ClientConnection
 from toolwire.server.http.exchange import HttpExchange
 from toolwire.server.http.limits import HttpLimits
-from toolwire.server.http.server import ClientConnection, HttpServer
+from toolwire.server.http.server import HttpServer
 
 LIMITS = HttpLimits(header_bytes=1024, headers=20, body_bytes=4096)
 STATUSES = {100, 200, 400, 408, 411, 413, 414, 417, 421, 431, 501, 503, 505}

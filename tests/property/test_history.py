@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from toolwire.errors import RequestError
 from toolwire.gateway.history import NO_RESULT, History, _Checker, check_history
-from toolwire.protocol.chat import Message, ToolCall
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall
 
 Check = Callable[[Sequence[Message], bool], History]
 

@@ -20,9 +20,9 @@ from toolwire.gateway.native_call import NativeCall, as_text
 from toolwire.gateway.policy import Policy
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
-from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta, TurnEnd
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.tools import ToolChoice
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder

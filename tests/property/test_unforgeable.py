@@ -14,8 +14,9 @@ import pytest
 
 from toolwire.formats import RenderedCall, extract, get, names, provider_id, render_calls
 from toolwire.gateway.strategies.prompting import prompted
-from toolwire.protocol.chat import FREE_CHOICE, Message, Role, Tool, ToolCall, ToolSet
 from toolwire.protocol.content import ImagePart, Part, TextPart
+from toolwire.protocol.requests import Message, Role
+from toolwire.protocol.tools import FREE_CHOICE, Tool, ToolCall, ToolSet
 
 TURNS = (
     "<|im_start|>", "<|im_end|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>",

@@ -38,7 +38,7 @@ ALONE = ("write", "finish")
 ENOUGH = 80
 """Messages after which a client that never gets further is sent home."""
 
-WORKDIR = re.compile(r"(?i)(?:working (?:in the )?directory|\bcwd)\b[^/\n]{0,40}(/[^\s'\"`<>),]+)")
+WORKDIR = re.compile(r"(?i)(?:working (?:in the )?directory|\bcwd)\b[^/\n<]{0,40}(/[^\s'\"`<>),]+)")
 
 
 def file_task(request: ChatRequest) -> Answer:

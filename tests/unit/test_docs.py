@@ -42,9 +42,56 @@ def test_the_example_of_the_configuration_page_can_be_loaded(tmp_path: Path) -> 
     assert config.models[1].backends[1].timeouts is not None
 
 
-def test_the_example_of_the_api_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(generator().API_EXAMPLE, {})
-    assert "CallStart(index=0, name='get_time'" in capsys.readouterr().out
+def test_the_example_of_the_page_about_small_models_can_be_loaded(tmp_path: Path) -> None:
+    text = (DOCS / "small-models.md").read_text(encoding="utf-8")
+    path = tmp_path / "toolwire.toml"
+    path.write_text(text.partition("```toml\n")[2].partition("```")[0])
+    (route,) = load(path, env={}, flags={}).models
+    assert route.tool_description_chars == 400
+    assert route.tools_denied == ("mcp__*__delete_*",)
+
+
+@pytest.mark.parametrize("name", ["API_EXAMPLE", "TOOLS_EXAMPLE"])
+def test_the_examples_of_the_api_page_give_what_their_comments_say(name: str) -> None:
+    known: dict[str, Any] = {}
+    for line in getattr(generator(), name).split("\n\n"):
+        exec(line, known)
+        for expression, said in re.findall(
+            r"^(\w\S*\(.*|\w\S*)  # ('.*?'|\{.*?\})", line, re.MULTILINE
+        ):
+            assert repr(eval(expression, known)) == said
+
+
+def test_the_streaming_example_of_the_api_page_prints_what_the_page_shows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exec(generator().STREAM_EXAMPLE, {})
+    assert capsys.readouterr().out == generator().STREAM_OUTPUT
+
+
+def blocks(language: str, *folders: str) -> list[tuple[str, str]]:
+    """The code in this language on the pages of these folders."""
+    pages = [page for folder in folders for page in (DOCS / folder).glob("*.md")]
+    pattern = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [(p.name, code) for p in pages for code in pattern.findall(p.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("python", "library"))
+def test_the_examples_of_the_library_run(
+    page: str, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(code, {})
+    assert "refresh" in capsys.readouterr().out or page == "detect.md"
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("toml", "engines"))
+def test_the_configurations_of_the_engines_can_be_loaded(
+    page: str, code: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "toolwire.toml"
+    path.write_text(code)
+    env = {"OPENAI_API_KEY": "sk-a", "OPENROUTER_API_KEY": "sk-b"}
+    assert load(path, env=env, flags={}).models, page
 
 
 def test_the_api_page_has_every_public_name() -> None:

@@ -31,13 +31,22 @@ TESTED_BY = {
     "client": "e2e/python_client",
     "errors.py": "unit/surfaces/openai/test_errors.py",
     "formats": "property/formats",
+    "gateway/repair/arguments.py": "unit/gateway/repair/test_validation.py",
     "gateway/trace/replay.py": "e2e/arguments/test_traces.py",
     "gateway/turn.py": "contract",
     "protocol/schemas/graph.py": "unit/protocol/schemas/test_cost.py",
     "server/app.py": "e2e/gateway",
+    "server/assembly.py": "e2e/gateway",
     "server/config/fields.py": "unit/server/config/test_loader.py",
+    "server/config/overrides.py": "unit/server/config/test_loader.py",
     "server/config/values.py": "unit/server/config/test_loader.py",
+    "server/http/server.py": "unit/server/http/test_connection.py",
+    "surfaces/messages": "unit/surfaces/messages",
+    "surfaces/native/sinks.py": "unit/surfaces/native/test_chat.py",
+    "surfaces/native/wire.py": "unit/surfaces/native/test_reader.py",
+    "surfaces/responses": "unit/surfaces/responses",
     "surfaces/openai/chunks.py": "contract/test_contract_chunks.py",
+    "surfaces/openai/wire.py": "e2e/gateway/test_openapi.py",
 }
 """Long modules, or folders of them, that other tests cover better than one of their own would."""
 

@@ -72,3 +72,59 @@ def test_the_parsers_load_without_an_event_loop_or_an_http_stack() -> None:
     code = f"import sys, toolwire.formats; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+OPENAI = {
+    "type": "function",
+    "function": {
+        "name": "get_time",
+        "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}},
+    },
+}
+TAGGED = "<function=get_time>\n<parameter=n>\n5\n</parameter>\n</function>"
+
+
+@toolwire.tool
+def get_time(n: int) -> str:
+    """The time in n hours."""
+    return str(n)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        OPENAI,
+        OPENAI["function"],
+        formats.Tool("get_time", None, OPENAI["function"]["parameters"]),
+        get_time,
+    ],
+    ids=["openai", "function", "record", "decorated"],
+)
+def test_tools_may_be_dictionaries_records_or_functions(tool: object) -> None:
+    found = toolwire.extract("qwen3_coder", TAGGED, [tool])
+    assert found.calls[0].decoded() == {"n": 5}
+    assert toolwire.detect_output(TAGGED, [tool]) is not None
+    assert "get_time" in toolwire.render_tools("hermes", [tool])
+
+
+@pytest.mark.parametrize(
+    ("tool", "message"),
+    [
+        ({"type": "function"}, "tool 0 has no name"),
+        ({"name": "f", "parameters": "x"}, "the parameters of f are not a schema"),
+        (5, "tool 0 is int, not a tool"),
+    ],
+)
+def test_what_is_no_tool_is_refused(tool: object, message: str) -> None:
+    with pytest.raises(formats.InvalidTool, match=message):
+        toolwire.extract("hermes", "x", [tool])
+
+
+def test_the_format_can_be_detected() -> None:
+    found = toolwire.extract("auto", TAGGED, [OPENAI])
+    assert (found.format, found.calls[0].decoded()) == ("qwen3_coder", {"n": 5})
+
+
+def test_a_text_without_calls_is_text_whatever_the_format() -> None:
+    found = toolwire.extract("auto", "<think>hm</think>Hello")
+    assert found == toolwire.Extracted("Hello", "hm", [], format="")

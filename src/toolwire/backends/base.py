@@ -7,8 +7,9 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from toolwire.backends.named_body import NamedBody
-from toolwire.protocol.chat import Message, Request, ToolSet
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import ToolSet
 
 Listener: TypeAlias = Callable[[list[Fragment]], None]
 Redact: TypeAlias = Callable[[str, int], str]

@@ -18,7 +18,7 @@ from toolwire.backends.base import Probe
 from toolwire.backends.openai import llamacpp
 from toolwire.backends.openai.detection import AUTO
 
-CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "keep"]
+CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "anthropic", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
 Constraint: TypeAlias = Literal[
     "none", "json_schema", "structured_outputs", "guided_json", "grammar"
@@ -234,6 +234,17 @@ _ALL = (
         constraint="none",
         note="Kimi models refuse sampling parameters, and a forced tool_choice while they think; "
         "for moonshot-v1 use `params_add`.",
+    ),
+    Dialect(
+        name="anthropic",
+        params=_CORE | _names("tool_choice parallel_tool_calls top_k user"),
+        renames=_OLD_LIMIT,
+        call_ids="anthropic",
+        message_names=False,
+        constraint="none",
+        note="A server with Anthropic's Messages API (`/v1/messages`), such as Claude. The key is "
+        "sent as `x-api-key`. Thinking is not asked for, because its signatures cannot be kept in "
+        "other APIs. Without a token limit, it is 8,192.",
     ),
 )
 

@@ -9,7 +9,19 @@ import click
 
 from toolwire import __version__
 
-_COMMANDS = ("serve", "chat", "mcp", "check", "key", "formats", "parse", "replay", "conform")
+_COMMANDS = (
+    "serve",
+    "init",
+    "doctor",
+    "chat",
+    "mcp",
+    "check",
+    "key",
+    "formats",
+    "parse",
+    "replay",
+    "conform",
+)
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 

@@ -26,7 +26,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from toolwire.cli.lines import Block, LineParser, Lines
 from toolwire.cli.usage_error import Complaint
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 _BLOCK = 1 << 16
 _AHEAD = 4  # blocks in the hands of each process, so that none waits for work

@@ -115,7 +115,7 @@ def _every(outcomes: Outcomes) -> Iterable[Outcome]:
 
 
 def _show(outcomes: Outcomes, limit: int | None) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     failures = [o for o in _every(outcomes) if o.case.state is State.FAILED]
     for outcome in failures[:limit]:
         note = f"  ({outcome.case.note})" if outcome.case.note else ""

@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,5 +86,9 @@ def _peak_megabytes() -> int:
     if sys.platform == "linux":
         found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
         return int(found[1]) >> 10 if found else 0
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak >> 20 if sys.platform == "darwin" else peak >> 10

@@ -7,6 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from toolwire.cli.columns import in_columns, is_piped
 from toolwire.cli.usage_error import Complaint
 from toolwire.formats import Detection, Format, detect_model, detect_template, get, names
 
@@ -28,6 +29,9 @@ def command(model: str | None, template: Path | None, *, as_json: bool) -> None:
     records = [get(name) for name in sorted(names())]
     if as_json:
         click.echo(json.dumps([_facts(record) for record in records], indent=2))
+    elif is_piped():
+        for line in in_columns([_HEADS, *map(_row, records)]):
+            click.echo(line)
     else:
         Console().print(_table(records))
 
@@ -70,14 +74,19 @@ def _facts(record: Format) -> dict[str, object]:
 
 def _table(records: list[Format]) -> Table:
     table = Table(title=f"{len(records)} formats", title_justify="left")
-    table.add_column("name", no_wrap=True)
-    table.add_column("aliases")
-    table.add_column("family", no_wrap=True)
-    table.add_column("models (patterns of their names)")
+    for head in _HEADS:
+        table.add_column(head, no_wrap=head in ("name", "family"))
     for record in records:
-        models = "  ".join(record.models) or record.note
-        table.add_row(record.name, " ".join(record.aliases), record.family, _literally(models))
+        table.add_row(*map(_literally, _row(record)))
     return table
+
+
+def _row(record: Format) -> tuple[str, ...]:
+    models = "  ".join(record.models) or record.note
+    return record.name, " ".join(record.aliases), record.family, models
+
+
+_HEADS = ("name", "aliases", "family", "models (patterns of their names)")
 
 
 def _literally(text: str) -> str:

@@ -1,5 +1,7 @@
 """`toolwire key`: create an API key for a client."""
 
+import json
+
 import click
 
 from toolwire.server.auth import hash_key, new_key
@@ -7,8 +9,14 @@ from toolwire.server.auth import hash_key, new_key
 
 @click.command("key")
 @click.argument("name", default="client")
-def command(name: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: name, key, sha256.")
+def command(name: str, *, as_json: bool) -> None:
     """Create an API key for a client, and print the lines to add to toolwire.toml."""
     plain = new_key()
+    digest = hash_key(plain)
+    if as_json:
+        click.echo(json.dumps({"name": name, "key": plain, "sha256": digest}))
+        return
     click.echo(f"Key, shown only now:  {plain}\n")
-    click.echo(f'Add to toolwire.toml:\n\n[[keys]]\nname = "{name}"\nsha256 = "{hash_key(plain)}"')
+    click.echo(f"Add to toolwire.toml:\n\n[[keys]]\nname = {json.dumps(name)}")
+    click.echo(f'sha256 = "{digest}"')

@@ -9,11 +9,9 @@ from typing import Any
 import msgspec
 
 from toolwire.cli.parse_report import result_of
-from toolwire.cli.tools_file import ToolsWrong, tools_of
-from toolwire.formats import detect_output, extract, get
-from toolwire.protocol.chat import Tool
-
-AUTO = "auto"
+from toolwire.formats import AUTO, InvalidTool, extract, get
+from toolwire.formats.given_tools import tools_of
+from toolwire.protocol.tools import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +77,9 @@ class LineParser:
         text = _own(members, "text", str)
         tools = _tools(bytes(members["tools"])) if "tools" in members else self.tools
         name = _own(members, "format", str) if "format" in members else self.format
-        chosen = _format(name, text, tools)
-        return {**members, "format": chosen, **result_of(extract(chosen, text, tools))}
+        found = extract(_format(name), text, tools)
+        chosen = found.format if name == AUTO else _format(name)
+        return {**members, "format": chosen or None, **result_of(found)}
 
 
 def _members(line: bytes) -> dict[str, msgspec.Raw]:
@@ -109,12 +108,9 @@ def _own(members: Mapping[str, msgspec.Raw], key: str, kind: Any) -> Any:
         raise BadLine(f"{key}: {error}") from None
 
 
-def _format(name: str, text: str, tools: tuple[Tool, ...]) -> str:
-    if name == AUTO:
-        found = detect_output(text, tools)
-        return found.format if found else "hermes"
+def _format(name: str) -> str:
     try:
-        return get(name).name
+        return name if name == AUTO else get(name).name
     except KeyError:
         raise BadLine(f"no format is called {name!r}") from None
 
@@ -124,5 +120,5 @@ def _tools(written: bytes) -> tuple[Tool, ...]:
     """The tools of a line. Recorded turns repeat the same ones in every line."""
     try:
         return tools_of(_own({"tools": msgspec.Raw(written)}, "tools", Any))
-    except ToolsWrong as error:
+    except InvalidTool as error:
         raise BadLine(f"tools: {error}") from None

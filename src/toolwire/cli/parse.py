@@ -5,15 +5,14 @@ from pathlib import Path
 
 import click
 
+from toolwire.cli.completion import complete_format
 from toolwire.cli.tools_file import read_tools
 from toolwire.cli.usage_error import Complaint, known_format
-from toolwire.formats import detect_output
-from toolwire.protocol.chat import Tool
-
-AUTO = "auto"
+from toolwire.formats import AUTO
 
 
 @click.command("parse")
+@click.argument("file", required=False, type=click.Path(allow_dash=True, dir_okay=False))
 @click.option(
     "--format",
     "format_name",
@@ -21,6 +20,7 @@ AUTO = "auto"
     default=AUTO,
     show_default=True,
     help="The format, or auto to detect it.",
+    shell_complete=complete_format,
 )
 @click.option(
     "--tools",
@@ -50,15 +50,16 @@ AUTO = "auto"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
+    file: str | None,
     format_name: str,
     tools_path: Path | None,
     size: int | None,
+    *,
     jsonl: str | None,
     jobs: int | None,
-    *,
     as_json: bool,
 ) -> None:
-    """Parse a model's text from standard input: content, reasoning, calls, and why.
+    """Parse a model's text from FILE or standard input: content, reasoning, calls, and why.
 
     With --jsonl, content, reasoning and calls are added to each line. A line may have its own
     "format" and "tools". An invalid line becomes an object with "error" and "input".
@@ -73,32 +74,25 @@ def command(
 
     from toolwire.cli.parse_report import Account  # noqa: PLC0415
 
-    text = _input()
-    name, why = _choose(format_name, text, tools)
-    account = Account.of(name, text, tools, chosen=why)
-    account.show(size, as_json=as_json)
+    name = AUTO if format_name == AUTO else known_format(format_name).name
+    Account.of(name, _input(file), tools).show(size, as_json=as_json)
 
 
-def _input() -> str:
-    """The text on standard input."""
-    if sys.stdin.isatty():
+def _input(file: str | None) -> str:
+    """The text in the file, or on standard input."""
+    where = "standard input" if file in (None, "-") else str(file)
+    if file is None and sys.stdin.isatty():
         raise Complaint(
-            "there is no text. Give it on standard input: toolwire parse --format hermes < text"
+            "there is no text. Name a file (toolwire parse answer.txt), or give the text on "
+            "standard input."
         )
     try:
-        text = sys.stdin.buffer.read().decode()
+        raw = sys.stdin.buffer.read() if file in (None, "-") else Path(str(file)).read_bytes()
+        text = raw.decode()
+    except OSError as error:
+        raise Complaint(f"cannot read {where}: {error.strerror or error}.") from None
     except UnicodeDecodeError as error:
-        raise Complaint(f"standard input is not UTF-8 text: {error}.") from None
+        raise Complaint(f"{where} is not UTF-8 text: {error}.") from None
     if not text:
-        raise Complaint("standard input is empty. Give it the text of a model.")
+        raise Complaint(f"{where} is empty. Give it the text of a model.")
     return text
-
-
-def _choose(name: str, text: str, tools: tuple[Tool, ...]) -> tuple[str, str]:
-    """The format, and why it was chosen."""
-    if name != AUTO:
-        return known_format(name).name, ""
-    found = detect_output(text, tools)
-    if found is None:
-        return "hermes", "no format reads a call in it; hermes is as good as any"
-    return found.format, found.reason

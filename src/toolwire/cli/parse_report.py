@@ -1,6 +1,7 @@
 """The report about one text: what was found, how each span was read, and why."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,12 +11,26 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from toolwire.formats import Extracted, Span, Trace, extract, notice_mismatch, parser_for
-from toolwire.protocol.chat import Tool
+from toolwire.cli.columns import in_columns, is_piped
+from toolwire.formats import (
+    AUTO,
+    Extracted,
+    Span,
+    Trace,
+    detect_output,
+    extract,
+    names,
+    notice_mismatch,
+    parser_for,
+)
 from toolwire.protocol.events import Event
+from toolwire.protocol.tools import Tool
 
 _STYLES = {"call": "green", "reasoning": "magenta", "markup": "dim", "layout": "dim", "text": ""}
 _SHOWN = 100
+_PLAIN_HEADS = ("from", "to", "taken for", "because", "text")
+_TITLE = "how each span was read"
+_HEADS = ("from", "to", "taken for", "text", "because")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +38,7 @@ class Account:
     """What a format finds in a text."""
 
     format: str
+    """Empty if it was to be detected and no format finds a call."""
     text: str
     tools: tuple[Tool, ...]
     found: Extracted
@@ -31,11 +47,16 @@ class Account:
     hint: str
 
     @classmethod
-    def of(cls, name: str, text: str, tools: tuple[Tool, ...], *, chosen: str) -> Self:
+    def of(cls, name: str, text: str, tools: tuple[Tool, ...]) -> Self:
         """Read a text, and check whether another format would find more."""
-        trace = Trace()
-        found = extract(name, text, tools, trace=trace)
-        other = None if found.calls or chosen else notice_mismatch(name, text, tools)
+        trace, chosen, other = Trace(), "", None
+        if name == AUTO:
+            detected = detect_output(text, tools)
+            name = detected.format if detected else ""
+            chosen = detected.reason if detected else f"no call found in {len(names())} formats"
+        found = extract(name or AUTO, text, tools, trace=trace)
+        if not (found.calls or chosen):
+            other = notice_mismatch(name, text, tools)
         hint = f"{other.reason}: try --format {other.format}" if other else ""
         return cls(name, text, tools, found, trace.spans, chosen, hint)
 
@@ -49,13 +70,19 @@ class Account:
             for end, event in self._events(size):
                 console.print(f"{end:>7}  {_event_words(event)}", markup=False)
             console.print()
-        console.print(self._result())
-        console.print(self._trace())
+        for label, value in self._result():
+            console.print(f"{label:<11}{value}", markup=False)
+        if is_piped():
+            click.echo(_TITLE)
+            for line in in_columns([_PLAIN_HEADS, *self._rows()]):
+                click.echo(line)
+        else:
+            console.print(self._trace())
         if self.hint:
             click.echo(f"Note: {self.hint}", err=True)
 
     def _facts(self, size: int | None) -> dict[str, Any]:
-        facts: dict[str, Any] = {"format": self.format, "chosen": self.chosen}
+        facts: dict[str, Any] = {"format": self.format or None, "chosen": self.chosen}
         facts |= result_of(self.found)
         facts["trace"] = [{**span_facts(span), "text": self._of(span)} for span in self.spans]
         facts["hint"] = self.hint
@@ -67,7 +94,7 @@ class Account:
 
     def _events(self, size: int) -> list[tuple[int, Event]]:
         """The events, each with how much of the text had been read when it came."""
-        parser = parser_for(self.format, self.tools)
+        parser = parser_for(self.format or "hermes", self.tools)
         events: list[tuple[int, Event]] = []
         for start in range(0, len(self.text), size):
             end = min(start + size, len(self.text))
@@ -77,22 +104,28 @@ class Account:
     def _of(self, span: Span) -> str:
         return self.text[span.start : span.end]
 
-    def _result(self) -> Table:
-        table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    def _result(self) -> Iterator[tuple[str, str]]:
         why = f"  ({self.chosen})" if self.chosen else ""
-        table.add_row("format", Text(f"{self.format}{why}"))
-        table.add_row("content", _quoted(self.found.content))
-        table.add_row("reasoning", _quoted(self.found.reasoning))
+        yield "format", f"{self.format or 'none'}{why}"
+        yield "content", _quoted(self.found.content)
+        yield "reasoning", _quoted(self.found.reasoning)
         for number, call in enumerate(self.found.calls):
-            given = f"  id {call.provider_id}" if call.provider_id else ""
-            table.add_row(f"call {number}", Text(f"{call.name}{given}\n{call.arguments}"))
+            yield (
+                f"call {number}",
+                f"{call.name}  id {call.provider_id}" if call.provider_id else call.name,
+            )
+            yield "", call.arguments
         if not self.found.calls:
-            table.add_row("calls", "none")
-        return table
+            yield "calls", "none"
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        for span in self.spans:
+            place = str(span.start), str(span.end), span.kind
+            yield *place, span.why, json.dumps(self._of(span), ensure_ascii=False)
 
     def _trace(self) -> Table:
-        table = Table(title="how each span was read", title_justify="left", box=None)
-        for head in ("from", "to", "taken for", "text", "because"):
+        table = Table(title=_TITLE, title_justify="left", box=None)
+        for head in _HEADS:
             table.add_column(head, overflow="fold")
         for span in self.spans:
             shown = Text(_short(self._of(span)), style=_STYLES[span.kind])
@@ -138,8 +171,8 @@ def _event_words(event: Event) -> str:
     )
 
 
-def _quoted(text: str | None) -> Text:
-    return Text("none" if text is None else json.dumps(text, ensure_ascii=False))
+def _quoted(text: str | None) -> str:
+    return "none" if text is None else json.dumps(text, ensure_ascii=False)
 
 
 def _short(text: str) -> str:

@@ -10,23 +10,24 @@ from typing import Any, NoReturn
 import click
 import msgspec
 
+from toolwire.cli.columns import is_piped
 from toolwire.errors import GatewayError
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.trace.replay import CannotReplay, Difference, check_replayable
 from toolwire.gateway.trace.replay import replay as run_again
-from toolwire.protocol.chat import Request
 from toolwire.server.check_process import CheckProcess
-from toolwire.surfaces.openai.profiles import profile_for
-from toolwire.surfaces.openai.reader import RequestReader
-from toolwire.surfaces.openai.tools import ToolReader
+from toolwire.surfaces.recorded import recorded_request
 
-_MOST = 1_000_000
 _SHOWN = 2000
+_PARTS = ("attempt", "what", "then", "now")
 
 
 @click.command("replay")
 @click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def command(trace: Path) -> None:
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: the trace's id, and differences."
+)
+def command(trace: Path, *, as_json: bool) -> None:
     """Replay a trace through the current code, without a backend.
 
     Prints how each part of the model's text was read and why, and every difference from what was
@@ -35,11 +36,16 @@ def command(trace: Path) -> None:
     """
     try:
         record = check_replayable(msgspec.json.decode(trace.read_bytes()))
-        differences = run_again(record, _request(record), _check)
+        differences = run_again(record, recorded_request(record), _check)
     except RecursionError:
         _give_up(trace, "This trace is nested too deeply.")
     except (CannotReplay, GatewayError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         _give_up(trace, getattr(error, "message", str(error)))
+    if as_json:
+        told = [{name: getattr(d, name) for name in _PARTS} for d in differences]
+        facts = {"request_id": record["request_id"], "same": not told, "differences": told}
+        click.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        sys.exit(1 if differences else 0)
     _explain(record)
     for difference in differences:
         _show(difference)
@@ -65,15 +71,6 @@ def _give_up(trace: Path, why: str) -> NoReturn:
     sys.exit(2)
 
 
-def _request(record: Any) -> Request:
-    """The request in the recorded body, read with the most lenient limits."""
-    profile = profile_for("", record["request"]["profile"])
-    tools = ToolReader(max_tools=_MOST, cache_bytes=0)
-    reader = RequestReader(tools, max_messages=_MOST, max_values=_MOST)
-    body = record["request"]["body"].encode()
-    return profile.adapted(reader.read(body, lenient_names=profile.lenient_names))
-
-
 def _explain(record: Any) -> None:
     plan = record["plan"]
     click.echo(f"{record['request_id']}  model {plan['model']}  delivery {plan['delivery']}")
@@ -96,4 +93,5 @@ def _show(difference: Difference) -> None:
     click.echo(f"attempt {difference.attempt}, {difference.what}:")
     for sign, value in (("-", difference.then), ("+", difference.now)):
         text = json.dumps(value, ensure_ascii=False)
-        click.echo(f"  {sign} {text if len(text) <= _SHOWN else text[:_SHOWN] + '...'}")
+        whole = len(text) <= _SHOWN or is_piped()
+        click.echo(f"  {sign} {text if whole else text[:_SHOWN] + '...'}")

@@ -24,8 +24,22 @@ from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_o
     "--port", metavar="N", type=int, help="Port; 0 lets the system choose. [default: 8181]"
 )
 @click.option("--public", is_flag=True, default=None, help="Allow other machines without keys.")
-@click.option("--log-level", metavar="LEVEL", help="debug, info, warning or error.")
-@click.option("--log-format", metavar="FORMAT", help="text or json.")
+@click.option(
+    "--log-level",
+    metavar="LEVEL",
+    help="debug, info, warning or error.",
+    shell_complete=lambda _c, _p, begun: [
+        level for level in ("debug", "info", "warning", "error") if level.startswith(begun)
+    ],
+)
+@click.option(
+    "--log-format",
+    metavar="FORMAT",
+    help="text or json.",
+    shell_complete=lambda _c, _p, begun: [
+        form for form in ("text", "json") if form.startswith(begun)
+    ],
+)
 @click.option(
     "--trace-dir",
     metavar="DIR",
@@ -38,22 +52,50 @@ from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_o
     default=None,
     help="Record in traces what clients and models wrote, for `toolwire replay`.",
 )
+@click.option(
+    "--sessions",
+    metavar="STORE",
+    help="Where conversations are stored: sqlite:PATH, redis://..., memory or off.",
+)
 def command(path: Path | None, **flags: Any) -> None:
-    """Start the gateway."""
+    """Start the gateway.
+
+    \b
+    toolwire serve                                       the embedded model, to try it out
+    toolwire serve --upstream http://localhost:8000/v1   all models of a server
+    toolwire serve --gguf qwen3-8b.gguf                  a model file, inside Toolwire
+    toolwire serve -c toolwire.toml                      several models, keys, limits
+
+    \b
+    OPENROUTER_API_KEY=... toolwire serve --upstream https://openrouter.ai/api/v1 \\
+      --upstream-key-env OPENROUTER_API_KEY
+
+    `toolwire init` writes a configuration file, `toolwire check` tries it, and `toolwire doctor`
+    finds out why a model does not call tools.
+    """
     config = load_configuration(path, flags)
 
-    import uvloop  # noqa: PLC0415 - only here: --help and errors stay quick
-
+    # Only here: --help and errors stay quick.
+    from toolwire.server.event_loop import NoUvloop, loop_kind, run_on_loop  # noqa: PLC0415
     from toolwire.server.logs import setup  # noqa: PLC0415
     from toolwire.server.serve import serve as run  # noqa: PLC0415
 
+    try:
+        loop_kind(config.listen.loop)
+    except NoUvloop as error:
+        raise click.ClickException(str(error)) from None
     logs = setup(config.log.level, config.log.format, secrets=secrets_of(config))
     try:
         _try_port(config.listen)
         with embedded_engine(config) as engine:
-            uvloop.run(
-                run(config, logs, lambda url: click.echo(_welcome(config, url, engine)), engine)
+            work = run(
+                config,
+                logs,
+                lambda url: click.echo(_welcome(config, url, engine)),
+                engine,
+                say=click.echo,
             )
+            run_on_loop(work, config.listen.loop)
     except OSError as error:
         raise click.ClickException(
             f"cannot listen on {config.listen.host} port {config.listen.port}: "
@@ -80,6 +122,8 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
         name = "any model name" if model.name == "*" else model.name
         backends = [f"{own} in here" if b.is_embedded else b.url for b in model.backends]
         lines.append(f"  {name:<24} -> {', '.join(backends)}")
+        if model.aliases:
+            lines.append(f"  {'':<27} also as {', '.join(model.aliases)}")
         lines += dict.fromkeys(_formats(model, engine))
     named = next((model.name for model in config.models if model.name != "*"), own or "MODEL")
     key = "one of your client keys" if config.keys else "anything (no client keys are configured)"
@@ -89,17 +133,16 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
         f"    base URL  {url}/v1",
         f"    API key   {key}",
         f"    model     {named}",
+        *([f"  See what happens: {url}/inspector"] if config.has_inspector else []),
         "",
     ]
     return "\n".join(lines)
 
 
 def _formats(route: RouteConfig, engine: EmbeddedEngine | None) -> Iterator[str]:
-    """The formats of models whose chat templates are known, and why it is those."""
+    """The format of the embedded model, and why; of servers, see `introduction`."""
     for backend in route.backends:
-        facts = backend.chat_template.capabilities if backend.chat_template else None
         if backend.is_embedded and engine is not None:
             facts = capabilities_of(engine)
-        if facts is not None:
             found = StrategySelector(route.mode, route.format).format_of(route.name, facts)
             yield f"  {'':<27} tool calls as '{found.format}': {found.reason}"

@@ -8,8 +8,8 @@ from toolwire.conformance.adapter import Tools
 from toolwire.conformance.calls import ExtractedToolCallInformation, FunctionCall, ToolCall
 from toolwire.conformance.deltas import DeltaFunctionCall, DeltaMessage, DeltaToolCall
 from toolwire.formats import Delivery, extract, get, parser_for
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
+from toolwire.protocol.tools import Tool
 
 
 def ours(format_name: str) -> "Ours | None":

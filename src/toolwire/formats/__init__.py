@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from toolwire.formats.catalog import get, names
 from toolwire.formats.detect import (
     Detection,
@@ -11,7 +13,9 @@ from toolwire.formats.detect import (
     notice_mismatch,
 )
 from toolwire.formats.detector import OutputDetector
+from toolwire.formats.given_tools import DescribedTool, GivenTool, InvalidTool, as_tools
 from toolwire.formats.parser import Delivery, Extracted, ExtractedCall, Parser, join
+from toolwire.formats.prose import prose_parser
 from toolwire.formats.record import Format
 from toolwire.formats.render import (
     PromptTurn,
@@ -23,18 +27,22 @@ from toolwire.formats.render import (
     render_tools,
 )
 from toolwire.formats.trace import Span, Trace
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, ReasoningDelta, TextDelta
+from toolwire.protocol.tools import Tool
 
 __all__ = [
+    "AUTO",
     "ArgsDelta",
     "CallEnd",
     "CallStart",
     "Delivery",
+    "DescribedTool",
     "Detection",
     "Extracted",
     "ExtractedCall",
     "Format",
+    "GivenTool",
+    "InvalidTool",
     "OutputDetector",
     "Parser",
     "PromptTurn",
@@ -61,9 +69,16 @@ __all__ = [
 ]
 
 
+AUTO = "auto"
+"""In place of a format's name: detect it."""
+
+_PROSE = "hermes"
+"""How text without calls is read: its reasoning is in `<think>` tags, as nearly everywhere."""
+
+
 def parser_for(
     name: str,
-    tools: Iterable[Tool] = (),
+    tools: Iterable[GivenTool] = (),
     *,
     delivery: Delivery = "live",
     starts_inside: bool | None = None,
@@ -71,6 +86,8 @@ def parser_for(
 ) -> Parser:
     """Return a streaming parser for one turn in the format `name`.
 
+    `tools` are those of the request, each as OpenAI's JSON (a dictionary), a `Tool`, or a function
+    with `@tool`. With them, names are recognized and values converted by their schemas.
     `delivery` is `"live"` to get arguments as the model writes them, or `"whole"` to get each call
     once it is complete. Set `starts_inside` if the prompt ended inside a reasoning block. With a
     `trace`, the parser records what it took each span of the text for. Raises `KeyError` if there
@@ -78,21 +95,29 @@ def parser_for(
     """
     record = get(name)
     inside = record.starts_inside if starts_inside is None else starts_inside
-    return Parser(record, tools, delivery=delivery, starts_inside=inside, trace=trace)
+    return Parser(record, as_tools(tools), delivery=delivery, starts_inside=inside, trace=trace)
 
 
 def extract(
     name: str,
     text: str,
-    tools: Iterable[Tool] = (),
+    tools: Iterable[GivenTool] = (),
     *,
     starts_inside: bool | None = None,
     trace: Trace | None = None,
 ) -> Extracted:
     """Return the content, the reasoning and the complete calls in `text`, a model's whole answer.
 
-    `tools` lets the parser convert arguments by their schemas, in formats that write every value
-    as text. The other parameters are those of `parser_for`.
+    With the name `"auto"` the format is detected; `format` of the result says which it is. `tools`
+    lets the parser convert arguments by their schemas, in formats that write every value as text.
+    The other parameters are those of `parser_for`.
     """
-    parser = parser_for(name, tools, delivery="whole", starts_inside=starts_inside, trace=trace)
-    return join([*parser.feed(text), *parser.finish()])
+    known = as_tools(tools)
+    found = detect_output(text, known) if name == AUTO else None
+    if name == AUTO and found is None:
+        parser = prose_parser(_PROSE, trace)
+    else:
+        name = found.format if found is not None else name
+        parser = parser_for(name, known, delivery="whole", starts_inside=starts_inside, trace=trace)
+    result = join([*parser.feed(text), *parser.finish()])
+    return replace(result, format=found.format) if found is not None else result

@@ -14,9 +14,9 @@ from functools import lru_cache
 
 from toolwire.formats.catalog import FORMATS, get
 from toolwire.formats.framing import Markers
+from toolwire.formats.given_tools import GivenTool, as_tools
 from toolwire.formats.parser import Parser, join
 from toolwire.formats.record import Format
-from toolwire.protocol.chat import Tool
 
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
@@ -79,9 +79,9 @@ def _evidence(record: Format) -> tuple[tuple[int, frozenset[str]], ...]:
     return tuple((rank, frozenset(texts)) for rank, texts in ranked if texts)
 
 
-def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:
+def detect_output(text: str, tools: Iterable[GivenTool] = ()) -> Detection | None:
     """Return the format of an answer that contains calls."""
-    known = tuple(tools)
+    known = as_tools(tools)
     best: tuple[int, int, int] | None = None  # calls, less text left over, likeness
     answer = None
     for record in _candidates(text):
@@ -97,9 +97,11 @@ def detect_output(text: str, tools: Iterable[Tool] = ()) -> Detection | None:
     return answer
 
 
-def notice_mismatch(configured: str, text: str, tools: Iterable[Tool] = ()) -> Detection | None:
+def notice_mismatch(
+    configured: str, text: str, tools: Iterable[GivenTool] = ()
+) -> Detection | None:
     """Return the format that finds calls where the configured one finds none, if there is one."""
-    known = tuple(tools)
+    known = as_tools(tools)
     parser = Parser(get(configured), known, delivery="whole")
     if join([*parser.feed(text), *parser.finish()]).calls:
         return None

@@ -32,8 +32,8 @@ from toolwire.formats.reader import Need, Reader, peek
 from toolwire.formats.signatures import is_structure, signatures
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trial import Trial
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import Event, TextDelta
+from toolwire.protocol.tools import Tool
 
 _LIMIT = 1024  # so much text is held at most before one of the formats must have won
 _OVERLAP = 64  # where all formats gave up, a sign may have begun so far back

@@ -7,7 +7,7 @@ from toolwire.formats import values
 from toolwire.formats.bare import is_bare, unspell_objects, unspell_strings
 from toolwire.formats.neutral import neutralize
 from toolwire.formats.record import Format
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 
 def instructions_for(record: Format, tools: Sequence[Tool], example: str) -> str:

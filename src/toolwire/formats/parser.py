@@ -12,8 +12,8 @@ from toolwire.formats.sink import Sink
 from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import Trace
 from toolwire.formats.turn import Turn
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
+from toolwire.protocol.tools import Tool
 
 Delivery = Literal["live", "whole"]
 
@@ -88,11 +88,15 @@ class ExtractedCall(msgspec.Struct, frozen=True):
 
 
 class Extracted(msgspec.Struct, frozen=True):
-    """What a whole text contains. `content` and `reasoning` are None if there is none."""
+    """What a whole text contains. `content` and `reasoning` are None if there is none.
+
+    `format` is the detected one if it was to be detected; empty if no format finds a call.
+    """
 
     content: str | None
     reasoning: str | None
     calls: list[ExtractedCall]
+    format: str = ""
 
 
 def join(events: Iterable[Event]) -> Extracted:

@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 
 from toolwire.formats import values
 from toolwire.formats.catalog import get
+from toolwire.formats.given_tools import GivenTool, as_tools
 from toolwire.formats.instructions import instructions_for
 from toolwire.formats.neutral import neutralize
 from toolwire.formats.record import Format
 from toolwire.formats.schema import type_name
 from toolwire.formats.writing import Writing
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.content import error_text
 
 _Guard: TypeAlias = Callable[[str], str]
 _NOT_BARE = frozenset(":,{}[]()<'\"")  # a lax key with one of these is quoted
@@ -38,12 +39,13 @@ class RenderedCall:
 
 @dataclass(frozen=True, slots=True)
 class RenderedResult:
-    """What a tool returned for the call at `index` of its turn."""
+    """What a tool returned for the call at `index` of its turn. `is_error`: the tool failed."""
 
     name: str
     content: str
     provider_id: str = ""
     index: int = 0
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,11 @@ def provider_id(name: str | Format, call: str, number: int) -> str:
     return f"{number:09d}" if policy == "mistral9" else str(number)
 
 
-def render_tools(name: str | Format, tools: Sequence[Tool]) -> str:
+def render_tools(name: str | Format, tools: Iterable[GivenTool]) -> str:
     """Describe the tools and how to call them, as the text of a system message."""
     record = get(name)
     example = render_calls(name, [RenderedCall("NAME", {"KEY": "VALUE"}, "0")])
-    return instructions_for(record, tools, example)
+    return instructions_for(record, as_tools(tools), example)
 
 
 def render_calls(
@@ -218,18 +220,22 @@ def _tree(key: str, value: Any, prefix: str, guard: _Guard) -> str:
 
 
 def _write_result(record: Format, result: RenderedResult) -> str:
+    rules, content = record.results, result.content
+    if result.is_error and not rules.error:
+        content = error_text(content)
+
     def guarded(text: str) -> str:
         return neutralize(record, text.replace("<", "\\u003c"))
 
     def quoted() -> str:
-        return values.to_json(result.content)
+        return values.to_json(content)
 
     return _fill(
-        record.results.result,
+        rules.error if result.is_error and rules.error else rules.result,
         {
-            "result": lambda: neutralize(record, result.content),
+            "result": lambda: neutralize(record, content),
             "json": lambda: guarded(quoted()),
-            "value": lambda: guarded(values.any_json(result.content) or quoted()),
+            "value": lambda: guarded(values.any_json(content) or quoted()),
             "name": lambda: result.name,
             "id": lambda: result.provider_id,
             "qid": lambda: values.to_json(result.provider_id),

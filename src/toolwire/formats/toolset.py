@@ -5,7 +5,7 @@ from typing import Any
 
 from toolwire.formats.schema import NO_SCHEMA, Schema, Types
 from toolwire.protocol import names
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 _PREFIXES = ("functions.", "function.", "tools.", "tool.")
 

@@ -4,7 +4,6 @@ from toolwire.formats.channels import Channels
 from toolwire.formats.parser import Parser
 from toolwire.formats.record import Format
 from toolwire.formats.toolset import ToolSet
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -13,6 +12,7 @@ from toolwire.protocol.events import (
     ReasoningDelta,
     TextDelta,
 )
+from toolwire.protocol.tools import Tool
 
 
 class Trial:

@@ -25,7 +25,10 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results that answer a turn. `merged`: all in one message, in the order of the calls."""
+    """The results that answer a turn. `merged`: all in one message, in the order of the calls.
+
+    `error` is written for a tool that failed. Without it, the text of the result says so.
+    """
 
     result: str = "<tool_response>\n{result}\n</tool_response>"
     role: str = "user"
@@ -33,6 +36,7 @@ class Results:
     before: str = ""
     between: str = "\n"
     after: str = ""
+    error: str = ""
 
 
 PLAIN_RESULTS = Results()

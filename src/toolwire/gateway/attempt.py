@@ -15,9 +15,9 @@ from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.gateway.text_calls import TextCallReader
 from toolwire.gateway.trace.records import AttemptTrace
-from toolwire.protocol.chat import Message
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import MOST_CHOICES, Fragment
+from toolwire.protocol.requests import Message
 from toolwire.protocol.usage import Usage
 
 Send = Callable[[int, list[Event]], None]
@@ -57,7 +57,7 @@ class Attempt:
         self._sent: list[tuple[int, list[Event]]] = []
         self._ends: list[tuple[int, list[Event]]] = []
         self._allowance = Allowance()
-        self._may_be_rejected = not final and plan.delivery == "whole"
+        self._may_be_repeated = not final and not plan.request.stream and plan.delivery == "whole"
 
     def feed(self, fragments: list[Fragment]) -> bool:
         """Take what one read of the backend gave. Returns whether any of it was handed on."""
@@ -73,7 +73,7 @@ class Attempt:
             if events := choice.feed(fragment):
                 self._send(index, events)
                 sent = True
-                if self._may_be_rejected:
+                if self._may_be_repeated:
                     self._sent.append((index, events))
         return sent
 
@@ -113,8 +113,8 @@ class Attempt:
             self.findings += choice.fit.findings if choice.fit is not None else ()
             self.calls += choice.policy.calls
         for choice in self._choices.values():
-            if choice.rejected is not None:
-                raise _unfit(choice.rejected)
+            if isinstance(fit := choice.fit, BufferedValidator) and fit.rejected is not None:
+                raise _unfit(fit.rejected, fit)
         self.deliver()
 
     @property
@@ -133,9 +133,14 @@ class Attempt:
 
     @property
     def deliverable(self) -> bool:
-        """Whether it may be delivered after all: nothing that does not fit is of a strict tool."""
+        """Whether it may be delivered after all."""
+        return not self._plan.request.exact_calls and not self.breaks_strict
+
+    @property
+    def breaks_strict(self) -> bool:
+        """Whether a call of a strict tool does not fit."""
         tools = self._plan.outgoing.tools.tools
-        return not any(f.tool in tools and tools[f.tool].strict for f in self.findings)
+        return any(f.tool in tools and tools[f.tool].strict for f in self.findings)
 
     def deliver(self, *, again: bool = False) -> None:
         """Send the end of the attempt; with what came before it if that is to be sent again."""
@@ -176,8 +181,14 @@ def _parser(
     return strategy.parser(plan, spans, repairs)
 
 
-def _unfit(finding: Finding) -> UpstreamError:
+def _unfit(finding: Finding, fit: BufferedValidator) -> UpstreamError:
     text = f"The model's call of the tool '{finding.tool}' cannot be delivered: {finding.message}"
     if finding.code == "unchecked_tool_arguments":
         return ArgumentsUnchecked(f"{text} Simplify the tool's schema.")
-    return ArgumentsUnfit(f"{text} Ask again, or simplify the tool.", code=finding.code)
+    hint = "Allow more tokens" if fit.cut_off else "Ask again, or simplify the tool"
+    error = ArgumentsUnfit(f"{text} {hint}.", code=finding.code)
+    error.cut_off = fit.cut_off
+    error.said = fit.said
+    error.calls = tuple((call.name, call.arguments) for call in fit.calls)
+    error.faults = tuple((found.index, found.code, found.message) for found in fit.findings)
+    return error

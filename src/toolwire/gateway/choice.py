@@ -15,7 +15,6 @@ from typing import Protocol, TypeAlias
 
 from toolwire.gateway.native import NativeReader
 from toolwire.gateway.policy import Policy
-from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.protocol.events import ArgsDelta, Event
 from toolwire.protocol.fragments import Fragment
@@ -124,8 +123,3 @@ class Choice:
     def repairs(self) -> set[str]:
         """What was repaired."""
         return self.reading.repairs.union(*[stage.repairs for stage in self._stages])
-
-    @property
-    def rejected(self) -> Finding | None:
-        """Because of what the answer must not be delivered, if that is so."""
-        return self.fit.rejected if isinstance(self.fit, BufferedValidator) else None

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from toolwire.protocol.chat import ToolCall
 from toolwire.protocol.events import (
     ArgsDelta,
     CallStart,
@@ -13,6 +12,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
+from toolwire.protocol.tools import ToolCall
 
 
 class Whole(msgspec.Struct):
@@ -68,7 +68,9 @@ class Collector(msgspec.Struct):
     def whole(self) -> Whole:
         """The message."""
         calls = [
-            ToolCall(start.call_id, start.name, "".join(pieces), start.kind)
+            ToolCall(
+                start.call_id, start.name, "".join(pieces), start.kind, start.provider_id or ""
+            )
             for start, pieces in zip(self._starts, self._arguments, strict=True)
         ]
         text = "".join(self._text)

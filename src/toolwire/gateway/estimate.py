@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from toolwire.protocol.chat import Message
 from toolwire.protocol.content import size_of
+from toolwire.protocol.requests import Message
 from toolwire.protocol.usage import Usage
 
 _CHARACTERS_PER_TOKEN = 4

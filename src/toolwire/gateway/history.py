@@ -15,9 +15,10 @@ import msgspec
 
 from toolwire.errors import HistoryError, Place
 from toolwire.gateway.repair.rules import EVERY_RULE
-from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.ids import MAX_CLIENT_ID
 from toolwire.protocol.nesting import is_deep_text
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall
 
 NO_RESULT = "(no result: this call was never answered)"
 QUOTED = "invalid_json"

@@ -149,7 +149,7 @@ class NativeReader:
 
     def _mind_the_gap(self) -> None:
         """A lost line is tolerable in text; in a call it could make a wrong one look right."""
-        if not all(call.complete or call.ghost for call in self._calls):
+        if not all(call.complete or call.repeats for call in self._calls):
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
         self._gap = True
         self.repairs.add("broken_line_skipped")
@@ -210,17 +210,16 @@ class NativeReader:
                 return call
             if not text:
                 # Only what follows can tell: arguments make it another call.
-                self._calls.append(NativeCall(custom=piece.custom, echo_of=call))
+                self._calls.append(NativeCall(custom=piece.custom, repeats=call))
                 return self._calls[-1]
         self.repairs.add("call_index_shared")
         return None
 
-    def _lay(self, ghost: NativeCall) -> None:
+    def _drop(self, repeated: NativeCall, original: NativeCall) -> None:
         """No arguments came after the name: it was just said twice."""
-        self._calls.remove(ghost)
-        original = ghost.echo_of or ghost
-        self._by_index = {k: original if c is ghost else c for k, c in self._by_index.items()}
-        self._by_id = {k: original if c is ghost else c for k, c in self._by_id.items()}
+        self._calls.remove(repeated)
+        self._by_index = {k: original if c is repeated else c for k, c in self._by_index.items()}
+        self._by_id = {k: original if c is repeated else c for k, c in self._by_id.items()}
 
     def _is_other_tool(self, call: NativeCall, name: str) -> bool:
         """Two tools named one after the other are two calls without arguments, not one name."""
@@ -239,7 +238,8 @@ class NativeReader:
         return more if more.startswith(name) else joined
 
     def _add_arguments(self, call: NativeCall, text: str) -> None:
-        if call.ghost:
+        if call.repeats is not None:
+            call.repeats = None
             self.repairs.add("call_index_shared")
         call.has_arguments = True
         if call.custom:
@@ -259,10 +259,10 @@ class NativeReader:
         while self._released < len(self._calls):
             index, call = self._released, self._calls[self._released]
             followed = index + 1 < len(self._calls)
-            if call.ghost:
+            if call.repeats is not None:
                 if not (last or followed):
                     return
-                self._lay(call)
+                self._drop(call, call.repeats)
                 continue
             if last and not (call.name or call.has_arguments):
                 del self._calls[index]  # announced, and nothing ever came

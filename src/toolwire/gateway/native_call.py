@@ -19,18 +19,13 @@ class NativeCall:
     has_arguments: bool = False
     started: bool = False
     pieces: list[str] = field(default_factory=list)
-    echo_of: "NativeCall | None" = None
-    """The complete call whose name came again: is it another call, or was it just said twice?"""
+    repeats: "NativeCall | None" = None
+    """The complete call whose name came again, until arguments show that this is another call."""
 
     @property
     def complete(self) -> bool:
         """Whether its arguments are a whole JSON value."""
         return self.balance.complete
-
-    @property
-    def ghost(self) -> bool:
-        """Whether it is no more than a name that came again."""
-        return self.echo_of is not None and not self.has_arguments
 
     @property
     def blank(self) -> bool:

@@ -17,8 +17,10 @@ from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.gateway.strategies.prompting import demand_of
-from toolwire.protocol.chat import Message, Request, Tool, ToolChoice, ToolSet
+from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.protocol.content import size_of
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,15 @@ DEFAULT_REPAIR_POLICY = RepairPolicy()
 
 _LONG = 128 * 1024
 _MANY = 1000
+
+
+def is_long(messages: Sequence[Message]) -> bool:
+    """Whether anything that is done with all of a conversation would block other clients."""
+    size = 0
+    for message in messages:
+        size += size_of(message.content)
+        size += sum(len(call.arguments) for call in message.calls)
+    return size > _LONG or len(messages) > _MANY
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -59,7 +70,9 @@ class Plan(msgspec.Struct, frozen=True):
     def delivery(self) -> Literal["live", "whole"]:
         """How calls are delivered: as they are written, or when they are complete and checked."""
         request = self.request
-        if not request.stream or request.tools.strict or self.whole_streams:
+        if not request.stream or request.tools.strict or request.exact_calls:
+            return "whole"
+        if self.whole_streams:
             return "whole"
         return "live"
 
@@ -74,19 +87,32 @@ class Plan(msgspec.Struct, frozen=True):
         request, tools = self.request, self.outgoing.tools.tools
         # Of several, another may have the call, and the client may have seen it.
         final = final or (request.sampling.n or 1) > 1
-        return Policy(request.choice, parallel=request.parallel, tools=tools, final=final)
+        return Policy(
+            request.choice,
+            parallel=request.parallel,
+            tools=tools,
+            aliases=request.tools.aliases,
+            final=final,
+        )
 
     def fit(
         self, allowance: Allowance, *, final: bool, resumed: bool
     ) -> StreamingValidator | BufferedValidator | None:
         """A fresh check of calls for one choice; None where there can be none."""
-        if not self.offers_tools:
+        exact = self.request.exact_calls
+        if not self.offers_tools and not exact:
             return None
         tools, rules = self.outgoing.tools, self.repair_policy.rules
         if self.delivery == "live":
             return StreamingValidator(tools, rules, allowance)
         return BufferedValidator(
-            tools, rules, allowance, final=final, resumed=resumed, demanded=self.demands_call
+            tools,
+            rules,
+            allowance,
+            final=final,
+            resumed=resumed,
+            demanded=self.demands_call,
+            exact=exact,
         )
 
     @property
@@ -103,13 +129,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def is_long(self) -> bool:
         """Whether rewriting the conversation would block other clients."""
-        if self.large:
-            return True
-        size = 0
-        for message in self.outgoing.messages:
-            size += size_of(message.content)
-            size += sum(len(call.arguments) for call in message.calls)
-        return size > _LONG or len(self.outgoing.messages) > _MANY
+        return self.large or is_long(self.outgoing.messages)
 
     @property
     def callable_tools(self) -> list[Tool]:
@@ -146,10 +166,13 @@ def make_plan(
     repair_history: bool,
     custom_tools: bool = False,
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY,
+    tool_limiter: ToolLimiter | None = None,
     large: bool = False,
     asker: str = "",
 ) -> Plan:
     """Check what types cannot say, and decide what the backend is sent."""
+    if tool_limiter is not None and request.tools.tools:
+        request = tool_limiter.apply(request)
     history = check_history(request.messages, repair=repair_history)
     tools = _allowed(request)
     if not custom_tools:
@@ -185,6 +208,7 @@ def _only(tools: ToolSet, allowed: frozenset[str] | None) -> ToolSet:
         tools.originals,
         tools.repairs,
         tools.costs,
+        tools.aliases,
     )
 
 

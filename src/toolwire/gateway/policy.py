@@ -5,10 +5,9 @@ out of the answer, so that streamed and whole answers agree.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from toolwire.errors import Place, ToolChoiceUnmet, UpstreamError
-from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -20,6 +19,7 @@ from toolwire.protocol.events import (
 )
 from toolwire.protocol.fragments import MOST_CALLS
 from toolwire.protocol.names import resolve
+from toolwire.protocol.tools import ToolChoice
 
 _PROSE = 400
 """Characters without the call that is demanded, after which none was to come."""
@@ -39,9 +39,11 @@ class Policy:
         *,
         parallel: bool,
         tools: Collection[str] = (),
+        aliases: Mapping[str, str] | None = None,
         final: bool = True,
     ) -> None:
         self._tools = tools
+        self._aliases = aliases or {}
         self._final = final
         self.repairs: set[str] = set()
         self.calls = 0
@@ -103,7 +105,7 @@ class Policy:
             out.append(event)
 
     def _start(self, event: CallStart, out: list[Event]) -> None:
-        name = resolve(event.name, self._tools) or event.name
+        name = resolve(event.name, self._tools) or self._aliases.get(event.name, event.name)
         if name != event.name:
             self.repairs.add("tool_name_resolved")
             event = CallStart(event.index, name, event.call_id, event.provider_id, event.kind)

@@ -13,6 +13,7 @@ from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.breaks import explain_break
 from toolwire.gateway.deadline import Deadline
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.costly import Checker, unchecked
 from toolwire.gateway.report import Report
@@ -22,7 +23,7 @@ from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.fragments import STOPPED_BY, Fragment
 from toolwire.protocol.usage import add_usage
 
 
@@ -41,8 +42,10 @@ class Pump:
         watchdog: Watchdog,
         checker: Checker | None = None,
         trace: TurnTrace | None = None,
+        observer: TurnObserver = UNOBSERVED,
     ) -> None:
         self.report = Report(repairs=set(plan.repairs))
+        self._observer = observer
         self._model = model
         self._sink = sink
         self._flow = flow
@@ -63,7 +66,9 @@ class Pump:
         except asyncio.CancelledError:
             if not self._deadline.expired or self._task is None or self._task.uncancel():
                 raise  # also if somebody else wants it to end, at the same time
-            raise UpstreamTimeout(self._deadline.too_slow(self.report.backend)) from None
+            late = UpstreamTimeout(self._deadline.too_slow(self.report.backend))
+            self._observer.failed(self.report.backend, late)
+            raise late from None
         finally:
             self._watchdog.remove(self)
             self._task = None  # a cancelled task knows the frames of this turn, and so the turn
@@ -101,6 +106,7 @@ class Pump:
                 self.report.repairs.add(retry.repair)
             if retry.reason:
                 self.report.retries.append(retry.reason)
+                self._observer.retried(tried.member.backend.name, retry.reason)
             self._deadline.rest()
             await asyncio.sleep(retry.delay)
 
@@ -108,6 +114,7 @@ class Pump:
         """Ask one backend once; what went wrong, if something did."""
         backend, plan = tried.member.backend, self._retries.plan
         self.report.backend = backend.name
+        self._observer.attempted(backend.name)
         now, traced = self._loop.time(), None
         self._deadline.begin(backend.timeouts, now)
         try:
@@ -120,7 +127,9 @@ class Pump:
         except UpstreamError as error:
             if traced is not None:
                 traced.error = error
+            self._observer.failed(backend.name, error)
             return error
+        self._observer.answered(backend.name)
         return None
 
     def _traced(self, tried: Tried, plan: Plan, now: float) -> AttemptTrace | None:
@@ -146,7 +155,10 @@ class Pump:
             resumed=self._sink.committed,
             trace=traced,
         )
-        answer = await backend.open(await _outgoing(strategy, plan))
+        outgoing = await _outgoing(strategy, plan)
+        if traced is not None:
+            traced.asked = outgoing
+        answer = await backend.open(outgoing)
         try:
             self._flow(answer.pause, answer.resume)
             tried.begun = Begun(backend.name, str(strategy), backend.ignored(plan.request))
@@ -196,6 +208,7 @@ class Pump:
         report.repairs |= attempt.repairs
         report.findings = attempt.findings
         report.calls = attempt.calls
+        report.stopped_by = attempt.about.pop(STOPPED_BY, "")
         report.about = attempt.about
         report.usage = add_usage(report.usage, attempt.usage)
 
@@ -205,6 +218,7 @@ class Pump:
         if spare is None or spare.attempt is None:
             return False
         self.report.retries.append(reason_of(error))
+        self._observer.retried(self.report.backend, reason_of(error))
         if spare.begun is not None:
             self._sink.begin(spare.begun)
         spare.attempt.deliver(again=not spare.committed)

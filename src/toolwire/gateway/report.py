@@ -14,6 +14,8 @@ class Report:
     usage: Usage | None = None
     about: dict[str, str] = field(default_factory=dict)
     """What the backend says of its answer as a whole."""
+    stopped_by: str = ""
+    """The stop sequence that ended the answer, if the backend says which."""
     calls: int = 0
     repairs: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)

@@ -141,11 +141,15 @@ class RetryPolicy:
         attempt = tried.attempt
         if not isinstance(error, ArgumentsUnfit) or attempt is None or self.final:
             return None
+        if error.cut_off:
+            return None
         self._asks += 1
         self.plan = self.plan.continued(attempt.objection())
         if attempt.deliverable:
             self._spare = tried
-        elif self._model.strategies.can_constrain(tried.member.backend, self.plan):
+        elif attempt.breaks_strict and self._model.strategies.can_constrain(
+            tried.member.backend, self.plan
+        ):
             self.plan = self.plan.held_to(finding.tool for finding in attempt.findings)
         return Retry(repair=f"asked_again:{error.code}")
 

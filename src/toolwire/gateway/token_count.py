@@ -12,8 +12,9 @@ import msgspec
 from toolwire.backends.base import Outgoing
 from toolwire.errors import GatewayError
 from toolwire.gateway.collect import Whole
-from toolwire.protocol.chat import Message, ToolSet
 from toolwire.protocol.content import text_of
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolSet
 from toolwire.protocol.usage import Usage
 
 _PER_MESSAGE = 4
@@ -37,6 +38,17 @@ async def count_usage(
     except GatewayError:
         return None
     return Usage(asked + _PER_MESSAGE * len(outgoing.messages), said)
+
+
+async def count_prompt(
+    counter: TokenCounter, messages: Sequence[Message], tools: ToolSet, *, backend: str, model: str
+) -> int | None:
+    """The tokens of a prompt, as `count_usage` counts them; None if they cannot be counted."""
+    try:
+        (asked,) = await counter.count([_asked(messages, tools)], backend=backend, model=model)
+    except GatewayError:
+        return None
+    return asked + _PER_MESSAGE * len(messages)
 
 
 def _asked(messages: Sequence[Message], tools: ToolSet) -> str:

@@ -13,7 +13,8 @@ from typing import Protocol
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, make_plan
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
+from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, is_long, make_plan
 from toolwire.gateway.pump import Pump
 from toolwire.gateway.repair.costly import Checker
 from toolwire.gateway.report import Report
@@ -23,8 +24,8 @@ from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.token_count import TokenCounter, count_usage
 from toolwire.gateway.trace.records import TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.protocol.chat import Request
 from toolwire.protocol.events import Event
+from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
 
 LARGE_BODY = 128 * 1024
@@ -50,7 +51,7 @@ class Conversation(Protocol):
         """The request, with what was said before it."""
         ...
 
-    async def keep(self, request: Request, answer: Whole) -> None:
+    async def keep(self, request: Request, answer: Whole, report: Report) -> None:
         """The turn was made: keep it. Raises `GatewayError` if that is impossible, and the client
         is told so."""
         ...
@@ -76,7 +77,7 @@ class Caller(Protocol):
 
     @property
     def conversation(self) -> Conversation | None:
-        """Where the history is kept, if it is not in the request."""
+        """Where the history is kept, if it is not in the request. Asked for after `read`."""
         ...
 
     def read(self) -> Request:
@@ -106,13 +107,17 @@ class TurnService:
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     keep: Callable[[TurnTrace], None] | None = None
     """Takes the trace of each request that is over; None: no traces are made."""
+    watched: Callable[[], bool] = lambda: True
+    """Whether anybody wants the trace of a request that begins now."""
     checker: Checker | None = None
     """Checks calls that would make others wait; None: they are not checked."""
     watchdog: Watchdog = field(default_factory=Watchdog)
+    observer: TurnObserver = UNOBSERVED
+    """Told about each attempt at a backend."""
 
     async def answer(self, caller: Caller, context: RequestContext) -> None:
         """Answer one request. Raises `GatewayError` while there is no sink to tell it to."""
-        if self.keep is None:
+        if self.keep is None or not self.watched():
             await self._answer(caller, context)
             return
         trace = TurnTrace(context.request_id, caller.body, self.now(), surface=caller.surface)
@@ -125,16 +130,19 @@ class TurnService:
             trace.gone = True
             raise
         finally:
-            trace.profile = context.profile
+            trace.profile, trace.key = context.profile, context.key_name or ""
+            trace.took = self.now() - trace.at
             self.keep(trace)
 
     async def _answer(
         self, caller: Caller, context: RequestContext, trace: TurnTrace | None = None
     ) -> None:
-        large, kept = len(caller.body) > LARGE_BODY, caller.conversation
+        large = len(caller.body) > LARGE_BODY
         request = await asyncio.to_thread(caller.read) if large else caller.read()
+        kept = caller.conversation
         if kept is not None:
             request = await kept.load(request)
+            large = large or is_long(request.messages)
         asker = context.key_name or ""
         if large:
             plan, model = await asyncio.to_thread(self._plan, request, asker, large=True)
@@ -143,6 +151,8 @@ class TurnService:
         if trace is not None:
             trace.plan, trace.route = plan, model.name
             trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
+            if model.tool_limiter is not None:
+                trace.tool_limits = model.tool_limiter.limits
         context.model, context.route, context.stream = request.model, model.name, request.stream
         sink = caller.sink(plan)
         counter = _counter(model, request)
@@ -157,6 +167,7 @@ class TurnService:
             watchdog=self.watchdog,
             checker=self.checker,
             trace=trace,
+            observer=self.observer,
         )
         try:
             report = await turn.run()
@@ -165,7 +176,7 @@ class TurnService:
                     said = recorded.whole()
                     report.usage = await count_usage(counter, plan.outgoing, said, report.backend)
                 if kept is not None:
-                    await kept.keep(request, recorded.whole())
+                    await kept.keep(request, recorded.whole(), report)
             context.usage = sink.done(report)
         except GatewayError as error:
             context.error = error.code
@@ -193,6 +204,7 @@ class TurnService:
             repair_history=self.repair_history,
             custom_tools=model.custom_tools,
             repair_policy=self.repair_policy,
+            tool_limiter=model.tool_limiter,
             large=large,
             asker=asker,
         )

@@ -85,6 +85,21 @@ def text_of(content: Content, between: str = "") -> str:
     )
 
 
+def error_text(text: str) -> str:
+    """The result of a tool that failed, for a model whose wire has no other form for it."""
+    return text if text[:5].lower() == "error" else f"Error: {text}"
+
+
+def error_content(content: Content) -> Content:
+    """The same for a content that may have parts."""
+    if content is None or isinstance(content, str):
+        return error_text(content or "")
+    first = content[0] if content else None
+    if isinstance(first, TextPart):
+        return (TextPart(error_text(first.text)), *content[1:])
+    return (TextPart(error_text("")), *content)
+
+
 def size_of(content: Content) -> int:
     """About how many characters of JSON a content has."""
     if content is None or isinstance(content, str):

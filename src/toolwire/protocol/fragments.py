@@ -14,6 +14,8 @@ MOST_CALLS = 1024
 """Maximum number of calls in one choice. A model that makes more is in a loop."""
 MOST_CHOICES = 128
 """Maximum number of choices in one answer; clients cannot request more."""
+STOPPED_BY = "stopped_by"
+"""The name in `Fragment.about` of the stop sequence that ended the answer."""
 
 
 class CallFragment(msgspec.Struct, frozen=True, gc=False):

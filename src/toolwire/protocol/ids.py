@@ -5,17 +5,19 @@ request, worker and machine, so prompt caches keep working and nothing has to be
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
-from toolwire.protocol.chat import ToolCall
+from toolwire.protocol.tools import ToolCall
 
-IdForm: TypeAlias = Literal["keep", "openai", "mistral", "kimi"]
+IdForm: TypeAlias = Literal["keep", "openai", "mistral", "kimi", "anthropic"]
 
 MAX_CLIENT_ID = 256
 """Conversations move between providers, so any id up to this length is accepted."""
 
 _OPENAI_MAX = 40
+_PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -34,18 +36,21 @@ def provider_ids(calls: Iterable[ToolCall], form: IdForm) -> dict[str, str]:
 
 
 def _keep(call: ToolCall, _position: int, salt: int) -> str:
-    return call.call_id if not salt else f"{call.call_id}_{salt}"
+    known = call.provider_id or call.call_id
+    return known if not salt else f"{known}_{salt}"
 
 
 def _openai(call: ToolCall, _position: int, salt: int) -> str:
-    if len(call.call_id) <= _OPENAI_MAX and not salt:
-        return call.call_id
-    return "call_" + hashlib.sha256(f"{salt}:{call.call_id}".encode()).hexdigest()[:32]
+    known = call.provider_id or call.call_id
+    if len(known) <= _OPENAI_MAX and not salt:
+        return known
+    return "call_" + hashlib.sha256(f"{salt}:{known}".encode()).hexdigest()[:32]
 
 
 def _mistral(call: ToolCall, _position: int, salt: int) -> str:
     """Nine alphanumerics, which Mistral's servers require."""
-    number = int.from_bytes(hashlib.sha256(f"{salt}:{call.call_id}".encode()).digest()[:8])
+    known = call.provider_id or call.call_id
+    number = int.from_bytes(hashlib.sha256(f"{salt}:{known}".encode()).digest()[:8])
     digits = []
     for _ in range(9):
         number, digit = divmod(number, len(_ALPHABET))
@@ -58,9 +63,17 @@ def _kimi(call: ToolCall, position: int, _salt: int) -> str:
     return f"functions.{call.name}:{position}"
 
 
+def _anthropic(call: ToolCall, _position: int, salt: int) -> str:
+    """Letters, digits, `_` and `-`: Anthropic's API refuses any other character."""
+    if _PLAIN.fullmatch(call.call_id) and not salt:
+        return call.call_id
+    return "toolu_" + hashlib.sha256(f"{salt}:{call.call_id}".encode()).hexdigest()[:24]
+
+
 _FORMS: dict[IdForm, Callable[[ToolCall, int, int], str]] = {
     "keep": _keep,
     "openai": _openai,
     "mistral": _mistral,
     "kimi": _kimi,
+    "anthropic": _anthropic,
 }

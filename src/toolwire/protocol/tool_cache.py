@@ -14,7 +14,6 @@ import jsonschema_rs
 import msgspec
 from msgspec import Raw
 
-from toolwire.protocol.chat import NO_TOOLS, Tool, ToolSet
 from toolwire.protocol.lru import ByteLru
 from toolwire.protocol.schemas.check import (
     PATTERN_BUDGET,
@@ -25,6 +24,7 @@ from toolwire.protocol.schemas.check import (
     too_many_refs,
 )
 from toolwire.protocol.schemas.cost import SchemaCost
+from toolwire.protocol.tools import NO_TOOLS, Tool, ToolSet
 
 MAX_NAME = 64
 _SAFE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)

@@ -3,12 +3,10 @@ surface, with the same checks and the same handling of errors for all."""
 
 import asyncio
 import logging
-import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
 
 import msgspec
 
@@ -23,42 +21,44 @@ from toolwire.errors import (
     RequestError,
     ShuttingDown,
     TooLarge,
-    Unauthorized,
+    UpstreamError,
 )
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService
-from toolwire.server.assembly import build_routes, repair_policy, request_reader, turn_limits
-from toolwire.server.auth import Keyring, bearer
+from toolwire.inspector.endpoints import POLLED, inspector_endpoints, page_endpoints
+from toolwire.server.assembly import (
+    build_routes,
+    messages_reader,
+    repair_policy,
+    request_reader,
+    turn_limits,
+)
+from toolwire.server.auth import Admission, Keyring
+from toolwire.server.backend_watch import BackendWatch
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
-from toolwire.server.logs import Logs
+from toolwire.server.descriptions import Descriptions
+from toolwire.server.logs import Logs, TurnFacts
 from toolwire.server.metrics import Metrics
+from toolwire.server.native_api import native_api
 from toolwire.server.random_ids import new_id
+from toolwire.server.readiness import Readiness
+from toolwire.server.responses_api import responses_api
+from toolwire.server.router import Handler, Resource, Router
+from toolwire.server.trace_memory import MemoryTraces
 from toolwire.server.trace_store import TraceStore
 from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
-from toolwire.surfaces.base import ErrorWriter, Surface, TurnEndpoint
+from toolwire.sessions.open import open_store
+from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
+from toolwire.surfaces.messages.api import Messages
+from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai.chat import OpenAiChat
-from toolwire.surfaces.openai.models import Models
 from toolwire.surfaces.passing.endpoints import AllowList
 from toolwire.surfaces.passing.passthrough import Passthrough
 
-Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
-
 _log = logging.getLogger("toolwire.server")
-_MODEL_PATH = re.compile(r"/v1/models/.+")
-_MOST_ADMITTED = 1024
-"""A cache of accepted Authorization headers. Lookups hash with a random key, so their time reveals
-nothing about a header that is not in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """What is at a path: the handler of each method, and the writer of errors."""
-
-    writer: ErrorWriter
-    methods: Mapping[str, Handler]
 
 
 class App:
@@ -72,18 +72,24 @@ class App:
         clock: Callable[[], float],
         engine: EmbeddedEngine | None = None,
     ) -> None:
-        self.metrics = Metrics([route.name for route in config.models])
+        backends = {backend.name for route in config.models for backend in route.backends}
+        self.metrics = Metrics([route.name for route in config.models], backends)
+        self.watch = BackendWatch(backends, self.metrics, clock)
+        self.sessions = self.metrics.sessions = open_store(config.sessions.store)
+        watched = self.watch if config.health.ready == "backend" else None
+        self._readiness = Readiness(
+            self.sessions, store_required=config.sessions.required, backends=watched
+        )
         self.draining = False
         self._logs = logs
         self._clock = clock
-        self._keys = Keyring(config.keys)
-        self._guard = WebGuard(config.listen, open=self._keys.open)
+        keys = Keyring(config.keys)
+        self._admission = Admission(keys, logs.see)
+        self._guard = WebGuard(config.listen, open=keys.open)
         self._most_requests = config.limits.requests
-        self._admitted: dict[bytes, str] = {}
-        self._told: set[tuple[str, str, str]] = set()
         self._traces = _trace_store(config, logs)
         self._checker = CheckProcess()
-        self.routes = build_routes(config, engine, clock, logs.redact)
+        self.routes = build_routes(config, engine, clock, logs.redact, self.watch)
         turns = TurnService(
             routes=self.routes,
             pace=turn_limits(config),
@@ -93,22 +99,37 @@ class App:
             repair_policy=repair_policy(config),
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
+            observer=self.watch,
+            watched=self._traces.watched if self._traces is not None else bool,
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
+        described = Descriptions()
+        native = native_api(config, turns, self.sessions, self._openai.reader.tools.cache)
         models = Models(self.routes, int(time.time()), self._fetch_models)
-        self._table: dict[str, Endpoint] = {
+        table = {
             "/v1/chat/completions": self._turn(self._openai, turns),
+            **native,
+            **responses_api(config, turns, self.sessions, self._openai.reader.tools.cache),
             "/v1/models": self._get(models.list),
+            "/v1/models/{id...}": self._get(models.show),
+            "/openapi.json": self._get(described.document),
+            "/docs": self._get(described.page),
+            **self._messages(config, turns),
             "/metrics": self._get(self._metrics),
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
+        table |= self._inspector(config, turns)
+        self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
-        self._open = frozenset({"/healthz", "/readyz"})
-        self._show_model = self._get(models.show)
+        self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", *page_endpoints()})
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
-            self.routes, turn_limits(config), new_id, max_values=config.limits.values
+            self.routes,
+            turn_limits(config),
+            new_id,
+            max_values=config.limits.values,
+            observer=self.watch,
         )
         self._pass_on: Handler = passthrough.answer
 
@@ -146,7 +167,7 @@ class App:
         try:
             if request.path not in self._open:
                 self._guard.check(request.headers)
-                self._admit(request)
+                self._admission.name(request.headers)
                 self._find_room()
             self._handler(request.method, request.path)
         except GatewayError:
@@ -157,12 +178,14 @@ class App:
         """Refuse invalid HTTP, or a request beyond the limits."""
         self.metrics.refused(str(status))
         error = _REFUSALS.get(status, RequestError("The request is not valid HTTP/1.1."))
-        headers, body = self._writer(exchange.request.path).error(error)
+        headers, body = self._router.writer(exchange.request.path).error(error)
         exchange.respond(status, headers, body)
 
     async def aclose(self) -> None:
-        """Drop idle connections to backends, end processes, and write the last traces."""
+        """Drop connections to backends and stores, end processes, and write the last traces."""
         self._checker.close()
+        if self.sessions is not None:
+            await self.sessions.aclose()
         for backend in self.backends():
             await backend.aclose()
         if self._traces is not None:
@@ -181,7 +204,7 @@ class App:
                 allowed = preflight_headers(request.headers)
                 exchange.respond(204, [*context.headers(), *allowed], b"")
                 return
-            context.key_name = self._admit(request)
+            context.key_name = self._admission.name(request.headers)
             self._find_room()
         await self._handler(request.method, path)(exchange, context)
 
@@ -195,33 +218,11 @@ class App:
                 "(limits.requests). Try again later."
             )
 
-    def _admit(self, request: HttpRequest) -> str | None:
-        """The name of the request's key, if it needs one."""
-        if self._keys.open:
-            return None
-        given = request.headers.get(b"authorization", b"")
-        name = self._admitted.get(given)
-        if name is None:
-            name = self._admitted[given] = self._check(given)
-        return name
-
-    def _check(self, given: bytes) -> str:
-        """The name of a key that is not in the cache."""
-        name = self._keys.check(given)
-        if name is None:
-            raise Unauthorized(_KEY_WRONG if given else _KEY_MISSING)
-        self._logs.see((bearer(given) or b"").decode("ascii"))
-        if len(self._admitted) >= _MOST_ADMITTED:
-            self._admitted.clear()
-        return name
-
     def _handler(self, method: str, path: str) -> Handler:
-        endpoint = self._table.get(path)
-        if endpoint is None and _MODEL_PATH.fullmatch(path):
-            endpoint = self._show_model
+        found = self._router.find(path)
         methods = (
-            endpoint.methods
-            if endpoint is not None
+            found.methods
+            if found is not None
             else dict.fromkeys(self._allowed.methods(path), self._pass_on)
         )
         if not methods:
@@ -239,22 +240,40 @@ class App:
         if exchange.started:
             exchange.abort()
         else:
-            headers, body = self._writer(exchange.request.path).error(error)
+            error.request_id = context.request_id
+            headers, body = self._router.writer(exchange.request.path).error(error)
             exchange.respond(error.status, [*context.headers(), *headers], body)
 
-    def _writer(self, path: str) -> ErrorWriter:
-        """The writer of errors at this path: that of the API that the path belongs to."""
-        while path:
-            if (endpoint := self._table.get(path)) is not None:
-                return endpoint.writer
-            path = path.rpartition("/")[0]
-        return self._openai
+    def _turn(self, api: Surface, turns: TurnService) -> Resource:
+        return Resource(api, {"POST": TurnEndpoint(api, turns).answer})
 
-    def _turn(self, api: Surface, turns: TurnService) -> "Endpoint":
-        return Endpoint(api, {"POST": TurnEndpoint(api, turns).answer})
+    def _messages(self, config: Config, turns: TurnService) -> dict[str, Resource]:
+        """Anthropic's Messages, also below the base URLs that are pasted by mistake."""
+        # A broken history is repaired: agents of this API cannot go on after an error about it.
+        own = replace(turns, repair_history=True, new_call_id=partial(new_id, "toolu_"))
+        api = Messages(messages_reader(config), own, new_id)
+        table: dict[str, Resource] = {}
+        for base in ("/v1", "", "/v1/v1"):
+            table[f"{base}/messages"] = Resource(api, {"POST": api.answer})
+            table[f"{base}/messages/count_tokens"] = Resource(api, {"POST": api.count})
+        return table
 
-    def _get(self, handler: Handler) -> "Endpoint":
-        return Endpoint(self._openai, {"GET": handler})
+    def _inspector(self, config: Config, turns: TurnService) -> dict[str, Resource]:
+        if self._traces is None or not config.has_inspector:
+            return {}
+        endpoints = inspector_endpoints(
+            self._openai,
+            turns,
+            self._traces,
+            self._checker,
+            bodies=config.trace.bodies,
+            lasting=config.trace.dir is not None,
+            sees_all=partial(_sees_all, config),
+        )
+        return {path: Resource(self._openai, methods) for path, methods in endpoints.items()}
+
+    def _get(self, handler: Handler) -> Resource:
+        return Resource(self._openai, {"GET": handler})
 
     def _account(self, exchange: Exchange, context: RequestContext, started: float) -> None:
         seconds = self._clock() - started
@@ -262,15 +281,14 @@ class App:
         status = 499 if exchange.gone and not exchange.sent else exchange.status
         metrics = self.metrics
         metrics.request_done(context.route, status, context.stream, seconds)
-        if context.error is not None and context.backend:
-            metrics.backend_error(context.error)
         if context.report is not None:
             self._count(context.report, stream=context.stream)
-            self._tell_formats(context)
         if context.usage is not None:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
             metrics.client_gone("streaming" if exchange.started else "waiting")
+        if request.path == POLLED and status == 200:
+            return
         self._logs.access(
             context.request_id,
             request.method,
@@ -283,26 +301,14 @@ class App:
             duration_ms=seconds * 1000,
             stream=context.stream,
             sent=exchange.sent,
+            turn=_facts(context),
         )
-
-    def _tell_formats(self, context: RequestContext) -> None:
-        """Log once which format a model was found to write."""
-        for rule in context.report.repairs if context.report is not None else ():
-            found = (context.model or "", context.backend, rule)
-            if rule.startswith("format_detected:") and found not in self._told:
-                if len(self._told) < _MOST_ADMITTED:
-                    self._told.add(found)
-                name = rule.partition(":")[2]
-                text = "the model %r on %s writes its calls as %s: set format = %r for its route"
-                _log.info(text, found[0][:100], found[1], name, name)
 
     def _count(self, report: Report, *, stream: bool) -> None:
         metrics = self.metrics
         metrics.calls(report.calls)
         if stream and report.first_token_after is not None:
-            metrics.first_token(report.first_token_after)
-        for reason in report.retries:
-            metrics.retried(reason)
+            metrics.first_token(report.backend, report.first_token_after)
         for rule in report.repairs:
             metrics.repaired(rule.partition(":")[0])
         for finding in report.findings:
@@ -320,9 +326,8 @@ class App:
         exchange.respond(200, [*context.headers(), _JSON], b'{"status":"ok"}')
 
     def _say_ready(self, exchange: Exchange, context: RequestContext) -> None:
-        status, word = (503, "draining") if self.draining else (200, "ready")
-        body = msgspec.json.encode({"status": word})
-        exchange.respond(status, [*context.headers(), _JSON], body)
+        status, body = self._readiness.status(draining=self.draining)
+        exchange.respond(status, [*context.headers(), _JSON], msgspec.json.encode(body))
 
     async def _metrics(self, exchange: Exchange, context: RequestContext) -> None:
         kind = ("content-type", "text/plain; version=0.0.4; charset=utf-8")
@@ -332,16 +337,33 @@ class App:
 
     async def _fetch_models(self) -> list[str]:
         model = self.routes.any
-        return [] if model is None else await model.pool.pick().backend.models()
+        if model is None:
+            return []
+        backend = model.pool.pick().backend
+        try:
+            return await backend.models()
+        except UpstreamError as error:
+            self.watch.probed(backend.name, error)
+            raise
+
+
+def _facts(context: RequestContext) -> TurnFacts | None:
+    """What the access line says of a turn, if there was one."""
+    report = context.report
+    if report is None:
+        return None
+    usage = context.usage or report.usage
+    return TurnFacts(
+        usage.prompt_tokens if usage is not None else None,
+        usage.completion_tokens if usage is not None else None,
+        report.first_token_after,
+        len(report.retries),
+        [repair.partition(":")[0] for repair in report.repairs],
+    )
 
 
 _JSON = ("content-type", "application/json")
 _ABOUT_PATHS = "The API is under /v1; 'passthrough' sets which other endpoints are passed on."
-_KEY_MISSING = (
-    "You didn't provide an API key. Send it in an Authorization header: "
-    "'Authorization: Bearer YOUR_KEY'."
-)
-_KEY_WRONG = "Incorrect API key provided. Check the key, or ask this server's operator for one."
 _REFUSALS: dict[int, GatewayError] = {
     408: RequestError("The request did not arrive in time.", code="request_timeout"),
     413: TooLarge("The request body is larger than this server accepts (limits.body_bytes)."),
@@ -359,8 +381,14 @@ _REFUSALS: dict[int, GatewayError] = {
 }
 
 
-def _trace_store(config: Config, logs: Logs) -> TraceStore | None:
+def _sees_all(config: Config, key_name: str | None) -> bool:
+    """Whether the inspector shows the requests of all keys to this one."""
+    return not config.keys or any(key.inspects and key.name == key_name for key in config.keys)
+
+
+def _trace_store(config: Config, logs: Logs) -> TraceStore | MemoryTraces | None:
     trace = config.trace
     if trace.dir is None:
-        return None
+        inspected = config.has_inspector
+        return MemoryTraces(bodies=trace.bodies, redact=logs.redact) if inspected else None
     return TraceStore(trace.dir, max_bytes=trace.max_bytes, bodies=trace.bodies, redact=logs.redact)

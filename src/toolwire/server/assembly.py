@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from toolwire.backends.anthropic.backend import AnthropicBackend
 from toolwire.backends.base import Backend, BackendTimeouts, Redact
 from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.backends.embedded.backend import EmbeddedBackend
@@ -18,34 +19,64 @@ from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
 from toolwire.formats.signatures import signatures
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.token_count import TokenCounter
+from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
+from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
+from toolwire.surfaces.messages.tools import ToolReader as MessagesToolReader
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 
 
 def build_routes(
-    config: Config, engine: EmbeddedEngine | None, clock: Callable[[], float], redact: Redact
+    config: Config,
+    engine: EmbeddedEngine | None,
+    clock: Callable[[], float],
+    redact: Redact,
+    observer: TurnObserver = UNOBSERVED,
 ) -> Routes:
     """Every model that is served, with its backends."""
     turn = LoopTurn()
     signatures()  # now, while nobody waits
 
     def served(route: RouteConfig) -> ServedModel:
-        backends = [_backend(backend, config, engine, turn, redact) for backend in route.backends]
+        backends = [
+            _backend(
+                replace(backend, model=backend.model or route.fixed_name),
+                config,
+                engine,
+                turn,
+                redact,
+            )
+            for backend in route.backends
+        ]
         custom = any(backend.custom_tools for backend in route.backends)
         examples = _examples(route, engine)
-        strategies = StrategySelector(route.mode, route.format, examples, clock)
+        strategies = StrategySelector(
+            route.mode,
+            route.format,
+            examples,
+            clock,
+            model=_known_as(route),
+            observer=observer,
+        )
         pool = BackendPool(backends, clock)
         tokens = _tokens(route, backends)
         return ServedModel(
-            route.name, pool, custom_tools=custom, strategies=strategies, tokens=tokens
+            route.name,
+            pool,
+            custom_tools=custom,
+            strategies=strategies,
+            tokens=tokens,
+            aliases=route.aliases,
+            tool_limiter=_tool_limiter(route),
         )
 
     return Routes(map(served, config.models))
@@ -58,6 +89,22 @@ def _tokens(route: RouteConfig, backends: list[Backend]) -> TokenCounter | None:
         return open_tokenizer(Path(route.tokenizer))
     servers = [backend for backend in backends if isinstance(backend, OpenAiHttpBackend)]
     return ServerTokenizer({server.name: server for server in servers})
+
+
+def _known_as(route: RouteConfig) -> str:
+    """The one model behind a route, by which its format is detected; "" if there are several."""
+    models = {backend.model for backend in route.backends}
+    return route.fixed_name or (models.pop() or "" if len(models) == 1 else "")
+
+
+def _tool_limiter(route: RouteConfig) -> ToolLimiter | None:
+    limits = ToolLimits(
+        route.tools_allowed,
+        route.tools_denied,
+        route.tool_description_chars,
+        route.parameter_description_chars,
+    )
+    return None if limits == ToolLimits() else ToolLimiter(limits)
 
 
 def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:
@@ -79,9 +126,12 @@ def _backend(
     if config.is_embedded and engine is not None:
         return EmbeddedBackend(config.name, engine, timeouts)
     pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect, turn=turn)
-    headers = dict(config.headers)
-    if config.key is not None:
-        headers["authorization"] = f"Bearer {config.key.reveal()}"
+    named = config.dialect
+    if named == AUTO:
+        named = dialect_of_host(pool.origin.host) or AUTO
+    kind = _KINDS.get(named, OpenAiHttpBackend)
+    headers = kind.key_headers(None if config.key is None else config.key.reveal())
+    headers |= config.headers
     options: dict[str, Any] = {
         "model": config.model,
         "headers": headers,
@@ -89,14 +139,15 @@ def _backend(
         "timeouts": timeouts,
         "redact": redact,
     }
-    named = config.dialect
-    if named == AUTO:
-        named = dialect_of_host(pool.origin.host) or AUTO
     options["adapt"] = partial(_adapted, config)
     dialect = _adapted(config, DIALECTS[named])
     if config.chat_template is None:
-        return OpenAiHttpBackend(config.name, pool, dialect, **options)
+        return kind(config.name, pool, dialect, **options)
     return CompletionsBackend(config.name, pool, dialect, config.chat_template, **options)
+
+
+_KINDS: dict[str, type[OpenAiHttpBackend]] = {"anthropic": AnthropicBackend}
+"""Servers with another API than OpenAI's, by dialect."""
 
 
 def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:
@@ -112,17 +163,34 @@ def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:
 def request_reader(config: Config) -> RequestReader:
     """The reader of requests, with its limits."""
     limits = config.limits
-    schema_limits = SchemaLimits(
-        limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
-    )
     tools = ToolReader(
-        max_tools=limits.tools, cache_bytes=limits.schema_cache_bytes, schema_limits=schema_limits
+        max_tools=limits.tools,
+        cache_bytes=limits.schema_cache_bytes,
+        schema_limits=_schema_limits(config),
     )
     return RequestReader(
         tools,
         limits.messages,
         strict_parallel=config.strict_parallel == "validate",
         max_values=limits.values,
+    )
+
+
+def messages_reader(config: Config) -> MessagesReader:
+    """The reader of requests to the Messages API, with the same limits."""
+    limits = config.limits
+    tools = MessagesToolReader(
+        max_tools=limits.tools,
+        cache_bytes=limits.schema_cache_bytes,
+        limits=_schema_limits(config),
+    )
+    return MessagesReader(tools, limits.messages, limits.values)
+
+
+def _schema_limits(config: Config) -> SchemaLimits:
+    limits = config.limits
+    return SchemaLimits(
+        limits.depth, limits.strict_properties, limits.strict_depth, limits.tool_bytes
     )
 
 

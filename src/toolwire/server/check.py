@@ -38,7 +38,7 @@ def check_backends(config: Config, engine: EmbeddedEngine | None = None) -> Iter
 async def _check(config: Config, engine: EmbeddedEngine | None) -> list[BackendCheck]:
     app = App(config, setup("error"), clock=time.perf_counter, engine=engine)
     wanted = {
-        (route.name, backend.name): backend.model or (None if route.name == "*" else route.name)
+        (route.name, backend.name): backend.model or route.fixed_name
         for route in config.models
         for backend in route.backends
     }

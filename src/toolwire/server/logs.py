@@ -11,17 +11,34 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Literal, TextIO, TypeAlias
 
 from toolwire.server.redact import Redactor, clip
 
-__all__ = ["Logs", "clip", "setup"]
+__all__ = ["Logs", "TurnFacts", "clip", "setup"]
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _MOST_FACTS = 1024
 _Key: TypeAlias = tuple[str, str, str | None, str | None, str | None, str | None, bool]
 _Facts: TypeAlias = tuple[str, str]
+_NAMES = {10: "DEBUG", 20: "INFO ", 40: "ERROR"}
+_PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Asked all day by machines: their lines are for `debug`, unless they are refused."""
+_REFUSED = frozenset({401, 403})
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@*+-]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFacts:
+    """How a turn went, for its access line. `repairs` are names of ours."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    first_token: float | None = None
+    """Seconds."""
+    retries: int = 0
+    repairs: Iterable[str] = ()
 
 
 class Logs:
@@ -61,30 +78,53 @@ class Logs:
         duration_ms: float = 0.0,
         stream: bool = False,
         sent: int = 0,
+        turn: TurnFacts | None = None,
     ) -> None:
         """Write the access line of a finished request.
 
-        Everything except `request_id` may come from a client. `sent` is the size of the answer.
+        Everything except `request_id` and `turn` may come from a client. `sent` is the size of the
+        answer.
         """
-        level = 20 if status < 500 else 40
+        level = 10 if path in _PROBES and status not in _REFUSED else 20 if status < 500 else 40
         if level < self._level:
             return
+        told = self._turn(turn) if turn is not None else ""
         key = (method, path, model, backend, mode, key_name, stream)
         what, facts = self._facts.get(key) or self._learn(key)
         if self._as_json:
             line = (
-                f'{{"time":"{self._now()}","level":"{"info" if level == 20 else "error"}",{what},'
-                f'"status":{status},"ms":{duration_ms:.1f},"sent":{sent},{facts},'
+                f'{{"time":"{self._now()}","level":"{_NAMES[level].strip().lower()}",{what},'
+                f'"status":{status},"ms":{duration_ms:.1f},"sent":{sent},{facts},{told}'
                 f'"id":"{request_id}"}}\n'
             )
         else:
             line = (
-                f"{self._now()} {'INFO ' if level == 20 else 'ERROR'} {status} "
-                f"{duration_ms:>8.1f}ms {what} {facts} sent={sent} id={request_id}\n"
+                f"{self._now()} {_NAMES[level]} {status} "
+                f"{duration_ms:>8.1f}ms {what} {facts} sent={sent} {told}id={request_id}\n"
             )
         # A log that cannot be written (disk full, reader gone) must not fail the request.
         with contextlib.suppress(OSError, ValueError):
             self._write(line)
+
+    def _turn(self, turn: TurnFacts) -> str:
+        """How the turn went, to be followed by more."""
+        first = None if turn.first_token is None else round(turn.first_token * 1000, 1)
+        repairs = sorted(set(turn.repairs))
+        if self._as_json:
+            facts = {
+                "prompt_tokens": turn.prompt_tokens,
+                "completion_tokens": turn.completion_tokens,
+                "first_token_ms": first,
+                "retries": turn.retries,
+                "repairs": repairs,
+            }
+            return json.dumps(facts, separators=(",", ":"))[1:-1] + ","
+        known = turn.prompt_tokens is not None
+        tokens = f"{turn.prompt_tokens}+{turn.completion_tokens}" if known else "-"
+        return (
+            f"tokens={tokens} first={'-' if first is None else f'{first}ms'} "
+            f"retries={turn.retries} repairs={','.join(repairs) or '-'} "
+        )
 
     def redact(self, text: str, limit: int | None = None) -> str:
         """The text, or its first `limit` characters, with every known secret masked."""

@@ -1,13 +1,15 @@
 """Counters: plain numbers that become Prometheus metrics on request.
 
 Every request is counted, so counting is only an addition in a dict. The event loop is the only
-writer, so no lock is needed. Every label has a small, known set of values: routes come from the
-configuration, the rest from our own code, and anything else is counted as "other". Text from
-clients is never a label.
+writer, so no lock is needed. Every label has a small, known set of values: routes and backends
+come from the configuration, the rest from our own code, and anything else is counted as "other".
+Text from clients is never a label.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterable
+
+from toolwire.sessions.guard import GuardedStore
 
 OTHER = "other"
 MOST_VALUES = 64  # of a label whose values our own code chooses
@@ -45,6 +47,24 @@ class Tally:
         self.counts[value] = self.counts.get(value, 0) + amount
 
 
+class TallyByBackend:
+    """Counts by backend and one more label. Backends that nobody configured are one."""
+
+    __slots__ = ("_known", "tallies")
+
+    def __init__(self, backends: frozenset[str]) -> None:
+        self._known = backends
+        self.tallies: dict[str, Tally] = {}
+
+    def __call__(self, backend: str, value: str) -> None:
+        if backend not in self._known:
+            backend = OTHER
+        tally = self.tallies.get(backend)
+        if tally is None:
+            tally = self.tallies[backend] = Tally()
+        tally(value)
+
+
 class Spread:
     """How a duration is spread over `BOUNDS`; the last count is for everything longer."""
 
@@ -62,20 +82,23 @@ class Spread:
 class Metrics:
     """The counters of one server process."""
 
-    def __init__(self, routes: Iterable[str] = ()) -> None:
+    def __init__(self, routes: Iterable[str] = (), backends: Iterable[str] = ()) -> None:
         self._routes = frozenset(routes)
+        self._backends = known = frozenset(backends)
         self.requests: dict[tuple[str, int, bool], int] = {}
         self.durations: dict[tuple[str, bool], Spread] = {}
         self.in_flight = Level()
-        self.first_token = Spread()
+        self.first_tokens: dict[str, Spread] = {}
+        self.attempted = Tally()
         self.token_counts = Tally()
         self.call_count = 0
-        self.retried = Tally()
+        self.retried = TallyByBackend(known)
         self.repaired = Tally()
         self.unfit = Tally()
-        self.backend_error = Tally()
+        self.backend_error = TallyByBackend(known)
         self.refused = Tally()
         self.client_gone = Tally()
+        self.sessions: GuardedStore | None = None
 
     def request_done(self, route: str, status: int, stream: bool, seconds: float) -> None:  # noqa: FBT001
         """Count a request that is over."""
@@ -89,6 +112,15 @@ class Metrics:
         if duration is None:
             duration = self.durations[route, stream] = Spread()
         duration(seconds)
+
+    def first_token(self, backend: str, seconds: float) -> None:
+        """Count the time until the first token of a streamed answer."""
+        if backend not in self._backends:
+            backend = OTHER
+        spread = self.first_tokens.get(backend)
+        if spread is None:
+            spread = self.first_tokens[backend] = Spread()
+        spread(seconds)
 
     def tokens(self, prompt: int, completion: int) -> None:
         """Count the tokens of a turn, as the backend counted them."""

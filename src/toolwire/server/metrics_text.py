@@ -12,15 +12,19 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from toolwire.server.metrics import BOUNDS, Metrics, Spread, Tally
+from toolwire.server.metrics import BOUNDS, Metrics, Spread, Tally, TallyByBackend
+from toolwire.sessions.guard import GuardedStore
 
 _LIMITS = [*map(str, BOUNDS), "+Inf"]
+_BY_BACKEND = (
+    ("backend_error", "toolwire_backend_errors", "kind", "Failed attempts at backends."),
+    ("retried", "toolwire_retries", "reason", "Retries after failed attempts at backends."),
+)
 _TALLIES = (
+    ("attempted", "toolwire_backend_attempts", "backend", "Requests sent to backends."),
     ("token_counts", "toolwire_tokens", "kind", "Tokens, as reported by backends."),
-    ("retried", "toolwire_retries", "reason", "Retries of requests to backends."),
     ("repaired", "toolwire_repairs", "rule", "Repairs of calls, answers and histories."),
     ("unfit", "toolwire_unfit_calls", "code", "Invalid calls that were delivered."),
-    ("backend_error", "toolwire_backend_errors", "kind", "Failures of backends."),
     ("refused", "toolwire_refused", "status", "Requests that were refused before they were read."),
     ("client_gone", "toolwire_clients_gone", "moment", "Clients that disconnected before the end."),
 )
@@ -49,17 +53,20 @@ class Collected(Collector):
         )
         yield _histogram(
             "toolwire_first_token_seconds",
-            "Time to the first byte of a streamed answer.",
-            (),
-            [((), self._metrics.first_token)],
+            "Time to the first token of a streamed answer.",
+            ("backend",),
+            [((backend,), spread) for backend, spread in self._metrics.first_tokens.items()],
         )
         yield CounterMetricFamily(
             "toolwire_tool_calls",
             "Tool calls delivered to clients.",
             value=self._metrics.call_count,
         )
+        for attribute, name, label, text in _BY_BACKEND:
+            yield _by_backend(name, text, label, getattr(self._metrics, attribute))
         for attribute, name, label, text in _TALLIES:
             yield _tally(name, text, label, getattr(self._metrics, attribute))
+        yield from _sessions(self._metrics.sessions)
 
 
 def _requests(metrics: Metrics) -> Iterator[Metric]:
@@ -77,10 +84,33 @@ def _requests(metrics: Metrics) -> Iterator[Metric]:
     )
 
 
+def _sessions(store: GuardedStore | None) -> Iterator[Metric]:
+    """The session store, once it is used."""
+    up = GaugeMetricFamily(
+        "toolwire_session_store_up", "Whether the session store answers, once it was used."
+    )
+    failed = CounterMetricFamily(
+        "toolwire_session_store_failures", "Requests that the session store did not answer."
+    )
+    if store is not None and store.state != "unused":
+        up.add_metric((), float(store.state == "available"))
+        failed.add_metric((), store.failures)
+    yield up
+    yield failed
+
+
 def _tally(name: str, text: str, label: str, tally: Tally) -> Metric:
     family = CounterMetricFamily(name, text, labels=(label,))
     for value, count in tally.counts.items():
         family.add_metric((value,), count)
+    return family
+
+
+def _by_backend(name: str, text: str, label: str, counts: TallyByBackend) -> Metric:
+    family = CounterMetricFamily(name, text, labels=("backend", label))
+    for backend, tally in counts.tallies.items():
+        for value, count in tally.counts.items():
+            family.add_metric((backend, value), count)
     return family
 
 

@@ -1,7 +1,11 @@
 """Raises the limit of open files: every connection needs one."""
 
 import logging
-import resource
+
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+    resource = None  # type: ignore[assignment]
 
 _log = logging.getLogger("toolwire.server")
 
@@ -16,6 +20,8 @@ def raise_open_files(connections: int) -> int:
 
     Many systems start a process with 1,024, and let it have more if it asks.
     """
+    if resource is None:
+        return _MOST
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = max(_MOST, connections + _OTHERS)
     if hard != resource.RLIM_INFINITY:

@@ -17,11 +17,14 @@ MOST_SEEN = 1024
 # instead of trying each one at each position: ten times faster on a long text.
 _PREFIXES = ("sk", "tw", "pk", "gsk", "xai", "hf")
 _PARAMETER = r"(?i:api[-_]?key|key|token|access_token|secret)=[^\s&\"'#]{1,4096}"
+_API_KEY = r"-(?i:api-key)[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?[^\s\"',;]{4,}"
 _SHAPES = re.compile(
     "|".join(
         (
             r"Bearer[ \t]{1,4}[^\s\"',;]{4,}",
             r"bearer[ \t]{1,4}[^\s\"',;]{4,}",
+            "x" + _API_KEY,
+            "X" + _API_KEY,
             r"/(?<=://)[^\s/@?#]{1,512}(?=@)",
             r"\?" + _PARAMETER,
             r"&" + _PARAMETER,

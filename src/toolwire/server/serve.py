@@ -10,14 +10,19 @@ from collections.abc import Callable
 
 from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.server.app import App
+from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
+from toolwire.server.event_loop import on_signals
 from toolwire.server.http.limits import HttpLimits
 from toolwire.server.http.server import HttpServer
 from toolwire.server.logs import Logs
 from toolwire.server.memory import use_one_arena
 from toolwire.server.open_files import raise_open_files
+from toolwire.server.prober import Prober
+from toolwire.server.warm_up import warm_up
 
 _log = logging.getLogger("toolwire.server")
+_ENDS = (signal.SIGINT, signal.SIGTERM)
 
 
 async def serve(
@@ -25,8 +30,10 @@ async def serve(
     logs: Logs,
     announce: Callable[[str], None],
     engine: EmbeddedEngine | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM. `announce` is given the base URL once we listen."""
+    """Serve until SIGINT or SIGTERM. `announce` is given the base URL once we listen, and `say`
+    what each backend turns out to be."""
     loop = asyncio.get_running_loop()
     use_one_arena()
     # What was imported lives as long as the process: the collector need not look at it again.
@@ -50,14 +57,16 @@ async def serve(
         tls.load_cert_chain(listen.tls_cert, listen.tls_key)
     port = await server.open(listen.host, listen.port, tls=tls)
     stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    on_signals(_ENDS, stopped.set)
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
     announce(f"{'https' if tls else 'http'}://{host}:{port}")
+    beside = [asyncio.create_task(Prober(app, config, say).run())]
+    if engine is not None and config.embedded.warm_up:
+        beside.append(asyncio.create_task(warm_up(app.routes.models, request_reader(config))))
     await stopped.wait()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # A second signal means now.
-        loop.add_signal_handler(number, loop.stop)
+    for task in beside:
+        task.cancel()
+    on_signals(_ENDS, loop.stop)  # a second signal means now
     app.draining = True
     _log.info("shutting down; answers in progress have %g s", config.timeouts.shutdown)
     await server.aclose(config.timeouts.shutdown)

@@ -56,6 +56,25 @@ class TraceStore:
         self._waiting += 1
         self._worker.submit(self._write, trace)
 
+    def watched(self) -> bool:
+        """Every request is traced."""
+        return True
+
+    def watch(self) -> None:
+        """See `MemoryTraces.watch`: nothing is to be done for it."""
+
+    def newest(self, count: int) -> list[str]:
+        """The ids of the last requests that have a trace, the newest first."""
+        return [path.stem for path in reversed(list(self._files))][:count]
+
+    def load(self, request_id: str) -> bytes | None:
+        """The trace of a request, or None if there is none."""
+        path = self._folder / f"{request_id}.json"
+        try:
+            return path.read_bytes() if path in self._files else None
+        except OSError:
+            return None
+
     def close(self) -> None:
         """Write what is waiting."""
         self._worker.shutdown(wait=True)

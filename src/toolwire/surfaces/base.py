@@ -8,7 +8,7 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.sink import Flow
 from toolwire.gateway.turn import Conversation, TurnService, TurnSink
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 
 

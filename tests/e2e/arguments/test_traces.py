@@ -23,6 +23,10 @@ mode = "prompted"
 format = "hermes"
 backend = {{ url = "{url}" }}
 [[models]]
+name = "limited"
+tools_denied = ["get_*"]
+backend = {{ url = "{url}" }}
+[[models]]
 name = "*"
 backend = {{ url = "{url}" }}
 """
@@ -48,9 +52,9 @@ def trace_of(gateway: Gateway, reply: Reply) -> tuple[Path, Any]:
     return path, json.loads(path.read_bytes())
 
 
-def replayed(path: Path) -> "subprocess.CompletedProcess[str]":
+def replayed(path: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """What `toolwire replay` says."""
-    command = [sys.executable, "-m", "toolwire", "replay", str(path)]
+    command = [sys.executable, "-m", "toolwire", "replay", str(path), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -151,6 +155,21 @@ def test_a_replay_of_a_trace_with_bodies_is_the_same_as_then(
         assert "bodies = true" in run.stderr
 
 
+def test_a_replay_knows_which_tools_were_left_out(
+    traced: tuple[Gateway, bool], backend: ScriptedServer
+) -> None:
+    gateway, bodies = traced
+    backend.use("std", calling(RIGHT))
+    reply = ask_for_weather(gateway, model="limited", stream=True)
+    path, trace = trace_of(gateway, reply)
+    assert "get_weather" not in trace["plan"]["tools"]
+    assert "tool_dropped:get_weather" in trace["plan"]["repairs"]
+    assert "tool_dropped:get_weather" in reply.headers["toolwire-repairs"]
+    if bodies:
+        run = replayed(path)
+        assert "The same as then." in run.stdout, run.stdout
+
+
 def test_a_replay_says_what_is_different(
     traced: tuple[Gateway, bool], backend: ScriptedServer, tmp_path: Path
 ) -> None:
@@ -166,6 +185,11 @@ def test_a_replay_says_what_is_different(
     assert run.returncode == 1
     assert "Basel" in run.stdout
     assert "1 differences." in run.stdout
+    run = replayed(path, "--json")
+    assert run.returncode == 1
+    (difference,) = json.loads(run.stdout)["differences"]
+    assert "Basel" in json.dumps(difference["then"])
+    assert difference["attempt"] == 1
 
 
 def test_what_is_no_trace_is_said_to_be_none(tmp_path: Path) -> None:

@@ -56,6 +56,9 @@ BREAKS = {
             index_text idempty name_split name_late id_duplicate nofinish finish_unknown
             content_parts nochoiceindex empty200 refuse err500 html502
         """,
+        # Behind the Responses API, where no client ever sees what the backend does.
+        "codex": "args_obj shared_index parallel_interleaved name_split nofinish nonstream_force",
+        "openai-python-responses": "args_obj args_twice noindex idrepeat name_late content_parts",
         "langchain": """
             args_obj legacy_function_call nonstream_force stream_force noindex shared_index
             idrepeat name_repeated id_missing norole content_parts empty200 refuse

@@ -31,6 +31,8 @@ class Stage:
     python: Path
     checks: tuple[str, ...] = ()
     """The sub-checks to run instead of the usual ones, for a client that has them."""
+    task: str = ""
+    """What to ask for instead of the usual task, of a client that can be asked anything."""
 
     def write(self, path: str, text: str) -> Path:
         """Write a configuration file under the run's home."""

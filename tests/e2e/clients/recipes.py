@@ -18,7 +18,20 @@ PROVIDER = "scripted"
 
 
 def cline_3(stage: Stage) -> Command:
-    provider = {"provider": "openai-compatible", "apiKey": stage.key, "model": stage.model}
+    return _cline(stage, "openai-compatible")
+
+
+def cline_anthropic(stage: Stage) -> Command:
+    return _cline(stage, "anthropic")
+
+
+def cline_native(stage: Stage) -> Command:
+    """Its provider for OpenAI itself, which speaks the Responses API."""
+    return _cline(stage, "openai-native")
+
+
+def _cline(stage: Stage, name: str) -> Command:
+    provider = {"provider": name, "apiKey": stage.key, "model": stage.model}
     entry = {
         "settings": {**provider, "baseUrl": stage.base_url},
         "updatedAt": "2026-01-01T00:00:00.000Z",
@@ -26,13 +39,13 @@ def cline_3(stage: Stage) -> Command:
     }
     settings = {
         "version": 1,
-        "lastUsedProvider": "openai-compatible",
+        "lastUsedProvider": name,
         "modes": {},
-        "providers": {"openai-compatible": entry},
+        "providers": {name: entry},
     }
     stage.write(".cline/data/settings/providers.json", json.dumps(settings))
     binary = stage.root / "node_modules" / "@cline" / "cli-linux-x64" / "bin" / "cline"
-    flags = ("--json", "--auto-approve", "true", "-P", "openai-compatible", "-m", stage.model)
+    flags = ("--json", "--auto-approve", "true", "-P", name, "-m", stage.model)
     return Command((str(binary), *flags, TASK), {"CLINE_NO_AUTO_UPDATE": "1"})
 
 
@@ -161,20 +174,119 @@ def qwen_code(stage: Stage) -> Command:
     return _node(stage, str(script), *flags, env=env)
 
 
+def claude_code(stage: Stage) -> Command:
+    env = {
+        "ANTHROPIC_BASE_URL": stage.base_url.removesuffix("/v1"),
+        "ANTHROPIC_AUTH_TOKEN": stage.key,
+        "ANTHROPIC_MODEL": stage.model,
+        "ANTHROPIC_DEFAULT_HAIKU_MODEL": stage.model,
+        # A broken stream must not be healed by asking again without one.
+        "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "IS_SANDBOX": "1",
+    }
+    binary = stage.root / "node_modules" / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+    flags = ("--permission-mode", "bypassPermissions", "--output-format", "json")
+    return Command((str(binary), "-p", stage.task or TASK, *flags), env)
+
+
+def codex(stage: Stage) -> Command:
+    """Codex with a model that it does not know."""
+    return _codex(stage)
+
+
+def codex_patch(stage: Stage) -> Command:
+    """Codex with a model of its catalog: it edits files with a tool that takes free text."""
+    # Every field that its catalog needs; the instructions are short, as small models want them.
+    model = {
+        "slug": stage.model,
+        "display_name": stage.model,
+        "supported_reasoning_levels": [],
+        "shell_type": "shell_command",
+        "visibility": "list",
+        "supported_in_api": True,
+        "priority": 1,
+        "availability_nux": None,
+        "upgrade": None,
+        "base_instructions": "You are a coding agent. Use the tools.",
+        "supports_reasoning_summaries": False,
+        "support_verbosity": False,
+        "default_verbosity": None,
+        "apply_patch_tool_type": "freeform",
+        "truncation_policy": {"mode": "bytes", "limit": 10_000},
+        "supports_parallel_tool_calls": False,
+        "context_window": 32_768,
+        "experimental_supported_tools": [],
+    }
+    catalog = stage.write(".codex/catalog.json", json.dumps({"models": [model]}))
+    return _codex(stage, f"model_catalog_json = {json.dumps(str(catalog))}")
+
+
+def codex_code(stage: Stage) -> Command:
+    """Codex with a model that it gives one tool, which runs programs that call the others."""
+    return _codex(stage)
+
+
+def codex_mcp(stage: Stage) -> Command:
+    """Codex with an MCP server."""
+    server = json.dumps(str(SCRIPTS / "mcp_weather.py"))
+    rec = f'[mcp_servers.rec]\ncommand = "{stage.python}"\nargs = [{server}]'
+    return _codex(stage, after=rec)
+
+
+def _codex(stage: Stage, before: str = "", after: str = "") -> Command:
+    settings = f"""
+model = {json.dumps(stage.model)}
+model_provider = "{PROVIDER}"
+check_for_update_on_startup = false
+{before}
+[analytics]
+enabled = false
+[model_providers.{PROVIDER}]
+name = "{PROVIDER}"
+base_url = "{stage.base_url}"
+env_key = "CODEX_TEST_KEY"
+wire_api = "responses"
+stream_max_retries = 1
+request_max_retries = 1
+{after}
+"""
+    stage.write(".codex/config.toml", settings)
+    (folder,) = (stage.root / "node_modules" / "@openai").glob("codex-linux-x64/vendor/*")
+    binary = next(path for path in folder.rglob("codex") if path.is_file())
+    flags = ("exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+    return Command((str(binary), *flags, stage.task or TASK), {"CODEX_TEST_KEY": stage.key})
+
+
 def node_script(stage: Stage) -> Command:
     """Run our own script for a Node library."""
+    return _node_script(stage, "checks")
+
+
+def node_responses(stage: Stage) -> Command:
+    """Run our own script for a Node library's Responses API."""
+    return _node_script(stage, "responses")
+
+
+def _node_script(stage: Stage, about: str) -> Command:
     env = {"NODE_PATH": str(stage.root / "node_modules")}
-    return _node(stage, _script(stage, "cjs"), *_target(stage), env=env)
+    return _node(stage, _script(stage, about, "cjs"), *_target(stage), env=env)
 
 
 def python_script(stage: Stage) -> Command:
     """Run our own script for a Python library."""
-    return Command((str(stage.python), _script(stage, "py"), *_target(stage)))
+    return Command((str(stage.python), _script(stage, "checks", "py"), *_target(stage)))
 
 
-def _script(stage: Stage, suffix: str) -> str:
+def python_responses(stage: Stage) -> Command:
+    """Run our own script for a Python library's Responses API."""
+    return Command((str(stage.python), _script(stage, "responses", "py"), *_target(stage)))
+
+
+def _script(stage: Stage, about: str, suffix: str) -> str:
     # Named so that no script hides the library it imports.
-    return str(SCRIPTS / f"{stage.root.name.replace('-', '_')}_checks.{suffix}")
+    return str(SCRIPTS / f"{stage.root.name.replace('-', '_')}_{about}.{suffix}")
 
 
 def _target(stage: Stage) -> tuple[str, ...]:

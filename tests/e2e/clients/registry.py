@@ -5,7 +5,12 @@ from tests.e2e.clients.client import Client
 
 _TABLE = (
     Client("openai-python", "environment", recipes.python_script),
+    Client("anthropic-python", "environment", recipes.python_script),
     Client("cline-3", "npm", recipes.cline_3, turns=4),
+    Client("cline-3-anthropic", "npm", recipes.cline_anthropic, package="cline-3", turns=4),
+    Client("claude-code", "npm", recipes.claude_code, turns=4),
+    Client("anthropic-node", "npm", recipes.node_script),
+    Client("ai-sdk-anthropic", "npm", recipes.node_script),
     Client("cline-2-xml", "npm", recipes.cline_2, package="cline-2"),
     Client("cline-2", "npm", recipes.cline_2, model="gpt-oss-20b", turns=4),
     Client("goose", "npm", recipes.goose, turns=4),
@@ -15,6 +20,17 @@ _TABLE = (
     Client("qwen-code", "npm", recipes.qwen_code, turns=4),
     Client("openai-node", "npm", recipes.node_script),
     Client("ai-sdk", "npm", recipes.node_script),
+    Client("codex", "npm", recipes.codex, turns=4),
+    Client("codex-patch", "npm", recipes.codex_patch, package="codex", turns=4),
+    Client("codex-code", "npm", recipes.codex_code, package="codex", model="gpt-5.6-sol"),
+    Client("codex-mcp", "npm", recipes.codex_mcp, package="codex"),
+    Client("cline-3-native", "npm", recipes.cline_native, package="cline-3", turns=4),
+    Client(
+        "openai-python-responses", "environment", recipes.python_responses, package="openai-python"
+    ),
+    Client("openai-node-responses", "npm", recipes.node_responses, package="openai-node"),
+    Client("ai-sdk-responses", "npm", recipes.node_responses, package="ai-sdk"),
+    Client("openai-agents", "pip", recipes.python_script),
     Client("langchain", "pip", recipes.python_script),
     Client("pydantic-ai", "pip", recipes.python_script),
 )
@@ -22,7 +38,7 @@ _TABLE = (
 CLIENTS = {client.name: client for client in _TABLE}
 
 GROUPS = {
-    "quick": ("openai-python",),
+    "quick": ("openai-python", "openai-python-responses", "anthropic-python"),
     "cline": ("openai-python", "cline-3", "cline-2-xml", "cline-2"),
     "all": tuple(CLIENTS),
 }

@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,14 +50,25 @@ class Run:
 
 
 def run_client(
-    client: Client, url: str, *, model: str | None = None, checks: Sequence[str] = ()
+    client: Client,
+    url: str,
+    *,
+    model: str | None = None,
+    checks: Sequence[str] = (),
+    task: str = "",
+    files: Mapping[str, bytes] | None = None,
 ) -> Run:
-    """Give the task to an installed client that talks to `url`, and wait for the end."""
+    """Give the task to an installed client that talks to `url`, and wait for the end.
+
+    `files` are in its working directory when it starts.
+    """
     with tempfile.TemporaryDirectory(prefix=f"{client.name}-", ignore_cleanup_errors=True) as base:
         # No folder above may hold a prompt file for agents: some look for one up to the root.
         home, work = Path(base, "home"), Path(base, "work")
         home.mkdir()
         work.mkdir()
+        for name, content in (files or {}).items():
+            (work / name).write_bytes(content)
         command = client.recipe(
             Stage(
                 base_url=url,
@@ -68,6 +79,7 @@ def run_client(
                 root=client.root,
                 python=client.python,
                 checks=tuple(checks),
+                task=task,
             )
         )
         env = {**_common_env(home), **command.env}

@@ -34,6 +34,9 @@ def _calls(name: str, text: str) -> list[Call]:
         return [Call(name, {"city": city}) for city in cities]
     if name == "book_hotel":
         return [Call(name, {"city": "Paris", "nights": 3, "quiet": True})]
+    if name == "create_order":
+        items = [{"product": "pen", "count": 3}, {"product": "lamp", "count": 1}]
+        return [Call(name, {"customer": {"name": "Ada", "city": "Paris"}, "items": items})]
     return [Call(name, {})]
 
 

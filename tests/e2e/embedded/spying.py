@@ -9,7 +9,8 @@ from tests.asking import asking
 
 from toolwire.backends.base import Outgoing
 from toolwire.backends.embedded.engine import EmbeddedEngine, EngineSettings, Take
-from toolwire.protocol.chat import NO_TOOLS, Message
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import NO_TOOLS
 
 
 class SpyEngine(EmbeddedEngine):

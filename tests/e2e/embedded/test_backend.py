@@ -45,6 +45,20 @@ async def over(engine: SpyEngine) -> None:
     await asyncio.gather(*turns, return_exceptions=True)
 
 
+def test_a_warm_up_ends_when_there_is_a_turn_to_make(
+    backend: EmbeddedBackend, engine: SpyEngine
+) -> None:
+    async def work() -> None:
+        warming = asyncio.create_task(backend.warm_up(ask(STORY, seed=1)))
+        await asyncio.sleep(0)
+        assert await answer(backend, "Say hello.", max_tokens=1)
+        await asyncio.wait_for(warming, 10)
+
+    run(work())
+    (_, warmed), _ = engine.turns
+    assert len(warmed) < 12  # the whole story would have hundreds
+
+
 def test_an_answer_that_is_closed_ends_within_a_few_tokens(
     backend: EmbeddedBackend, engine: SpyEngine
 ) -> None:

@@ -106,7 +106,8 @@ def start(
 ) -> "subprocess.Popen[bytes]":
     """Start the process in a folder of its own, on a port that the system chooses.
 
-    A backend is not asked what it is unless a test says so: tests count requests.
+    A backend is not asked what it is unless a test says so, nor which models it has: tests count
+    requests.
     """
     if config:
         (folder / "toolwire.toml").write_text(config)
@@ -139,4 +140,5 @@ def run_and_fail(
 
 
 def _clean_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("TOOLWIRE_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TOOLWIRE_")}
+    return {**kept, "TOOLWIRE_PROBE_AT_START": "false", "TOOLWIRE_WARM_UP": "false"}

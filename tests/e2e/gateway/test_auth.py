@@ -51,6 +51,11 @@ def test_each_right_key_is_let_in(guarded: Gateway, key: str) -> None:
     assert ask(guarded.port, chat_body(), headers=bearer(key)).status == 200
 
 
+@pytest.mark.parametrize("key", [KEY, OTHER])
+def test_each_right_key_is_let_in_by_its_other_header(guarded: Gateway, key: str) -> None:
+    assert ask(guarded.port, chat_body(), headers={"x-api-key": key}).status == 200
+
+
 def test_without_a_key_the_answer_is_openais_401(guarded: Gateway, backend: ScriptedServer) -> None:
     reply = ask(guarded.port, chat_body())
     assert reply.status == 401
@@ -86,6 +91,16 @@ def test_a_wrong_key_is_refused_and_never_repeated(
     reply = ask(guarded.port, chat_body(), headers=bearer(WRONG[name]))
     assert reply.status == 401
     assert reply.error["code"] == "invalid_api_key"
+    assert not WRONG[name] or WRONG[name] not in reply.error["message"]
+    assert backend.requests == []
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_key_in_the_other_header_is_refused_too(
+    guarded: Gateway, backend: ScriptedServer, name: str
+) -> None:
+    reply = ask(guarded.port, chat_body(), headers={"x-api-key": WRONG[name]})
+    assert reply.status == 401
     assert not WRONG[name] or WRONG[name] not in reply.error["message"]
     assert backend.requests == []
 

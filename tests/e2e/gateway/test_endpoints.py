@@ -223,7 +223,9 @@ def test_metrics_count_what_happens(gateway: Gateway, backend: ScriptedServer) -
     assert grew('toolwire_requests_total{route="other",status="400",stream="false"}') == 1
     assert grew("toolwire_tool_calls_total") == 2
     assert grew('toolwire_tokens_total{kind="prompt"}') > 0
-    assert grew("toolwire_first_token_seconds_count") == 1
+    at = f'{{backend="127.0.0.1:{backend.port}"}}'
+    assert grew(f"toolwire_first_token_seconds_count{at}") == 1
+    assert grew(f"toolwire_backend_attempts_total{at}") == 1
     assert after["toolwire_requests_in_flight"] == 1
     assert after["process_resident_memory_bytes"] > 0
 
@@ -232,11 +234,12 @@ def test_only_streamed_answers_have_a_time_to_their_first_byte(
     gateway: Gateway, backend: ScriptedServer
 ) -> None:
     backend.use("std", ["hello"])
-    before = _metrics(gateway)["toolwire_first_token_seconds_count"]
+    count = f'toolwire_first_token_seconds_count{{backend="127.0.0.1:{backend.port}"}}'
+    before = _metrics(gateway).get(count, 0)
     assert ask(gateway.port, chat_body(stream=False)).status == 200
-    assert _metrics(gateway)["toolwire_first_token_seconds_count"] == before
+    assert _metrics(gateway).get(count, 0) == before
     assert ask(gateway.port, chat_body(stream=True)).status == 200
-    assert _metrics(gateway)["toolwire_first_token_seconds_count"] == before + 1
+    assert _metrics(gateway)[count] == before + 1
 
 
 def _metrics(gateway: Gateway) -> dict[str, float]:

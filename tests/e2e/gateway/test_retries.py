@@ -133,7 +133,9 @@ def test_retries_are_counted(gateway: Gateway, backend: ScriptedServer) -> None:
     backend.use("err500", SCRIPT)
     send(gateway)
     metrics = ask(gateway.port, path="/metrics").body.decode()
-    assert 'toolwire_retries_total{reason="upstream_error"}' in metrics
+    label = f'{{backend="127.0.0.1:{backend.port}",'
+    assert f'toolwire_retries_total{label}reason="upstream_error"}}' in metrics
+    assert f'toolwire_backend_errors_total{label}kind="upstream_error"}}' in metrics
 
 
 @pytest.mark.parametrize("variant", ["silent_close", "said_close"])

@@ -17,7 +17,7 @@ from tests.unit.conformance.wire.parts import Text
 from tests.unit.conformance.wire.systematic import WIRES
 
 from toolwire.formats import extract, names
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 ALL = tuple(names())
 INDEPENDENT = tuple(RAW_FORMATS)

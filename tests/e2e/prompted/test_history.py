@@ -12,7 +12,7 @@ from tests.e2e.prompted.models import ALL, INDEPENDENT, raw
 from tests.e2e.prompted.routes import route
 from tests.scripted import ScriptedServer
 
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 TURNS = 20
 CALLS = 2 * TURNS

@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from toolwire.formats import Delivery, Parser, Trace, join, parser_for
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import CallEnd, Event
+from toolwire.protocol.tools import Tool
 
 _FOLDER = files("toolwire.conformance") / "cases"
 

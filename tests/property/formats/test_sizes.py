@@ -15,7 +15,7 @@ from tests.e2e.gateway.sizes import FULL, size
 from tests.hard.figures import note
 
 from toolwire.formats import RenderedCall, names, parser_for, render_calls
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 MIB = 1 << 20
 FLOOD = size(MIB // 16, MIB)

@@ -72,7 +72,10 @@ class Variant:
         return reply
 
     def happens(self, exchange: Exchange) -> bool:
-        """Tell whether a fault meets this POST: `:always`, or the first `:N`, one if unsaid."""
+        """Tell whether a fault meets this POST: `:always`, the first `:N`, one if unsaid, or only
+        the Nth with `:=N`."""
+        if self.arg.startswith("="):
+            return exchange.number == int(self.arg[1:])
         return self.arg == "always" or exchange.number <= int(self.arg or 1)
 
 

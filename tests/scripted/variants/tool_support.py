@@ -37,6 +37,24 @@ class RefusesSchema(_Refuses, name="refuses_schema"):
     message = "response_format: this server cannot constrain decoding."
 
 
+class SmallWindow(Variant, name="small_window"):
+    """Prompt and answer must fit into `:N` tokens (100000), as vLLM counts and says it."""
+
+    default_arg = "100000"
+
+    def reply(self, reply: Reply, exchange: Exchange) -> Reply:
+        body = exchange.request.json_or_none
+        asked = int(body.get("max_tokens") or 0) if isinstance(body, dict) else 0
+        prompt = len(exchange.request.body) // 4
+        if prompt + asked <= int(self.arg):
+            return reply
+        message = (
+            f"'max_tokens' or 'max_completion_tokens' is too large: {asked}. This model's maximum "
+            f"context length is {self.arg} tokens and your request has {prompt} input tokens"
+        )
+        return error_reply(400, message, type="BadRequestError")
+
+
 class OnlyCompletions(Variant, name="only_completions"):
     """There is no chat: `/chat/completions` is not found."""
 

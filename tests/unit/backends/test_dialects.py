@@ -17,7 +17,7 @@ DANGEROUS = {
 
 def test_every_kind_of_server_is_there_under_its_own_name() -> None:
     local = {"vllm", "sglang", "llamacpp", "ollama", "lmstudio", "lmdeploy", "tgi"}
-    hosted = {"openai", "mistral", "openrouter", "deepseek", "moonshot"}
+    hosted = {"openai", "mistral", "openrouter", "deepseek", "moonshot", "anthropic"}
     assert set(DIALECTS) == local | hosted | {"generic", "auto"}
     assert all(name == dialect.name for name, dialect in DIALECTS.items())
 

@@ -9,7 +9,8 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.templates.chat_template import ChatTemplate
-from toolwire.protocol.chat import NO_TOOLS, Message, Request
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import NO_TOOLS
 
 _EACH = "{% for m in messages %}"
 SILENT = _EACH + "{% if m.role != 'system' %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}"

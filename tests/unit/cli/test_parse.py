@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from toolwire.cli import main
+from toolwire.formats import names
 
 CALL = '<tool_call>\n{"name": "get_time", "arguments": {"tz": "CET", "n": 1e-7}}\n</tool_call>'
 TEXT = f"<think>hm</think>Sure.\n{CALL}\nUse `<tool_call>` so."
@@ -57,8 +58,30 @@ def test_a_format_is_found_by_what_was_written() -> None:
     assert "get_time" in str(found["chosen"])
 
 
-def test_a_text_without_a_call_is_content_whatever_the_format() -> None:
-    assert facts("Hello")["content"] == "Hello"
+def test_a_text_without_a_call_is_content_and_no_format_is_guessed() -> None:
+    found = facts("<think>hm</think>Hello")
+    assert (found["content"], found["reasoning"], found["calls"]) == ("Hello", "hm", [])
+    assert found["format"] is None
+    assert found["chosen"] == f"no call found in {len(names())} formats"
+    assert "format     none  (no call found in " in parse("Hello").stdout
+
+
+def test_the_text_may_be_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "answer.txt"
+    path.write_text(CALL)
+    assert json.loads(parse("", "--json", str(path)).stdout)["calls"][0]["name"] == "get_time"
+    missing = parse("", str(tmp_path / "nothing.txt"))
+    assert missing.exit_code == 2
+    assert "cannot read" in missing.output
+
+
+def test_nothing_is_cut_off_in_a_pipe() -> None:
+    long = "lorem ipsum " * 500
+    call = f'<tool_call>{{"name": "f", "arguments": {{"x": "{long}"}}}}</tool_call>'
+    result = CliRunner(env={"COLUMNS": "40"}).invoke(main, ["parse"], input=call)
+    arguments, span = [line for line in result.stdout.splitlines() if long in line]
+    assert arguments.strip() == json.dumps({"x": long})
+    assert span.endswith(json.dumps(call))
 
 
 def test_another_format_that_would_read_a_call_is_named() -> None:

@@ -11,7 +11,7 @@ from toolwire.formats import (
     notice_mismatch,
     render_calls,
 )
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 TOOLS = [Tool("get_time", None, {"properties": {"tz": {"type": "string"}}})]
 MODELS = {

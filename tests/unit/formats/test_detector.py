@@ -16,8 +16,8 @@ from toolwire.formats import (
     provider_id,
     render_calls,
 )
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import CallEnd, CallStart, Event, TextDelta
+from toolwire.protocol.tools import Tool
 
 _CASES = files("toolwire.conformance") / "cases"
 TOOLS = [

@@ -3,8 +3,8 @@
 import pytest
 
 from toolwire.formats import parser_for
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, TextDelta
+from toolwire.protocol.tools import Tool
 
 TOOLS = [Tool("f", "", {"type": "object"})]
 LISTED = (

@@ -4,8 +4,8 @@ import pytest
 
 from toolwire.formats import Trace, extract, parser_for
 from toolwire.formats.quotes import Quotes
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import CallStart, TextDelta
+from toolwire.protocol.tools import Tool
 
 TOOLS = [Tool("run", None, {"properties": {"code": {"type": "string"}}})]
 CALL = '<tool_call>{"name": "run", "arguments": {"code": "`ls`"}}</tool_call>'

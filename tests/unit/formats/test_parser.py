@@ -14,7 +14,6 @@ from toolwire.formats import (
     parser_for,
     render_calls,
 )
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -23,6 +22,7 @@ from toolwire.protocol.events import (
     ReasoningDelta,
     TextDelta,
 )
+from toolwire.protocol.tools import Tool
 
 WRITE = Tool("write", None, {"properties": {"text": {"type": "string"}}})
 CALL = '<tool_call>{"name": "write", "arguments": {"text": "ab"}}</tool_call>'

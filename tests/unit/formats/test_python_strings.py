@@ -7,7 +7,7 @@ import time
 import pytest
 
 from toolwire.formats import extract, parser_for
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 TOOL = Tool("write", None, {"properties": {"text": {"type": "string"}}})
 LINE = "    if a < b: print(f'{a} of {b}', \"ok\")\n"

@@ -16,7 +16,7 @@ from toolwire.formats import (
     render_results,
     render_tools,
 )
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 WEATHER = Tool("get_weather", "Weather", {"properties": {"city": {"type": "string"}}})
 
@@ -144,3 +144,27 @@ def test_keys_that_cannot_be_bare_are_quoted_and_read(name: str) -> None:
     arguments = {"city": "P", "opts": {"a:b": 1, "c,d": 2, "e}f": "x", "": 3, "q\"'": "y"}}
     text = render_calls(name, [RenderedCall("get_weather", arguments, "0")])
     assert extract(name, text).calls[0].decoded() == arguments
+
+
+def test_a_tool_that_failed_is_told_in_the_form_of_the_format() -> None:
+    failed = [RenderedResult("f", "no such city", is_error=True)]
+    (cohere,) = render_results("cohere_command3", failed)
+    assert '"is_error": true' in cohere.text
+    (llama,) = render_results("llama3_json", failed)
+    assert llama.text == '{"error": "no such city"}'
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_format_says_that_a_tool_failed(name: str) -> None:
+    def written(*, is_error: bool) -> str:
+        result = RenderedResult("f", "no such city", "0", is_error=is_error)
+        return render_results(name, [result])[0].text
+
+    assert "error" in written(is_error=True).lower().replace('"is_error": null', "")
+    assert "no such city" in written(is_error=True)
+    assert written(is_error=True) != written(is_error=False)
+
+
+def test_a_result_that_says_itself_that_it_is_an_error_says_it_once() -> None:
+    (turn,) = render_results("hermes", [RenderedResult("f", "ERROR 7", is_error=True)])
+    assert turn.text == "<tool_response>\nERROR 7\n</tool_response>"

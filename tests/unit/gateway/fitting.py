@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from toolwire.protocol.chat import ToolSet
+from toolwire.protocol.tools import ToolSet
 from toolwire.surfaces.openai.tools import ToolReader
 
 READER = ToolReader(max_tools=8, cache_bytes=1 << 20)

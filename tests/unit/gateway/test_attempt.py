@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.contract.chatting import Backend, Client, Recitation, chat
 from tests.contract.wire import body, read, tool
 from tests.schemas import fan
@@ -14,6 +15,7 @@ from toolwire.errors import ArgumentsUnfit, UpstreamRefused
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.strategies.native import NATIVE
 from toolwire.gateway.trace.records import AttemptTrace
+from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.fragments import CallFragment, Fragment
 
 SCHEMA = {
@@ -178,3 +180,41 @@ def test_a_call_that_is_checked_elsewhere_is_delivered_whole_in_a_stream_too(str
     client = chat(body(tools=[tool("f", schema)], stream=stream), backend)
     assert client.status == 200
     assert b'{\\"p\\": \\"x\\"}' in client.written
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [
+        ("f", '{"x": "a"}', "invalid_tool_arguments"),
+        ("f", "[1", "malformed_tool_arguments"),
+        ("g", "{}", "unknown_tool_call"),
+    ],
+)
+def test_an_exact_turn_delivers_no_call_that_does_not_fit_and_says_what_the_model_said(
+    name: str, arguments: str, code: str
+) -> None:
+    plan = read(body(tools=[tool("f", SCHEMA)]))
+    plan = structs.replace(plan, request=structs.replace(plan.request, exact_calls=True))
+    sent: list[Event] = []
+    attempt = Attempt(plan, NATIVE, lambda _, events: sent.extend(events), lambda: "call_1")
+    calls = (CallFragment(0, "a", "f", '{"x": 1}'), CallFragment(1, "b", name, arguments))
+    attempt.feed([Fragment(text="Hm.", calls=calls, finish="tool_calls")])
+    with pytest.raises(ArgumentsUnfit) as raised:
+        attempt.finish(done=True)
+    assert raised.value.code == code
+    assert raised.value.said == "Hm."
+    assert raised.value.calls == (("f", '{"x": 1}'), (name, arguments))
+    assert [(index, found) for index, found, _ in raised.value.faults] == [(1, code)]
+    assert not attempt.deliverable
+    assert sent == [TextDelta("Hm.")]
+
+
+def test_an_exact_call_that_was_cut_off_is_not_asked_for_again() -> None:
+    plan = read(body(tools=[tool("f", SCHEMA)]))
+    plan = structs.replace(plan, request=structs.replace(plan.request, exact_calls=True))
+    attempt = Attempt(plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
+    cut = CallFragment(0, "a", "f", '{"x": ')
+    attempt.feed([Fragment(calls=(cut,), finish="length")])
+    with pytest.raises(ArgumentsUnfit) as raised:
+        attempt.finish(done=True)
+    assert raised.value.cut_off

@@ -1,5 +1,4 @@
 from toolwire.gateway.collect import Collector, Whole
-from toolwire.protocol.chat import ToolCall
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -10,6 +9,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
+from toolwire.protocol.tools import ToolCall
 
 
 def collected(*events: Event) -> Whole:

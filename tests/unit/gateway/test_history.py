@@ -6,7 +6,8 @@ import pytest
 
 from toolwire.errors import RequestError
 from toolwire.gateway.history import NO_RESULT, QUOTED, History, check_history
-from toolwire.protocol.chat import Message, ToolCall
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall
 from toolwire.surfaces.openai.words import worded
 
 USER = Message("user", "hello")

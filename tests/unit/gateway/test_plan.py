@@ -7,8 +7,9 @@ from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.prompted import Constrained
-from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.content import TextPart
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall
 
 
 def plan(raw: bytes, *, repair: bool = False, custom: bool = False) -> Plan:

@@ -4,7 +4,6 @@ import pytest
 
 from toolwire.errors import Place, ToolChoiceUnmet
 from toolwire.gateway.policy import Policy
-from toolwire.protocol.chat import ToolChoice
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -16,6 +15,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
+from toolwire.protocol.tools import ToolChoice
 
 AUTO = ToolChoice()
 

@@ -14,9 +14,9 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.protocol.chat import Message, Request
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Message, Request
 
 AT_ONCE = TurnLimits(backoff=0.0)
 

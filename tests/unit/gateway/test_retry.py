@@ -149,6 +149,14 @@ def test_an_error_without_a_code_has_a_name_in_the_report() -> None:
     assert retries.after(tried(retries), error) == Retry(0.0, "upstream_error")
 
 
+def test_a_call_that_was_cut_off_is_not_asked_for_again() -> None:
+    retries = policy()
+    made = unfit(retries)
+    cut = ArgumentsUnfit("It does not fit.", code="malformed_tool_arguments")
+    cut.cut_off = True
+    assert retries.after(made, cut) is None
+
+
 CALLING = Fragment(calls=(CallFragment(0, "a", "f", '{"x": '),))
 TALKING = Fragment(text="Let me see.")
 

@@ -12,7 +12,6 @@ from toolwire.errors import UpstreamError
 from toolwire.formats import join, parser_for
 from toolwire.gateway.native import NativeReader
 from toolwire.gateway.text_calls import TextCallReader
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -23,6 +22,7 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.tools import Tool
 
 TOOLS = {"f": Tool("f"), "g": Tool("g")}
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwire.protocol.chat import ToolCall
 from toolwire.protocol.ids import IdForm, provider_ids
+from toolwire.protocol.tools import ToolCall
 
 FORMS: dict[IdForm, str] = {
     "keep": r".+",
@@ -80,3 +80,11 @@ def test_an_id_that_looks_like_one_of_ours_is_not_taken_for_it() -> None:
     ids = provider_ids(made(derived, long), "openai")
     assert ids[derived] == derived
     assert ids[long] != derived
+
+
+@pytest.mark.parametrize("form", ["keep", "openai"])
+def test_a_backend_is_shown_the_id_that_it_gave_once(form: IdForm) -> None:
+    calls = [ToolCall("call_a", "f", "{}", provider_id="0"), ToolCall("call_b", "f", "{}")]
+    assert provider_ids(calls, form) == {"call_a": "0", "call_b": "call_b"}
+    again = [ToolCall(call_id, "f", "{}", provider_id="0") for call_id in ("call_a", "call_b")]
+    assert len(set(provider_ids(again, form).values())) == 2

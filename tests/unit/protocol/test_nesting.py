@@ -4,7 +4,7 @@ import pytest
 
 from toolwire.errors import RequestError
 from toolwire.protocol.nesting import MAX_DEPTH, is_deep_text, is_deeper
-from toolwire.surfaces.openai.explain import check_nesting
+from toolwire.surfaces.explain import check_nesting
 
 
 @pytest.mark.parametrize("depth", [1, 2, 50])

@@ -10,8 +10,9 @@ import pytest
 from tests.e2e.gateway.sizes import FULL
 from tests.hard.figures import note
 
+from toolwire.errors import Unauthorized
 from toolwire.server import auth
-from toolwire.server.auth import Keyring, hash_key, new_key
+from toolwire.server.auth import Admission, Keyring, hash_key, new_key
 from toolwire.server.config.loader import ClientKey
 
 KEYS = {f"client-{i}": new_key() for i in range(5)}
@@ -133,3 +134,60 @@ def test_a_hash_is_plain_sha256_so_that_any_tool_can_make_it() -> None:
 @pytest.mark.parametrize("key", ["", "a b", "ü", "a\n", "x" * 600])
 def test_a_key_that_no_client_could_present_is_not_usable(key: str) -> None:
     assert not auth.is_usable(key)
+
+
+def admission(seen: list[str] | None = None) -> Admission:
+    return Admission(RING, ([] if seen is None else seen).append)
+
+
+def headers(bearer: str | None = None, own: str | None = None) -> dict[bytes, bytes]:
+    given = {b"authorization": bearer and f"Bearer {bearer}", b"x-api-key": own}
+    return {name: value.encode() for name, value in given.items() if value is not None}
+
+
+def test_a_key_is_accepted_in_either_header() -> None:
+    door = admission()
+    for _ in range(2):  # the second time from the cache
+        assert door.name(headers(KEYS["client-1"])) == "client-1"
+        assert door.name(headers(own=KEYS["client-2"])) == "client-2"
+
+
+def test_of_two_keys_the_bearer_decides_if_it_is_valid() -> None:
+    door = admission()
+    for _ in range(2):
+        assert door.name(headers(KEYS["client-1"], KEYS["client-2"])) == "client-1"
+        assert door.name(headers(KEYS["client-1"], "tw-wrong")) == "client-1"
+        assert door.name(headers("tw-wrong", KEYS["client-2"])) == "client-2"
+        assert door.name({b"authorization": b"Basic eA==", **headers(own=KEY)}) == "client-0"
+
+
+NOT_OWN = [
+    "",
+    f"Bearer {KEY}",
+    KEY[:-1],
+    f"{KEY}, {KEY}",
+    f'"{KEY}"',
+    hash_key(KEY),
+    "schlüssel",
+    KEY * 20_000,
+]
+
+
+@pytest.mark.parametrize("own", NOT_OWN, ids=range(len(NOT_OWN)))
+def test_what_is_not_a_key_is_refused_in_x_api_key_too(own: str) -> None:
+    door = admission()
+    assert door.name(headers(KEY)) == "client-0"  # now `Bearer KEY` is in the cache
+    with pytest.raises(Unauthorized):
+        door.name(headers(own=own))
+
+
+def test_every_accepted_key_is_masked_from_then_on_and_no_other() -> None:
+    seen: list[str] = []
+    door = admission(seen)
+    door.name(headers(KEYS["client-1"]))
+    door.name(headers("tw-wrong", KEYS["client-2"]))
+    assert seen == [KEYS["client-1"], KEYS["client-2"]]
+
+
+def test_without_keys_nothing_is_asked_for() -> None:
+    assert Admission(Keyring([]), lambda _: None).name({}) is None

@@ -9,7 +9,7 @@ from tests.schemas import fan
 
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.repair.rules import RULE_NAMES
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 from toolwire.server.check_process import CheckProcess
 
 pytestmark = pytest.mark.process

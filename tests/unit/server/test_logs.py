@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolwire.server.logs import Logs, setup
+from toolwire.server.logs import Logs, TurnFacts, setup
 
 CLIENT, BACKEND, HEADER = "tw-planted-client-key", "planted+backend/key", "planted-header-value"
 FORMATS = ("text", "json")
@@ -72,6 +72,43 @@ def test_an_access_line_in_json_is_one_object(out: io.StringIO) -> None:
         "key": "me",
         "id": "req_1",
     }
+
+
+TURN = TurnFacts(436, 26, 0.1234, 1, ["tool_name_resolved", "arguments_repeated"])
+
+
+def test_the_access_line_of_a_turn_says_how_it_went(out: io.StringIO) -> None:
+    access(setup(stream=out), turn=TURN)
+    told = "tokens=436+26 first=123.4ms retries=1 repairs=arguments_repeated,tool_name_resolved"
+    assert f" sent=567 {told} id=req_1\n" in out.getvalue()
+
+
+def test_the_access_line_of_a_turn_without_an_answer_has_no_figures(out: io.StringIO) -> None:
+    access(setup(stream=out), status=503, turn=TurnFacts(retries=2))
+    assert "tokens=- first=- retries=2 repairs=- id=req_1\n" in out.getvalue()
+
+
+def test_the_access_line_of_a_turn_in_json_says_how_it_went(out: io.StringIO) -> None:
+    access(setup(format="json", stream=out), turn=TURN)
+    entry = json.loads(out.getvalue())
+    assert (entry["prompt_tokens"], entry["completion_tokens"]) == (436, 26)
+    assert (entry["first_token_ms"], entry["retries"]) == (123.4, 1)
+    assert entry["repairs"] == ["arguments_repeated", "tool_name_resolved"]
+    assert entry["id"] == "req_1"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_a_health_probe_is_logged_for_debugging_only(out: io.StringIO, path: str) -> None:
+    access(setup(stream=out), path=path)
+    access(setup(stream=out), path=path, status=503)
+    assert out.getvalue() == ""
+    access(setup("debug", stream=out), path=path)
+    assert " DEBUG 200 " in out.getvalue()
+
+
+def test_a_refused_scrape_is_logged(out: io.StringIO) -> None:
+    access(setup(stream=out), path="/metrics", status=401)
+    assert " INFO  401 " in out.getvalue()
 
 
 def test_the_time_is_utc_and_goes_on(out: io.StringIO) -> None:

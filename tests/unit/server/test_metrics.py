@@ -29,24 +29,26 @@ def test_a_request_is_counted_under_its_route_status_and_kind() -> None:
 
 
 def test_a_duration_on_a_bound_belongs_below_it() -> None:
-    metrics = Metrics()
+    metrics = Metrics(backends=["b"])
     for bound in BOUNDS:
-        metrics.first_token(bound)
+        metrics.first_token("b", bound)
     seen = values(metrics)
     for number, bound in enumerate(BOUNDS, start=1):
-        assert seen[f'toolwire_first_token_seconds_bucket{{le="{bound}"}}'] == number
+        assert seen[f'toolwire_first_token_seconds_bucket{{backend="b",le="{bound}"}}'] == number
 
 
 def test_everything_else_is_counted() -> None:
-    metrics = Metrics()
+    metrics = Metrics(backends=["a", "b"])
     metrics.tokens(10, 3)
     metrics.tokens(5, 4)
     metrics.calls(2)
     metrics.calls(0)
-    metrics.retried("connect")
+    metrics.attempted("b")
+    metrics.retried("b", "connect")
     metrics.repaired("null_arguments")
-    metrics.backend_error("timeout")
-    metrics.backend_error("timeout")
+    metrics.backend_error("a", "timeout")
+    metrics.backend_error("b", "timeout")
+    metrics.backend_error("b", "timeout")
     metrics.client_gone("mid_stream")
     metrics.in_flight.inc()
     metrics.in_flight.inc()
@@ -55,9 +57,11 @@ def test_everything_else_is_counted() -> None:
     assert seen['toolwire_tokens_total{kind="prompt"}'] == 15
     assert seen['toolwire_tokens_total{kind="completion"}'] == 7
     assert seen["toolwire_tool_calls_total"] == 2
-    assert seen['toolwire_retries_total{reason="connect"}'] == 1
+    assert seen['toolwire_backend_attempts_total{backend="b"}'] == 1
+    assert seen['toolwire_retries_total{backend="b",reason="connect"}'] == 1
     assert seen['toolwire_repairs_total{rule="null_arguments"}'] == 1
-    assert seen['toolwire_backend_errors_total{kind="timeout"}'] == 2
+    assert seen['toolwire_backend_errors_total{backend="a",kind="timeout"}'] == 1
+    assert seen['toolwire_backend_errors_total{backend="b",kind="timeout"}'] == 2
     assert seen['toolwire_clients_gone_total{moment="mid_stream"}'] == 1
     assert seen["toolwire_requests_in_flight"] == 1
 
@@ -74,7 +78,7 @@ def test_a_model_that_is_not_configured_is_counted_as_other() -> None:
 def test_labels_stay_few_whatever_is_counted() -> None:
     metrics = Metrics()
     for number in range(10_000):
-        metrics.retried(f"reason-{number}")
+        metrics.retried(f"backend-{number}", f"reason-{number}")
         metrics.request_done("m", number, False, 0.01)
     seen = values(metrics)
     retries = {name: count for name, count in seen.items() if "retries" in name}
@@ -97,11 +101,11 @@ def test_memory_and_files_of_the_process_are_there() -> None:
 
 @pytest.mark.timed
 def test_a_request_costs_little() -> None:
-    metrics = Metrics(["m"])
+    metrics = Metrics(["m"], ["b"])
 
     def request() -> None:
         metrics.in_flight.inc()
-        metrics.first_token(0.2)
+        metrics.first_token("b", 0.2)
         metrics.tokens(1000, 100)
         metrics.calls(1)
         metrics.request_done("m", 200, True, 1.0)

@@ -119,3 +119,16 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     (tmp_path / "mine.part").write_text("{")
     store(tmp_path).close()
     assert [path.name for path in tmp_path.iterdir()] == ["mine.part"]
+
+
+def test_the_traces_of_a_folder_can_be_read_again_the_newest_first(tmp_path: Path) -> None:
+    traces = store(tmp_path)
+    for number in range(3):
+        traces.keep(trace(number))
+    traces.close()
+    (tmp_path / "other.json").write_text("{}")
+    later = store(tmp_path)
+    assert set(later.newest(5)) == {f"req_{number:032x}" for number in range(3)}
+    assert b'"request_id"' in (later.load(f"req_{2:032x}") or b"")
+    assert later.load("other") is None
+    assert later.load("../req") is None

@@ -10,6 +10,7 @@ from concurrent.futures import CancelledError, Future
 from typing import Any, NoReturn
 
 import msgspec
+from msgspec.structs import replace
 
 from toolwire.backends.base import (
     DEFAULT_TIMEOUTS,
@@ -18,6 +19,7 @@ from toolwire.backends.base import (
     Listener,
     Outgoing,
 )
+from toolwire.backends.embedded.cached_tokens import CachedTokens
 from toolwire.backends.embedded.call_probe import TextOrCall
 from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.backends.embedded.grammar_check import GrammarCheck
@@ -26,8 +28,8 @@ from toolwire.backends.embedded.tuning import AS_WRITTEN
 from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.errors import NotFound, Place, ToolsRefused, UpstreamError, UpstreamRefused
-from toolwire.protocol.chat import Request
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Request
 
 _MAX_CHUNK = 8 << 20
 _NOTHING = Fragment()
@@ -58,6 +60,7 @@ class EmbeddedAnswer:
         self._fragments: list[Fragment] = []
         self._error: UpstreamError | None = None
         self._complete = self._over = self._paused = self._closed = False
+        self._cached: int | None = None
         self._outgoing, self._check = outgoing, check
         self._turn = engine.submit(self._make)
         self._turn.add_done_callback(lambda turn: self._post(self._end, turn))
@@ -104,10 +107,14 @@ class EmbeddedAnswer:
             return
         # Here, because to narrow a schema of megabytes takes seconds.
         body = bodies_for(self._outgoing, engine)
+        probing, trying = CachedTokens(engine.generate), CachedTokens(engine.generate)
         if isinstance(body, TextOrCall):
-            body = body.settle(engine.generate, self._is_closed)
+            choice, body = body, body.settle(probing, self._is_closed)
+            if body is choice.call:
+                probing.found.clear()  # another prompt
         if not self._closed:
-            self._check.require(body, engine.generate, self._is_closed)
+            self._check.require(body, trying, self._is_closed)
+        self._cached = next(iter(probing.found + trying.found), None)
         if not self._closed:
             engine.generate(body.content, self._take)
 
@@ -135,9 +142,17 @@ class EmbeddedAnswer:
         for fragment in self._decoder.feed(b"data: " + chunk + b"\n\n"):
             # How far the prompt has been read, and the bare role, are nothing that was said.
             if fragment != _NOTHING:
-                self._fragments.append(fragment)
+                self._fragments.append(self._counted(fragment))
             # The usage, which we always ask for, is the last that the engine says.
             self._complete |= fragment.usage is not None
+
+    def _counted(self, fragment: Fragment) -> Fragment:
+        """The same, with what was cached before this turn, rather than by it."""
+        usage, cached = fragment.usage, self._cached
+        if usage is None or cached is None or cached >= usage.cached_tokens:
+            return fragment
+        details = {**usage.prompt_details, "cached_tokens": cached}
+        return replace(fragment, usage=replace(usage, prompt_details=details))
 
     def _end(self, turn: "Future[None]") -> None:
         self._over = True
@@ -166,6 +181,21 @@ class EmbeddedBackend:
         self.capabilities = capabilities_of(engine)
         self.timeouts = timeouts
         self._check = GrammarCheck()
+        self._warming: EmbeddedAnswer | None = None
+
+    async def warm_up(self, outgoing: Outgoing) -> None:
+        """Have the engine read a prompt, so that the next one that begins alike is read sooner.
+
+        Ends at once when there is a turn to make; what was read until then stays read.
+        """
+        answer = self._warming = EmbeddedAnswer(self.engine, outgoing, self._check)
+        try:
+            await answer.relay(lambda _fragments: None)
+        except UpstreamError:
+            pass  # nobody asked for it
+        finally:
+            answer.close()
+            self._warming = None
 
     async def probe(self) -> None:
         """See `Backend.probe`. What there is to know came with the engine."""
@@ -182,6 +212,8 @@ class EmbeddedBackend:
                 "The chat template of the embedded model has no tools. "
                 'Give its route mode = "auto" or "prompted".'
             )
+        if self._warming is not None:
+            self._warming.close()
         answer = EmbeddedAnswer(self.engine, outgoing, self._check)
         try:
             await answer.begun()

@@ -16,7 +16,7 @@ from toolwire.backends.embedded.schema import grammar_of, narrowed
 from toolwire.backends.openai.params import Params, ignored_params, wire_params
 from toolwire.backends.openai.request import encode_body
 from toolwire.errors import UpstreamRefused
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 
 _OFFERED = DIALECTS["llamacpp"].with_params(add=(), remove=("n",))
 """One turn at a time, so one choice at a time."""

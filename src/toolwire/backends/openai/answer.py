@@ -14,7 +14,7 @@ from toolwire.backends.base import Redact, clip
 from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
 from toolwire.backends.openai.tolerant import tolerate
 from toolwire.errors import UpstreamError
-from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, CallFragment, Fragment
+from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, STOPPED_BY, CallFragment, Fragment
 from toolwire.protocol.sse import SseDecoder, SseEvent
 from toolwire.protocol.usage import Usage
 
@@ -59,6 +59,10 @@ class _Choice(msgspec.Struct):
     text: str | None = None
     finish_reason: str | None = None
     logprobs: dict[str, Any] | None = None
+    stop_reason: Any = None
+    """vLLM: the stop sequence that was met, or the id of a token."""
+    matched_stop: Any = None
+    """SGLang: the same."""
 
 
 class _Usage(msgspec.Struct):
@@ -183,6 +187,10 @@ class AnswerDecoder:
             fragments = [_fragment(choice) for choice in choices]
         if choices and choices[-1].index:
             self._choices.update(choice.index for choice in choices)
+        if choices and choices[-1].finish_reason:
+            met = choices[-1].stop_reason or choices[-1].matched_stop
+            if met and isinstance(met, str):
+                fragments.append(Fragment(about=((STOPPED_BY, met),)))
         if not self._told:
             self._told = True
             if about := _about(chunk):

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import msgspec
 
@@ -28,7 +29,8 @@ from toolwire.backends.openai.refusal import refusal
 from toolwire.backends.openai.request import encode_body
 from toolwire.backends.tokenizers import read_count, tokenize_body
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
-from toolwire.protocol.chat import Request
+from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Request
 
 
 class _Model(msgspec.Struct):
@@ -51,10 +53,24 @@ _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url"
 """What servers say of a path that they do not have. "Refused" are our words for none at all."""
 
 
+class Decoder(Protocol):
+    """Reads the bytes of one answer. `done` tells whether the backend has said that it is over."""
+
+    done: bool
+
+    def feed(self, block: bytes) -> list[Fragment]:
+        """Take the next bytes."""
+        ...
+
+    def finish(self) -> list[Fragment]:
+        """The backend has closed the answer."""
+        ...
+
+
 class OpenAiHttpAnswer:
     """One answer under way."""
 
-    def __init__(self, pool: HttpPool, connection: Connection, decoder: AnswerDecoder) -> None:
+    def __init__(self, pool: HttpPool, connection: Connection, decoder: Decoder) -> None:
         self._pool = pool
         self._connection = connection
         self._decoder = decoder
@@ -131,6 +147,7 @@ class OpenAiHttpBackend:
     """
 
     endpoint = "/chat/completions"
+    models_path = "/models"
     tells = True
     """Whether to probe a server; False if its capabilities are known already."""
     advice = (
@@ -174,6 +191,11 @@ class OpenAiHttpBackend:
         self._met_until = 0.0
         self._meeting = asyncio.Lock()
         self._missed = 0
+
+    @classmethod
+    def key_headers(cls, key: str | None) -> dict[str, str]:
+        """The headers that present our key, if there is one."""
+        return {} if key is None else {"authorization": f"Bearer {key}"}
 
     def _speak(self, dialect: Dialect) -> None:
         """From now on, write requests in this dialect."""
@@ -255,14 +277,13 @@ class OpenAiHttpBackend:
                 raise self._without_endpoint(await self._refusal(connection))
             self._notice(connection.head)
             streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
-            return OpenAiHttpAnswer(
-                self.pool,
-                connection,
-                AnswerDecoder(streamed=streamed, max_line=self._max_line, redact=self._redact),
-            )
+            return OpenAiHttpAnswer(self.pool, connection, self._decoder(streamed=streamed))
         except BaseException:
             connection.abort()
             raise
+
+    def _decoder(self, *, streamed: bool) -> Decoder:
+        return AnswerDecoder(streamed=streamed, max_line=self._max_line, redact=self._redact)
 
     def _without_endpoint(self, error: UpstreamError) -> UpstreamError:
         """Say what to do about a server that has no such endpoint, rather than no such model.
@@ -350,7 +371,7 @@ class OpenAiHttpBackend:
 
     async def models(self) -> list[str]:
         """The names of the models that this server says it has."""
-        told = await self._fetch("/models")
+        told = await self._fetch(self.models_path)
         try:
             return [model.id for model in _decode_models.decode(told).data]
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

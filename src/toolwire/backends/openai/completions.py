@@ -19,7 +19,8 @@ from toolwire.backends.templates.messages import folded, template_messages
 from toolwire.backends.templates.process import TemplateFailed, TemplateProcess, TemplateRefused
 from toolwire.backends.templates.turn_end import turn_end
 from toolwire.errors import Place, ToolsRefused, UpstreamRefused
-from toolwire.protocol.chat import NO_TOOLS, Message, Request
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import NO_TOOLS
 
 
 class CompletionsBackend(OpenAiHttpBackend):

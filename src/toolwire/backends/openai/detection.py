@@ -43,6 +43,7 @@ _HOSTS = {
     "api.deepseek.com": "deepseek",
     "api.moonshot.ai": "moonshot",
     "api.moonshot.cn": "moonshot",
+    "api.anthropic.com": "anthropic",
 }
 _OWNERS = {
     "vllm": "vllm",

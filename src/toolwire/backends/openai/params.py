@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from toolwire.backends.dialects import Constraint, Dialect
 from toolwire.backends.openai.parts import WIRE
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 from toolwire.protocol.sampling import ResponseFormat
 
 Params: TypeAlias = dict[str, Any]

@@ -20,8 +20,10 @@ from toolwire.backends.openai.params import (
     wire_params,
 )
 from toolwire.backends.openai.parts import encode_parts
-from toolwire.protocol.chat import Message, Tool, ToolCall, ToolSet
+from toolwire.protocol.content import error_content
 from toolwire.protocol.ids import provider_ids
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import Tool, ToolCall, ToolSet
 
 _encode = msgspec.json.Encoder().encode
 
@@ -104,7 +106,7 @@ def _message(
     message: Message, dialect: Dialect, ids: dict[str, str], names: dict[str, str]
 ) -> _Message:
     role = message.role
-    said = message.content
+    said = error_content(message.content) if message.is_error else message.content
     content = encode_parts(said) if isinstance(said, tuple) else said
     if role == "tool":
         # No client sends the tool's name, and some models' templates need it.

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolwire.errors import Place, UpstreamRefused
-from toolwire.protocol.chat import Message
 from toolwire.protocol.content import Content, TextPart, kind_of, text_of
+from toolwire.protocol.requests import Message
 
 
 def template_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -11,14 +11,18 @@ from toolwire.conformance.endpoint.trial import Check, Fault, Unsure, require
 from toolwire.formats import detect_output
 
 
-def tool(name: str, *, strict: bool = False, **properties: Any) -> dict[str, Any]:
-    """A tool whose parameters are all required."""
-    schema: dict[str, Any] = {
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def tool(name: str, *, strict: bool = False, **properties: Any) -> dict[str, Any]:
+    """A tool whose parameters are all required."""
+    schema = _object(**properties)
     function = {"name": name, "description": f"Calls {name}.", "parameters": schema}
     return {"type": "function", "function": {**function, **({"strict": True} if strict else {})}}
 
@@ -30,6 +34,13 @@ REFRESH = tool("refresh")
 BOOK = tool(
     "book_hotel", strict=True, city=TEXT, nights={"type": "integer"}, quiet={"type": "boolean"}
 )
+ORDER = tool(
+    "create_order",
+    customer=_object(name=TEXT, city=TEXT),
+    items={"type": "array", "items": _object(product=TEXT, count={"type": "integer"})},
+)
+REACH = "tools reach the model"
+"""The check that guesses from token counts; a call proves it."""
 SYSTEM = "You are being tested. If the user asks for a tool, call it, with exactly what is asked."
 ONE = "Call get_weather for the city Paris."
 TWO = "Call get_weather twice, at once, in one answer: for the city Paris and for the city Rome."
@@ -82,6 +93,16 @@ def parallel_calls(server: LiveEndpoint) -> None:
     require(len(set(ids)) == len(ids), f"the ids are not unique: {', '.join(ids)}")
     if len(ids) < 2:
         raise Unsure("the model made one call, not two: it may not do it, or not want to")
+
+
+def nested(server: LiveEndpoint) -> None:
+    text = (
+        "Call create_order for the customer Ada in the city Paris, with two items: 3 of the "
+        "product pen, and 1 of the product lamp."
+    )
+    answer = whole(server.chat(messages=messages(text), tools=[ORDER]))
+    _called(answer, "create_order")
+    _fits(answer, ORDER)
 
 
 def required(server: LiveEndpoint) -> None:
@@ -237,10 +258,11 @@ CHECKS = (
     Check(
         "plain chat", plain_chat, "Is this the base URL of a chat API, and the model's name right?"
     ),
-    Check("tools reach the model", tools_reach_the_model, _HIDDEN),
-    Check("a single call", single_call, _PARSER),
+    Check("a single call", single_call, _PARSER, proves=REACH),
+    Check(REACH, tools_reach_the_model, _HIDDEN),
     Check("a call without arguments", no_arguments, _PARSER),
     Check("parallel calls", parallel_calls, _PARSER),
+    Check("nested arguments", nested, _PARSER),
     Check("tool_choice required", required, _FRONT),
     Check("tool_choice of one tool", named, _FRONT),
     Check("tool_choice none", none, _FRONT),

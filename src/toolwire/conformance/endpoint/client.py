@@ -60,12 +60,21 @@ class LiveEndpoint:
         self.model = model
         self._parts = parts
         self._key = key
-        self._timeout = timeout
+        self.timeout = timeout
         self._defaults: dict[str, Any] = {"temperature": 0}
+
+    @property
+    def host(self) -> str:
+        """The name or address of the machine."""
+        return str(self._parts.hostname)
 
     def models(self) -> Reply:
         """The list of models."""
-        with self._sent("GET", "/models", None) as response:
+        return self.get("/models")
+
+    def get(self, path: str, *, at_root: bool = False) -> Reply:
+        """What is at a path below the base URL, or below the server's root."""
+        with self._sent("GET", path, None, at_root=at_root) as response:
             return _reply(response)
 
     def chat(self, **body: Any) -> Reply:
@@ -90,15 +99,16 @@ class LiveEndpoint:
 
     @contextmanager
     def _sent(
-        self, method: str, path: str, body: dict[str, Any] | None
+        self, method: str, path: str, body: dict[str, Any] | None, *, at_root: bool = False
     ) -> Iterator[http.client.HTTPResponse]:
         connection = self._connection()
         headers = {"Content-Type": "application/json", "Accept": "*/*"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         data = None if body is None else json.dumps(body).encode()
+        base = "" if at_root else self._parts.path.rstrip("/")
         try:
-            connection.request(method, self._parts.path.rstrip("/") + path, data, headers)
+            connection.request(method, base + path, data, headers)
             response = connection.getresponse()
             self.is_toolwire = self.is_toolwire or "toolwire-request-id" in response.headers
             yield response
@@ -110,9 +120,9 @@ class LiveEndpoint:
     def _connection(self) -> http.client.HTTPConnection:
         host, port = str(self._parts.hostname), self._parts.port
         if self._parts.scheme == "http":
-            return http.client.HTTPConnection(host, port, timeout=self._timeout)
+            return http.client.HTTPConnection(host, port, timeout=self.timeout)
         context = ssl.create_default_context()
-        return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
+        return http.client.HTTPSConnection(host, port, timeout=self.timeout, context=context)
 
 
 def _reply(response: http.client.HTTPResponse) -> Reply:

@@ -36,6 +36,8 @@ class Check:
     name: str
     run: Callable[[LiveEndpoint], str | None]
     advice: str
+    proves: str = ""
+    """The name of a later check that need not be made if this one works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,14 @@ def require(condition: bool, problem: str) -> None:  # noqa: FBT001 - reads as a
 def run_checks(endpoint: LiveEndpoint, checks: Iterable[Check]) -> Iterator[TrialResult]:
     """Run checks one after the other. Raises `Unreachable` if the very first gets no answer."""
     answered = False
+    proven: dict[str, str] = {}
     for check in checks:
         start = time.monotonic()
+        if check.name in proven:
+            yield TrialResult(
+                check.name, Verdict.WORKS, f"as '{proven[check.name]}' shows", "", 0.0
+            )
+            continue
         try:
             detail, verdict = check.run(endpoint) or "", Verdict.WORKS
         except Fault as fault:
@@ -71,6 +79,8 @@ def run_checks(endpoint: LiveEndpoint, checks: Iterable[Check]) -> Iterator[Tria
                 raise
             detail, verdict = f"no answer: {error}", Verdict.FAILS
         answered = True
+        if verdict is Verdict.WORKS and check.proves:
+            proven[check.proves] = check.name
         advice = _OF_THE_MODEL if endpoint.is_toolwire else check.advice
         advised = advice if verdict is Verdict.FAILS else ""
         yield TrialResult(check.name, verdict, detail, advised, time.monotonic() - start)

@@ -102,7 +102,7 @@ LLAMA3_JSON = _json(
     ),
     engine=json_or(PyCalls(brackets=False, known=True, suffix=".call"), JsonCalls()),
     writing=Writing("{json}", between="; ", keys=_PARAMETERS),
-    results=Results('{"output": {json}}', role="ipython", merged=False),
+    results=Results('{"output": {json}}', role="ipython", merged=False, error='{"error": {json}}'),
     aliases=("llama4_json", "llama3", "llama"),
     models=(r"llama-?3\.[123]", r"meta-llama-3\.[123]"),
     template=("<|start_header_id|>", '"parameters": '),
@@ -293,6 +293,7 @@ _COHERE_RESULTS = Results(
     before="<|START_TOOL_RESULT|>[",
     between=", ",
     after="]<|END_TOOL_RESULT|>",
+    error='{"tool_call_id": "{index}", "results": {"0": {"content": {json}}}, "is_error": true}',
 )
 _COHERE = Markers(
     opens=("<|START_ACTION|>",),

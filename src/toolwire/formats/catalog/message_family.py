@@ -215,6 +215,7 @@ GEMMA4 = _lax(
         '<|tool_response>response:{name}{value:<|"|>{result}<|"|>}<tool_response|>',
         role="model",
         between="",
+        error='<|tool_response>response:{name}{error:<|"|>{result}<|"|>}<tool_response|>',
     ),
     models=(r"gemma-?4",),
     special_tokens=("<|tool_call>", "<tool_call|>", '<|"|>', "<|channel>", "<channel|>"),
@@ -226,7 +227,11 @@ FUNCTIONGEMMA = _lax(
     writing=Writing(
         "<start_function_call>call:{name}{lax}<end_function_call>", delimiter="<escape>"
     ),
-    results=Results("Function result for {name}: {result}", merged=False),
+    results=Results(
+        "Function result for {name}: {result}",
+        merged=False,
+        error="Function error for {name}: {result}",
+    ),
     models=(r"functiongemma",),
     special_tokens=("<start_function_call>", "<end_function_call>", "<escape>"),
 )

@@ -11,7 +11,7 @@ from toolwire.formats.record import Format
 from toolwire.formats.writing import Results, Writing
 
 _python = partial(Format, family="pythonic", engine=PyCalls())
-_IPYTHON = Results('{"output": {json}}', role="ipython", merged=False)
+_IPYTHON = Results('{"output": {json}}', role="ipython", merged=False, error='{"error": {json}}')
 
 PYTHONIC = _python(
     name="pythonic",

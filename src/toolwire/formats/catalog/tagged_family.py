@@ -201,6 +201,7 @@ ANTHROPIC_XML = _tagged(
         "<result>\n<tool_name>{name}</tool_name>\n<stdout>\n{result}\n</stdout>\n</result>",
         before="<function_results>\n",
         after="\n</function_results>",
+        error="<result>\n<tool_name>{name}</tool_name>\n<error>\n{result}\n</error>\n</result>",
     ),
     aliases=("claude_xml",),
     note="what Anthropic's prompts taught before there were tools in the API",

@@ -10,8 +10,8 @@ import msgspec
 
 from toolwire.gateway.repair.costly import Allowance, TooCostly
 from toolwire.gateway.repair.findings import Finding
-from toolwire.protocol.chat import ToolSet
 from toolwire.protocol.nesting import TOO_DEEP, is_deep_text
+from toolwire.protocol.tools import ToolSet
 
 _MOST_FAULTS = 5
 _MOST_SHOWN = 240

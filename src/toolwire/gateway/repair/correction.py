@@ -7,7 +7,8 @@ import msgspec
 
 from toolwire.gateway.repair.arguments import is_object
 from toolwire.gateway.repair.findings import Finding
-from toolwire.protocol.chat import Message, ToolCall
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall
 
 _NOT_MADE = "Error: this call was not made. {why} Correct it, and call the tool again."
 _NOT_ALONE = "Error: this call was not made, because another call beside it was wrong. Repeat it."

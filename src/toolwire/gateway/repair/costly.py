@@ -10,8 +10,8 @@ from typing import Protocol
 import msgspec
 
 from toolwire.gateway.repair.findings import Finding
-from toolwire.protocol.chat import Tool
 from toolwire.protocol.schemas.cost import CEILING, SchemaCost
+from toolwire.protocol.tools import Tool
 
 
 class TooCostly(Exception):

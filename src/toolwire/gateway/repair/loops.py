@@ -6,7 +6,8 @@ from toolwire.gateway.repair.arguments import check_call
 from toolwire.gateway.repair.correction import schema_hint
 from toolwire.gateway.repair.costly import Allowance, TooCostly
 from toolwire.gateway.repair.findings import Finding
-from toolwire.protocol.chat import Message, ToolCall, ToolSet
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall, ToolSet
 
 
 def find_loop(messages: Sequence[Message], tools: ToolSet, most: int) -> Finding | None:

@@ -17,7 +17,8 @@ from toolwire.formats.schema import Schema, Types, type_name
 from toolwire.gateway.repair.arguments import NotJson, check_call, fits, read_json, read_object
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, TooCostly
 from toolwire.gateway.repair.lenient import tidied
-from toolwire.protocol.chat import ToolSet
+from toolwire.protocol.free_text import unwrap_text, wrap_text
+from toolwire.protocol.tools import ToolSet
 
 T = TypeVar("T")
 Change: TypeAlias = tuple[Any]
@@ -161,6 +162,9 @@ class RepairRules:
         finding = check_call(index, name, text, tools, allowance)
         if finding is None or finding.code == "unknown_tool_call":
             return CheckedCall(text, finding=finding)
+        parameter = tools.tools[name].free_text
+        if parameter and (said := unwrap_text(text, parameter)) is not None:
+            return CheckedCall(wrap_text(said, parameter), ("free_text",))
         as_object = self._as_object(text)
         if as_object is None:
             return CheckedCall(text, finding=finding)

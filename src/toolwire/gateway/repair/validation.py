@@ -18,7 +18,6 @@ from toolwire.gateway.repair.arguments import check_call, is_object
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall, TooCostly
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.rules import RepairRules
-from toolwire.protocol.chat import ToolCall, ToolSet
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -29,6 +28,7 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.json_boundary import is_unclosed
+from toolwire.protocol.tools import ToolCall, ToolSet
 
 _NO_CALL = CallStart(0, "")
 _CUT_OFF = TurnEnd("length")
@@ -185,6 +185,7 @@ class BufferedValidator:
 
     `final`: the model is not asked again, so what does not fit is delivered as it is, or as text if
     it is no JSON object; unless its tool is strict, or it is all there is of a `demanded` call.
+    `exact`: nothing that does not fit is ever delivered, also if it was cut off.
     `resumed`: the client has the text of an earlier attempt, so the text of this one goes out only
     if there is nothing else.
     """
@@ -200,6 +201,7 @@ class BufferedValidator:
         final: bool,
         resumed: bool = False,
         demanded: bool = False,
+        exact: bool = False,
     ) -> None:
         self.costly: list[CostlyCall] = []
         self.findings: list[Finding] = []
@@ -213,6 +215,7 @@ class BufferedValidator:
         self._final = final
         self._resumed = resumed
         self._demanded = demanded
+        self._exact = exact
         self._calls: list[_Held] = []
         self._text: list[str] = []
 
@@ -314,8 +317,17 @@ class BufferedValidator:
             held.complete = True
             self.repairs.update(fitted.repairs)
 
+    @property
+    def cut_off(self) -> bool:
+        """Whether the model had no room to finish: asking again does not help."""
+        return self._end.reason in _CUT
+
     def _weigh(self, *, cut_off: bool) -> list[_Held]:
         """The calls that may be delivered, if the turn may be at all: some do not fit."""
+        if self._exact:
+            self.findings = [held.finding for held in self._calls if held.finding is not None]
+            self.rejected = self.findings[0]
+            return []
         kept = [held for held in self._calls if not (cut_off and self._is_strict(held.finding))]
         if len(kept) < len(self._calls):
             self.repairs.add("call_dropped:cut_off")

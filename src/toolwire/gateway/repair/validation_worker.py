@@ -12,9 +12,9 @@ import msgspec
 from toolwire.backends.limited_worker import answer_lines
 from toolwire.gateway.repair.costly import CostlyCall, elsewhere
 from toolwire.gateway.repair.rules import EVERY_RULE
-from toolwire.protocol.chat import ToolSet
 from toolwire.protocol.schemas.check import compile_schema
 from toolwire.protocol.schemas.cost import estimate
+from toolwire.protocol.tools import ToolSet
 
 _MEMORY = 512 << 20
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from toolwire.protocol.chat import Request, Tool
+from toolwire.protocol.requests import Request
+from toolwire.protocol.tools import Tool
 
 FORMAT = "generic"
 

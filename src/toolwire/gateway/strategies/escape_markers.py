@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from toolwire.formats.neutral import break_up
-from toolwire.protocol.chat import Message
 from toolwire.protocol.content import Content, TextPart
+from toolwire.protocol.requests import Message
 
 
 def escaped(messages: Sequence[Message], marks: tuple[str, ...]) -> Sequence[Message]:

@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.names import folded
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall
 
 MOST_EXAMPLES = 3
 

@@ -21,7 +21,8 @@ from toolwire.gateway.strategies.constrained_reader import ConstrainedReader
 from toolwire.gateway.strategies.prompting import prompted, without_system
 from toolwire.gateway.strategies.refusals import refused
 from toolwire.gateway.strategies.text_reader import TextReader
-from toolwire.protocol.chat import NO_TOOLS, Message, Request
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import NO_TOOLS
 
 DEFAULT_FORMAT = "hermes"
 """What most open models have seen, whatever they were taught last."""

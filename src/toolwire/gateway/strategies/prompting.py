@@ -28,8 +28,9 @@ from toolwire.formats import (
 from toolwire.formats.bare import is_bare, unspell, unspell_objects, unspell_strings
 from toolwire.formats.neutral import neutralize
 from toolwire.gateway.strategies.examples import examples_for
-from toolwire.protocol.chat import Message, ToolCall, ToolChoice, ToolSet
 from toolwire.protocol.content import Content, Part, TextPart, text_of
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall, ToolChoice, ToolSet
 
 _ONE_CALL = "Make at most one call."
 _FORM = "If you call no tool, answer with nothing but JSON that fits this JSON Schema: "
@@ -166,7 +167,9 @@ class _Writer:
     def _result(self, message: Message) -> None:
         call, wire_id, index = self._calls[message.call_id]
         content = text_of(message.content)
-        self._results.append(RenderedResult(call.name, content, wire_id, index))
+        self._results.append(
+            RenderedResult(call.name, content, wire_id, index, is_error=message.is_error)
+        )
 
     def _flush_results(self) -> None:
         """Results are told by the user: no server has all the roles that formats have for them."""

@@ -13,12 +13,13 @@ from typing import Any, Literal, TypeAlias
 
 from toolwire.backends.base import UNKNOWN, Backend, Capabilities
 from toolwire.formats import Detection, detect_model, detect_template
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, ToolStrategy
 from toolwire.gateway.strategies.evidence import REMEMBERED, Evidence, Place
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
 from toolwire.gateway.strategies.prompted import DEFAULT_FORMAT, Constrained, Prompted
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 
 Mode: TypeAlias = Literal["native", "hybrid", "prompted", "auto"]
 
@@ -58,6 +59,10 @@ class StrategySelector:
     format: str | None = None
     examples: int = 0
     clock: Callable[[], float] = lambda: 0.0
+    model: str = ""
+    """The model's name, where clients may use others for it, too."""
+    observer: TurnObserver = UNOBSERVED
+    """Told what was learned, once."""
     _lacking: Evidence[Lack] = field(init=False)
     _formats: Evidence[str] = field(init=False)
     """What the calls of a model were found to be written in."""
@@ -77,7 +82,7 @@ class StrategySelector:
     def _choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
         if self.mode == "native":
             return NATIVE
-        known, at = backend.capabilities, (backend.name, plan.request.model)
+        known, at = backend.capabilities, self._place(backend, plan.request.model)
         lacking = self._lacking.counting(at, plan.asker) if at in self._lacking.places else ()
         if plan.strictly and self._constrains(backend, lacking):
             return Constrained(**self._options(backend, lacking))
@@ -118,7 +123,8 @@ class StrategySelector:
 
     def can_constrain(self, backend: Backend, plan: Plan) -> bool:
         """Whether a turn can be held to a JSON Schema of calls."""
-        lacking = self._lacking.counting((backend.name, plan.request.model), plan.asker)
+        at = self._place(backend, plan.request.model)
+        lacking = self._lacking.counting(at, plan.asker)
         return self.mode != "native" and self._constrains(backend, lacking)
 
     def _constrains(self, backend: Backend, lacking: Sequence[Lack]) -> bool:
@@ -142,11 +148,18 @@ class StrategySelector:
         if written == expected.format and not guessed:
             return written, False, None
         name = written if written is not None and self.format is None else expected.format
-        settle = partial(self._settle, (backend.name, model), plan.asker, name)
+        settle = partial(self._settle, self._place(backend, model), plan.asker, name)
         return name, guessed and written is None, settle
 
     def _settle(self, at: Place, asker: str, expected: str, found: Detection | None) -> None:
-        self._formats.observe(at, expected if found is None else found.format, asker)
+        written = expected if found is None else found.format
+        if found is not None and written not in self._formats.counting(at, asker):
+            self.observer.learned(*at, "format", written)
+        self._formats.observe(at, written, asker)
+
+    def _place(self, backend: Backend, model: str) -> Place:
+        """What is learned is learned about this."""
+        return backend.name, self.model or model
 
     def format_of(self, model: str, known: Capabilities = UNKNOWN) -> Detection:
         """The format that is expected of a model, and why."""
@@ -154,20 +167,32 @@ class StrategySelector:
             return Detection(self.format, "it is configured")
         if known.format:
             return Detection(known.format, "the model was found to do best in it")
-        return _detect(known.name, known.template, model)
+        return _detect(known.name, known.template, self.model or model)
+
+    def mode_of(
+        self, backend: Backend, model: str
+    ) -> tuple[Literal["native", "hybrid", "prompted"], str]:
+        """How a model is given tools, as far as is known before a turn, and why."""
+        if self.mode != "auto":
+            return self.mode, "it is configured"
+        if not backend.capabilities.has_tools:
+            return "prompted", "the chat template of its model has no place for tools"
+        if "tools" in self._lacking.counting(self._place(backend, model), ""):
+            return "prompted", "it has refused tools"
+        return "hybrid", "unless it turns out to have no tools"
 
     def known(self, model: str, asker: str = "") -> dict[str, str]:
         """What counts about this model for the key `asker`, by backend."""
         lacks = {
             backend: self._lacking.counting((backend, name), asker)
             for backend, name in self._lacking.places
-            if name == model
+            if name == (self.model or model)
         }
         return {backend: f"without {', '.join(found)}" for backend, found in lacks.items() if found}
 
     def called(self, backend: Backend, model: str) -> None:
         """This backend has made a call itself: to be said where the strategy is `unproven`."""
-        at = backend.name, model
+        at = self._place(backend, model)
         if len(self._called) >= _MOST_LEARNED and at not in self._called:
             del self._called[next(iter(self._called))]
         self._called[at] = self.clock()
@@ -177,7 +202,7 @@ class StrategySelector:
     ) -> bool:
         """The key `asker` saw that this backend lacks something; whether that is news and changes
         the way. `prose`: the backend did not say so, but its answer had no call."""
-        at = backend.name, model
+        at = self._place(backend, model)
         if self.mode == "native" or (lack == "tools" and self.mode != "auto"):
             return False
         if lack == "tools" and prose and self._calls(at):
@@ -187,6 +212,7 @@ class StrategySelector:
         if lack == "tools":
             self._called.pop(at, None)
         self._lacking.observe(at, lack, asker)
+        self.observer.learned(*at, lack)
         return True
 
     def _calls(self, at: Place) -> bool:

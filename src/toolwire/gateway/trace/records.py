@@ -6,6 +6,7 @@ It has everything, unmasked: `trace.text` decides what may be written to disk.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from toolwire.backends.base import Outgoing
 from toolwire.errors import GatewayError
 from toolwire.formats import Trace
 from toolwire.gateway.collect import Collector, Whole
@@ -13,9 +14,10 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.report import Report
 from toolwire.gateway.strategies.base import ToolStrategy
-from toolwire.protocol.chat import Message
+from toolwire.gateway.tool_limits import ToolLimits
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Message
 from toolwire.protocol.usage import Usage
 
 Send = Callable[[int, list[Event]], None]
@@ -32,6 +34,8 @@ class AttemptTrace:
     resumed: bool
     told: tuple[Message, ...] = ()
     """What the conversation was continued with after the attempt before this one."""
+    asked: Outgoing | None = None
+    """What the backend was sent."""
     heard: list[tuple[float, list[Fragment]]] = field(default_factory=list)
     spans: dict[int, Trace] = field(default_factory=dict)
     sent: list[tuple[int, list[Event]]] = field(default_factory=list)
@@ -72,10 +76,15 @@ class TurnTrace:
     """When it came in, in seconds since 1970."""
     surface: str = "openai_chat"
     profile: str = ""
+    key: str = ""
+    """The name of the client's key."""
+    took: float = 0.0
+    """How many seconds it took, to its end."""
     plan: Plan | None = None
     route: str = ""
     repair_history: bool = False
     custom_tools: bool = False
+    tool_limits: ToolLimits | None = None
     attempts: list[AttemptTrace] = field(default_factory=list)
     error: GatewayError | None = None
     gone: bool = False

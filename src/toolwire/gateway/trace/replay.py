@@ -14,12 +14,13 @@ from toolwire.gateway.plan import Plan, RepairPolicy, make_plan
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.gateway.strategies.recorded import recorded_strategy
+from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.gateway.trace.records import join_sent
 from toolwire.gateway.trace.shape import check_shape
 from toolwire.gateway.trace.text import VERSION
-from toolwire.protocol.chat import Request
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
 
 Check: TypeAlias = Callable[[Sequence[CostlyCall]], Sequence[CheckedCall]]
@@ -83,7 +84,12 @@ def _plan(recorded: Mapping[str, Any], request: Request) -> Plan:
         repair_history=recorded["repair_history"],
         custom_tools=recorded["custom_tools"],
         repair_policy=repair_policy,
+        tool_limiter=_limiter(recorded.get("tool_limits")),
     )
+
+
+def _limiter(recorded: Mapping[str, Any] | None) -> ToolLimiter | None:
+    return None if recorded is None else ToolLimiter(msgspec.convert(recorded, ToolLimits))
 
 
 def _run(recorded: Mapping[str, Any], plan: Plan, check: Check) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from toolwire.gateway.strategies.base import StrategyKind
+from toolwire.gateway.tool_limits import ToolLimits
 
 Span: TypeAlias = tuple[int, int, str, str]
 
@@ -26,6 +27,7 @@ class Planned(msgspec.Struct):
     loop_after: int
     repair_history: bool
     custom_tools: bool
+    tool_limits: ToolLimits | None = None
 
 
 class Strategy(msgspec.Struct, forbid_unknown_fields=True):

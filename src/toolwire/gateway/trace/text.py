@@ -10,6 +10,9 @@ from typing import Any
 import msgspec
 
 from toolwire import __version__
+from toolwire.backends.base import Outgoing
+from toolwire.backends.dialects import DIALECTS
+from toolwire.backends.openai.request import encode_body
 from toolwire.gateway.collect import Whole
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.trace.mask import Redact, in_one_piece, masked_json
@@ -37,6 +40,8 @@ class _Writer:
             "toolwire": __version__,
             "request_id": trace.request_id,
             "at": trace.at,
+            "took": round(trace.took, 6),
+            "key": trace.key,
             "bodies": self._bodies,
             "request": {
                 "bytes": len(trace.body),
@@ -73,6 +78,7 @@ class _Writer:
             "loop_after": repair_policy.loop_after,
             "repair_history": trace.repair_history,
             "custom_tools": trace.custom_tools,
+            "tool_limits": trace.tool_limits,
         }
 
     def _attempt(self, attempt: AttemptTrace) -> dict[str, Any]:
@@ -86,6 +92,7 @@ class _Writer:
             "told": [
                 [message.role, self._text(text_of(message.content))] for message in attempt.told
             ],
+            "asked": self._asked(attempt.asked),
             "heard": self._heard(attempt),
             "spans": {
                 str(choice): [[s.start, s.end, s.kind, self._why(s.why)] for s in trace.spans]
@@ -99,6 +106,13 @@ class _Writer:
                 str(choice): self._whole(whole) for choice, whole in attempt.outcome().items()
             },
         }
+
+    def _asked(self, outgoing: Outgoing | None) -> str | int | None:
+        """What the backend was sent, in the words of OpenAI's API, which clients use as well."""
+        if outgoing is None:
+            return None
+        body = b"".join(encode_body(outgoing, DIALECTS["openai"], None))
+        return masked_json(body, self._redact) if self._bodies else len(body)
 
     def _heard(self, attempt: AttemptTrace) -> list[dict[str, Any]]:
         blocks = [fragments for _, fragments in attempt.heard]

@@ -30,6 +30,33 @@ class Problem(Exception):
         super().__init__(text)
         self.at = at
         self.text = text
+        self.more: tuple[Problem, ...] = ()
+        """Others that were found at the same time."""
+
+
+class Gathered:
+    """Collects problems, so that all are reported at once.
+
+    `with` it around everything that can be read without the rest, then `settle`.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> bool:
+        if not isinstance(error, Problem):
+            return False
+        self.problems += [error, *error.more]
+        return True
+
+    def settle(self) -> None:
+        """Raise the first problem, with the others, if there are any."""
+        if self.problems:
+            first, *more = self.problems
+            first.more = tuple(more)
+            raise first
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +98,19 @@ def setting_of(cls: type[Any], name: str) -> Setting:
 def read(cls: type[T], table: object, at: At, made: Mapping[str, Any] = _NOTHING) -> T:
     """Build a `cls` from `table`. Fields in `made` are taken from there, not from the table."""
     items = as_table(table, at)
-    settings = settings_of(cls)
-    _refuse_unknown(items, {key for setting in settings for key in setting.keys}, at)
+    settings, gathered = settings_of(cls), Gathered()
+    _refuse_unknown(items, {key for setting in settings for key in setting.keys}, at, gathered)
     found = dict(made)
     for setting in settings:
         name = setting.name
         if name in made:
             continue
-        if name in items:
-            found[name] = value(setting, items[name], (*at, name))
-        elif setting.required:
-            raise Problem(at, f"{dotted(at)} has no '{name}': add it ({setting.option.help})")
+        with gathered:
+            if name in items and name in setting.keys:
+                found[name] = value(setting, items[name], (*at, name))
+            elif setting.required:
+                raise Problem(at, f"{dotted(at)} has no '{name}': add it ({setting.option.help})")
+    gathered.settle()
     return cls(**found)
 
 
@@ -169,15 +198,30 @@ def _check_range(setting: Setting, number: Any) -> None:
         raise ValueError(f"is out of range: use {low} to {high} (default {setting.default})")
 
 
-def _refuse_unknown(items: Mapping[str, Any], known: set[str], at: At) -> None:
-    for key in items:
-        if key in known:
-            continue
-        where = f" in [{dotted(at)}]" if at else ""
-        raise Problem((*at, key), f"'{key}' is not a known key{where}: {_advice(key, known, at)}")
+def _refuse_unknown(items: Mapping[str, Any], known: set[str], at: At, gathered: Gathered) -> None:
+    where = f" in [{dotted(at)}]" if at else ""
+    for key in (key for key in items if key not in known):
+        text = f"'{key}' is not a known key{where}: {_advice(key, known, at)}"
+        gathered.problems.append(Problem((*at, key), text))
+
+
+_KEY_ADVICE = (
+    "keys are never in this file. Put the key into an environment variable and its NAME here: "
+    'key_env = "OPENAI_API_KEY"'
+)
+_ELSEWHERE = {
+    **dict.fromkeys(("api_key", "apikey", "key", "token", "api_token"), ("key_env", _KEY_ADVICE)),
+    **dict.fromkeys(
+        ("base_url", "api_base", "endpoint", "host"), ("url", "the base URL is called 'url'")
+    ),
+    **dict.fromkeys(("timeout", "request_timeout"), ("timeouts", "see 'timeouts'")),
+}
+"""What other programs call a setting: the key it has here, and what to say."""
 
 
 def _advice(key: str, known: set[str], at: At) -> str:
+    if key in _ELSEWHERE and _ELSEWHERE[key][0] in known:
+        return _ELSEWHERE[key][1]
     if at and key in {setting.name for setting in settings_of(Config)}:
         return f"'{key}' is a top-level key: put it above the first [table]"
     near = difflib.get_close_matches(key, known, n=1)

@@ -8,13 +8,14 @@ import os
 import re
 import ssl
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from toolwire.server.config.fields import Problem, read
-from toolwire.server.config.models import RouteReader, read_keys
+from toolwire.server.config.fields import Gathered, Problem, read
+from toolwire.server.config.models import RouteReader, key_from, read_keys
 from toolwire.server.config.overrides import SECTIONS, known_flags, with_overrides
 from toolwire.server.config.secret import Secret
 from toolwire.server.config.settings import (
@@ -28,10 +29,11 @@ from toolwire.server.config.settings import (
     Repair,
     Retries,
     RouteConfig,
+    Sessions,
     Timeouts,
 )
 from toolwire.server.config.toml_lines import find_line
-from toolwire.server.config.values import is_loopback
+from toolwire.server.config.values import DEFAULT_STORE, SQLITE, is_loopback
 
 __all__ = [
     "BackendConfig",
@@ -46,6 +48,7 @@ __all__ = [
     "Retries",
     "RouteConfig",
     "Secret",
+    "Sessions",
     "Timeouts",
     "load",
     "secrets_of",
@@ -64,6 +67,19 @@ class ConfigError(Exception):
         self.message = message
         self.path = path
         self.line = line
+        self.errors: tuple[ConfigError, ...] = (self,)
+        """All that are wrong, in the order of the file."""
+
+
+class ConfigErrors(ConfigError):
+    """The configuration is invalid in several places."""
+
+    def __init__(self, errors: Iterable[ConfigError]) -> None:
+        found = tuple(sorted(errors, key=lambda error: error.line or 0))
+        listed = "".join(f"\n  {error}" for error in found)
+        super().__init__(f"{len(found)} things are wrong with the configuration:{listed}")
+        self.path, self.line = found[0].path, found[0].line
+        self.errors = found
 
 
 def load(path: Path | None, *, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
@@ -72,14 +88,24 @@ def load(path: Path | None, *, env: Mapping[str, str], flags: Mapping[str, Any])
         raise TypeError(f"no such flags: {', '.join(sorted(unknown))}")
     text = _read_text(path)
     try:
-        config = _from_file(_parse(text, path), path, env)
-        config = with_overrides(config, env, flags)
+        gathered, config = Gathered(), Config()
+        with gathered:
+            config = _from_file(_parse(text, path), path, env)
+        with gathered:
+            config = with_overrides(config, env, flags)
+        gathered.settle()
         _check_whole(config)
     except Problem as problem:
-        if not problem.at:
-            raise ConfigError(problem.text) from None
-        raise ConfigError(problem.text, path, find_line(text, problem.at)) from None
+        errors = [_located(one, text, path) for one in (problem, *problem.more)]
+        raise (errors[0] if len(errors) == 1 else ConfigErrors(errors)) from None
     return config
+
+
+def _located(problem: Problem, text: str, path: Path | None) -> ConfigError:
+    """The error with its place in the file; one of a flag or a variable has none."""
+    if not problem.at:
+        return ConfigError(problem.text)
+    return ConfigError(problem.text, path, find_line(text, problem.at))
 
 
 def secrets_of(config: Config) -> Iterator[str]:
@@ -88,6 +114,10 @@ def secrets_of(config: Config) -> Iterator[str]:
         if backend.key is not None:
             yield backend.key.reveal()
         yield from (v for name, v in backend.headers.items() if _SECRET_HEADER.search(name))
+    if config.native.call_map_key is not None:
+        yield config.native.call_map_key.reveal()
+    if "@" in config.sessions.store:
+        yield unquote(urlsplit(config.sessions.store).password or "")
 
 
 def _read_text(path: Path | None) -> str:
@@ -113,16 +143,32 @@ def _parse(text: str, path: Path | None) -> dict[str, Any]:
 
 
 def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) -> Config:
-    made: dict[str, Any] = {
-        name: read(type(getattr(Config(), name)), tree.get(name, {}), (name,)) for name in SECTIONS
-    }
+    if isinstance(tree.get("sessions"), str):
+        tree = {**tree, "sessions": {"store": tree["sessions"]}}
+    gathered = Gathered()
+    made: dict[str, Any] = {name: getattr(Config(), name) for name in SECTIONS}
+    for name in SECTIONS:
+        with gathered:
+            made[name] = read(type(made[name]), tree.get(name, {}), (name,))
     if path is not None:
         made["listen"] = _beside(path, made["listen"], "tls_cert", "tls_key")
         made["trace"] = _beside(path, made["trace"], "dir")
         made["embedded"] = _beside(path, made["embedded"], "gguf")
-    made["keys"] = read_keys(tree.get("keys", []))
-    made["models"] = _routes_of(path, env, made["timeouts"]).routes(tree.get("models", []))
-    config = read(Config, tree, (), made)
+        made["sessions"] = _store_beside(path, made["sessions"])
+    if "call_map_key_env" in (native := tree.get("native", {})):
+        place = ("native", "call_map_key_env")
+        with gathered:
+            key = key_from(native["call_map_key_env"], env, place)
+            made["native"] = replace(made["native"], call_map_key=key)
+    made |= {"keys": (), "models": ()}
+    with gathered:
+        made["keys"] = read_keys(tree.get("keys", []))
+    with gathered:
+        made["models"] = _routes_of(path, env, made["timeouts"]).routes(tree.get("models", []))
+    config = Config()
+    with gathered:
+        config = read(Config, tree, (), made)
+    gathered.settle()
     if "embedded" in tree and config.models and not config.serves_embedded:
         advice = 'give one of them backend = { url = "embedded:" }'
         raise Problem(("embedded",), f"none of the [[models]] uses [embedded]: {advice}")
@@ -137,6 +183,12 @@ def _beside(path: Path, record: Any, *names: str) -> Any:
     """Paths in the file are relative to the file."""
     given = {name: getattr(record, name) for name in names}
     return replace(record, **{name: at and path.parent / at for name, at in given.items()})
+
+
+def _store_beside(path: Path, sessions: Sessions) -> Sessions:
+    if sessions.store == DEFAULT_STORE or not sessions.store.startswith(SQLITE):
+        return sessions
+    return replace(sessions, store=f"{SQLITE}{path.parent / sessions.store.removeprefix(SQLITE)}")
 
 
 def _check_whole(config: Config) -> None:

@@ -15,15 +15,20 @@ from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, 
 from toolwire.backends.tokenizers import SERVER, NoTokenizer, open_tokenizer
 from toolwire.server import auth
 from toolwire.server.config import values
-from toolwire.server.config.fields import At, Problem, as_table, as_tables, dotted, read
+from toolwire.server.config.aliases import refuse_shared_names
+from toolwire.server.config.fields import At, Gathered, Problem, as_table, as_tables, dotted, read
 from toolwire.server.config.secret import Secret
 from toolwire.server.config.settings import BackendConfig, ClientKey, RouteConfig, Timeouts
 
 
 def read_keys(tables: object) -> tuple[ClientKey, ...]:
     """Read the client keys."""
-    placed = _placed(tables, ("keys",))
-    keys = tuple(read(ClientKey, table, at) for at, table in placed)
+    placed, gathered, read_ones = _placed(tables, ("keys",)), Gathered(), []
+    for at, table in placed:
+        with gathered:
+            read_ones.append(read(ClientKey, table, at))
+    gathered.settle()
+    keys = tuple(read_ones)
     places = [at for at, _ in placed]
     _refuse_twice((key.name for key in keys), places, "name")
     _refuse_twice((key.sha256 for key in keys), places, "sha256", show=values.hidden)
@@ -41,20 +46,28 @@ class RouteReader:
 
     def routes(self, tables: object) -> tuple[RouteConfig, ...]:
         """The models that are served."""
-        placed = _placed(tables, ("models",))
-        routes = tuple(self._route(as_table(table, at), at) for at, table in placed)
+        placed, gathered, routes = _placed(tables, ("models",)), Gathered(), []
+        for at, table in placed:
+            with gathered:
+                routes.append(self._route(as_table(table, at), at))
+        gathered.settle()
         _refuse_twice((route.name for route in routes), (at for at, _ in placed), "name")
-        return routes
+        refuse_shared_names(routes, [at for at, _ in placed])
+        return tuple(routes)
 
     def _route(self, table: dict[str, Any], at: At) -> RouteConfig:
         if "backend" in table and "backends" in table:
             raise Problem((*at, "backend"), "give either 'backend' or 'backends', not both")
-        if "backend" in table:
-            backends = [self._backend(table["backend"], (*at, "backend"))]
-        else:
-            backends = self._backends(table.get("backends", []), at)
-        made: dict[str, Any] = {"backends": with_names(backends)}
-        route = read(RouteConfig, table, at, made)
+        gathered, backends, made = Gathered(), list[BackendConfig](), dict[str, Any]()
+        with gathered:
+            if "backend" in table:
+                backends = [self._backend(table["backend"], (*at, "backend"))]
+            else:
+                backends = self._backends(table.get("backends", []), at)
+        made["backends"] = with_names(backends)
+        with gathered:
+            route = read(RouteConfig, table, at, made)
+        gathered.settle()
         if route.tokenizer not in (None, SERVER):
             route = replace(route, tokenizer=self._tokenizer(route.tokenizer or "", at))
         if route.mode == "native" and any(b.chat_template is not None for b in backends):
@@ -76,7 +89,11 @@ class RouteReader:
         if not placed:
             advice = 'add backend = { url = "http://host:8000/v1" }'
             raise Problem(at, f"{dotted(at)} has no backend: {advice}")
-        backends = [self._backend(table, place) for place, table in placed]
+        gathered, backends = Gathered(), []
+        for place, table in placed:
+            with gathered:
+                backends.append(self._backend(table, place))
+        gathered.settle()
         named = [(b.name, place) for b, (place, _) in zip(backends, placed, strict=True) if b.name]
         _refuse_twice((name for name, _ in named), (place for _, place in named), "name")
         return backends
@@ -84,8 +101,11 @@ class RouteReader:
     def _backend(self, table: object, at: At) -> BackendConfig:
         items = as_table(table, at)
         made: dict[str, Any] = {}
+        gathered = Gathered()
         if "key_env" in items:
-            made["key"] = key_from(items["key_env"], self.env, (*at, "key_env"))
+            made["key"] = None
+            with gathered:
+                made["key"] = key_from(items["key_env"], self.env, (*at, "key_env"))
         if "timeouts" in items:
             own = read(Timeouts, items["timeouts"], (*at, "timeouts"))
             given = {name: getattr(own, name) for name in items["timeouts"]}
@@ -93,7 +113,9 @@ class RouteReader:
         if "chat_template" in items:
             place = (*at, "chat_template")
             made["chat_template"] = template_from(items["chat_template"], self.folder, place)
-        backend = read(BackendConfig, items, at, made)
+        with gathered:
+            backend = read(BackendConfig, items, at, made)
+        gathered.settle()
         if backend.chat_template is not None and backend.is_embedded:
             text = "the embedded model has its chat template in its file: leave it out"
             raise Problem((*at, "chat_template"), f"{dotted((*at, 'chat_template'))}: {text}")

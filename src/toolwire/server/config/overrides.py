@@ -12,13 +12,33 @@ from typing import Any
 
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.server import auth
-from toolwire.server.config.fields import Problem, from_text, setting_of, settings_of, value
+from toolwire.server.config.aliases import with_aliases
+from toolwire.server.config.fields import (
+    Gathered,
+    Problem,
+    from_text,
+    setting_of,
+    settings_of,
+    value,
+)
 from toolwire.server.config.models import key_from, template_from, with_names
 from toolwire.server.config.secret import Secret
 from toolwire.server.config.settings import BackendConfig, ClientKey, Config, RouteConfig
 from toolwire.server.config.values import EMBEDDED
 
-SECTIONS = ("listen", "limits", "timeouts", "retries", "repair", "log", "trace", "embedded")
+SECTIONS = (
+    "listen",
+    "limits",
+    "timeouts",
+    "retries",
+    "repair",
+    "log",
+    "health",
+    "trace",
+    "embedded",
+    "sessions",
+    "native",
+)
 UPSTREAM_FLAGS = (
     "upstream",
     "upstream_key_env",
@@ -31,11 +51,15 @@ UPSTREAM_FLAGS = (
 
 def with_overrides(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
     """The configuration with every variable and flag that names a setting, or an upstream."""
+    gathered = Gathered()
     for section in SECTIONS:
         record = getattr(config, section)
-        changed = _changes(type(record), env, flags)
-        config = replace(config, **{section: replace(record, **changed)})
+        with gathered:
+            changed = _changes(type(record), env, flags)
+            config = replace(config, **{section: replace(record, **changed)})
+    gathered.settle()
     config = _with_embedded(_with_upstream(config, env, flags), env, flags)
+    config = with_aliases(config, env, flags)
     return _with_client_key(config, env)
 
 
@@ -43,17 +67,20 @@ def known_flags() -> set[str]:
     """The names that `flags` may hold."""
     records = (type(getattr(Config(), section)) for section in SECTIONS)
     own = {setting.option.flag for record in records for setting in settings_of(record)}
-    return (own - {""}).union(UPSTREAM_FLAGS)
+    return (own - {""}).union(UPSTREAM_FLAGS, ("model_alias",))
 
 
 def _changes(cls: type[Any], env: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, Any]:
-    changed = {}
+    changed, gathered = {}, Gathered()
     for setting in settings_of(cls):
         variable, flag = setting.option.env, setting.option.flag
-        if flags.get(flag) is not None:
-            changed[setting.name] = value(setting, flags[flag], (), _as_flag(flag))
-        elif env.get(variable):
-            changed[setting.name] = value(setting, from_text(setting, env[variable]), (), variable)
+        with gathered:
+            if flags.get(flag) is not None:
+                changed[setting.name] = value(setting, flags[flag], (), _as_flag(flag))
+            elif env.get(variable):
+                given = from_text(setting, env[variable])
+                changed[setting.name] = value(setting, given, (), variable)
+    gathered.settle()
     return changed
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from toolwire.backends.templates.chat_template import ChatTemplate
+from toolwire.gateway.routes import is_pattern
 from toolwire.gateway.strategies.examples import MOST_EXAMPLES
 from toolwire.protocol.width import MOST_VALUES
 from toolwire.server.config import values
@@ -75,6 +76,14 @@ class Listen:
             parse=values.origins,
         ),
     ] = ()
+    loop: Annotated[
+        Literal["auto", "uvloop", "asyncio"],
+        Option(
+            "event loop; `auto`: uvloop if it is installed, as it is on Linux and macOS, else "
+            "asyncio's, which is slower",
+            env="TOOLWIRE_LOOP",
+        ),
+    ] = "auto"
     tls_cert: Annotated[Path | None, Option("certificate chain (PEM): serve HTTPS")] = None
     tls_key: Annotated[Path | None, Option("private key of the certificate (PEM)")] = None
 
@@ -225,6 +234,32 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Health:
+    """Whether backends are there: at start, and for `/readyz`."""
+
+    ready: Annotated[
+        Literal["listening", "backend"],
+        Option(
+            "when `/readyz` answers 200: `listening`: while requests are accepted; `backend`: only "
+            "while at least one backend answers, too",
+            env="TOOLWIRE_READY",
+        ),
+    ] = "listening"
+    interval: Annotated[
+        float,
+        seconds("for `backend`: seconds between two requests for a backend's models", 3600, 0.1),
+    ] = 5.0
+    probe_at_start: Annotated[
+        bool,
+        Option(
+            "ask each backend at start what it is and which models it has, and print the answer; "
+            "`false` for a server that any request would wake up",
+            env="TOOLWIRE_PROBE_AT_START",
+        ),
+    ] = True
+
+
+@dataclass(frozen=True, slots=True)
 class TraceFiles:
     """One file per request that records what happened: see [traces](traces.md)."""
 
@@ -247,6 +282,36 @@ class TraceFiles:
             flag="trace_bodies",
         ),
     ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Where conversations are stored, and how much of them: see [sessions](sessions.md)."""
+
+    store: Annotated[
+        str,
+        Option(
+            "`sqlite:PATH`, `redis://...`, `rediss://...`, `memory`, or `off`; default: a file in "
+            "`$XDG_STATE_HOME/toolwire` or `~/.local/state/toolwire`",
+            parse=values.store,
+            show=values.without_credentials,
+            env="TOOLWIRE_SESSIONS",
+            flag="sessions",
+        ),
+    ] = field(default=values.DEFAULT_STORE, repr=False)
+    ttl: Annotated[
+        float, seconds("how long something is kept after it was last written", 3650 * DAY, 1)
+    ] = 30.0 * DAY
+    max_turns: Annotated[int, Option("maximum turns of a conversation", 1, 1_000_000)] = 1000
+    max_bytes: Annotated[
+        int, Option("maximum size of a conversation as it is stored", KIB, 256 * MIB)
+    ] = 8 * MIB
+    max_conversations: Annotated[
+        int, Option("maximum number of conversations of a client key", 1, 100_000_000)
+    ] = 10_000
+    required: Annotated[bool, Option("whether `/readyz` fails while the store is unavailable")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +347,14 @@ class Embedded:
             flag="threads",
         ),
     ] = 0
+    warm_up: Annotated[
+        bool,
+        Option(
+            "read a first prompt at start, until a request comes, so that the first answer does "
+            "not take longer than later ones",
+            env="TOOLWIRE_WARM_UP",
+        ),
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +370,10 @@ class ClientKey:
             show=values.hidden,
         ),
     ]
+    inspects: Annotated[
+        bool,
+        Option("whether the [inspector](inspector.md) shows this key the requests of all keys"),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,7 +455,9 @@ class RouteConfig:
     name: Annotated[
         str,
         Option(
-            'the name clients use; `"*"`: any other name, forwarded as it is', parse=values.label
+            'the name clients use; `"*"`: any other name, `"claude-*"`: any name that begins so, '
+            "forwarded as it is",
+            parse=values.pattern,
         ),
     ]
     backends: Annotated[
@@ -388,6 +467,15 @@ class RouteConfig:
             keys=("backends", "backend"),
         ),
     ]
+    aliases: Annotated[
+        tuple[str, ...],
+        Option(
+            'other names for this model, such as `["gpt-5", "claude-*"]`: an exact name comes '
+            "before a pattern, and a longer pattern before a shorter one. The backend is sent "
+            "`model`, or the route's name",
+            parse=values.patterns,
+        ),
+    ] = ()
     format: Annotated[
         str | None,
         Option(
@@ -423,6 +511,54 @@ class RouteConfig:
         ),
     ] = None
 
+    tools_allowed: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            'patterns of the tools that the model is offered, such as `["Read", "mcp__*"]`; '
+            "default: all that the client sends; see [small models](small-models.md)",
+            parse=values.tool_patterns,
+        ),
+    ] = None
+    tools_denied: Annotated[
+        tuple[str, ...],
+        Option(
+            "patterns of tools that the model is not offered, even if `tools_allowed` has them",
+            parse=values.tool_patterns,
+        ),
+    ] = ()
+    tool_description_chars: Annotated[
+        int | None,
+        Option(
+            "maximum length of a tool's description; more is cut at the end of a sentence; 0: no "
+            "description; default: no limit",
+            0,
+            1_000_000,
+        ),
+    ] = None
+    parameter_description_chars: Annotated[
+        int | None,
+        Option("the same for each description within a tool's schema", 0, 1_000_000),
+    ] = None
+
+    @property
+    def fixed_name(self) -> str | None:
+        """The model's own name, whatever clients call it; None for a pattern."""
+        return None if is_pattern(self.name) else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The native API: see [native-api](native-api.md)."""
+
+    call_map_key: Annotated[
+        Secret | None,
+        Option(
+            "NAME of the environment variable that holds the key that `toolwire-call-map` is "
+            "signed with; default: a random key, which only works with a single process",
+            keys=("call_map_key_env",),
+        ),
+    ] = None
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -438,8 +574,11 @@ class Config:
     retries: Annotated[Retries, Option("retries of failed requests")] = Retries()
     repair: Annotated[Repair, Option("invalid calls")] = Repair()
     log: Annotated[Log, Option("logging")] = Log()
+    health: Annotated[Health, Option("whether backends are there")] = Health()
     trace: Annotated[TraceFiles, Option("traces of requests")] = TraceFiles()
     embedded: Annotated[Embedded, Option("the embedded model")] = Embedded()
+    sessions: Annotated[Sessions, Option("stored conversations")] = Sessions()
+    native: Annotated[Native, Option("the native API")] = Native()
     history: Annotated[
         Literal["refuse", "repair"],
         Option(
@@ -461,6 +600,19 @@ class Config:
             parse=values.endpoints,
         ),
     ] = values.endpoints(DEFAULT_ENDPOINTS)
+
+    inspector: Annotated[
+        bool,
+        Option(
+            "serve the [inspector](inspector.md) at `/inspector`; never served on an address other "
+            "than loopback without client keys"
+        ),
+    ] = True
+
+    @property
+    def has_inspector(self) -> bool:
+        """Whether the inspector is served: not to everybody who can reach this machine."""
+        return self.inspector and (values.is_loopback(self.listen.host) or bool(self.keys))
 
     @property
     def serves_embedded(self) -> bool:

@@ -10,6 +10,8 @@ import ipaddress
 import json
 import re
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
@@ -20,6 +22,10 @@ from toolwire.surfaces.passing.endpoints import Endpoint
 
 EMBEDDED = "embedded:"
 """The URL of the model inside this process."""
+SQLITE = "sqlite:"
+DEFAULT_STORE = SQLITE
+"""A file in the user's state folder."""
+REDIS = ("redis://", "rediss://")
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -66,6 +72,24 @@ def label(value: str) -> str:
     if not value or len(value) > 256 or not value.isprintable() or value != value.strip():
         raise ValueError("use 1 to 256 printable characters without spaces at the ends")
     return value
+
+
+def pattern(value: str) -> str:
+    """A model's name, or the beginning of names and a star."""
+    label(value)
+    if "*" in value[:-1]:
+        raise ValueError('a "*" may stand only at the end, such as "claude-*"')
+    return value
+
+
+def patterns(names: Sequence[str]) -> tuple[str, ...]:
+    """Other names of a model."""
+    return tuple(map(pattern, names))
+
+
+def tool_patterns(names: Sequence[str]) -> tuple[str, ...]:
+    """Patterns of tool names."""
+    return tuple(map(label, names))
 
 
 def host(value: str) -> str:
@@ -138,6 +162,23 @@ def _port_is_valid(value: str) -> bool:
         return urlsplit(value).port != 0
     except ValueError:
         return False
+
+
+def store(value: str) -> str:
+    """Where sessions are stored."""
+    if value in ("memory", "off") or value == DEFAULT_STORE:
+        return value
+    if value.startswith(SQLITE):
+        return SQLITE + str(Path(value.removeprefix(SQLITE)).expanduser())
+    if not value.startswith(REDIS):
+        raise ValueError(
+            'use "sqlite:PATH", "redis://HOST:6379/0", "rediss://...", "memory", "off"'
+        )
+    if not urlsplit(value).hostname or not _port_is_valid(value):
+        raise ValueError('has no valid host and port: use the form "redis://localhost:6379/0"')
+    if find_spec("redis") is None:
+        raise ValueError("needs the package `redis`: pip install 'toolwire[redis]'")
+    return value
 
 
 def dialect(value: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from toolwire.surfaces.exchange import HttpRequest
 
 if TYPE_CHECKING:
-    from toolwire.server.http.server import ClientConnection
+    from toolwire.server.http.connection import ClientConnection
 
 _STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
 

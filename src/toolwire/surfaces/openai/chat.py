@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 from toolwire.surfaces.openai.chunks import AnswerHead
 from toolwire.surfaces.openai.errors import error_body, error_headers
-from toolwire.surfaces.openai.profiles import PLAIN, profile_for, profile_named
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
+from toolwire.surfaces.profiles import PLAIN, profile_for, profile_named
+
+NAME = "openai_chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class OpenAiChat:
     """Makes a random id with this prefix."""
     now: Callable[[], float]
     """Seconds since 1970."""
-    name: str = "openai_chat"
+    name: str = NAME
 
     def read(self, http: HttpRequest, context: RequestContext) -> Request:
         """See `Surface.read`."""

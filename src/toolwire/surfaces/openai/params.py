@@ -7,7 +7,6 @@ names are never an error. `null` always means "not given".
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-import jsonschema_rs
 import msgspec
 from msgspec import Meta, Raw
 
@@ -20,7 +19,7 @@ from toolwire.protocol.sampling import (
     ResponseFormat,
     SamplingParams,
 )
-from toolwire.surfaces.openai.explain import (
+from toolwire.surfaces.explain import (
     Modality,
     ReasoningEffort,
     ServiceTier,
@@ -28,10 +27,9 @@ from toolwire.surfaces.openai.explain import (
     bad_value,
     check_nesting,
     decode,
-    json_kind,
     missing,
-    wrong_type,
 )
+from toolwire.surfaces.json_schema import check_answer_schema
 
 _Penalty = Annotated[float, Meta(ge=-2, le=2)] | None
 _Bias = Annotated[float, Meta(ge=-100, le=100)]
@@ -39,7 +37,9 @@ _Tokens = Annotated[int, Meta(ge=1)] | None
 _Object = dict[str, Any] | None
 
 
-class _ResponseFormat(msgspec.Struct):
+class ResponseFormatWire(msgspec.Struct):
+    """The form that text must have."""
+
     type: str
     json_schema: _Object = None
     schema: _Object = None
@@ -61,7 +61,7 @@ PARAM_TYPES: dict[str, Any] = {
     "prompt_cache_key": str | None,
     "prompt_cache_retention": str | None,
     "reasoning_effort": ReasoningEffort | None,
-    "response_format": _ResponseFormat | None,
+    "response_format": ResponseFormatWire | None,
     "safety_identifier": str | None,
     "seed": int | None,
     "service_tier": ServiceTier | None,
@@ -92,7 +92,7 @@ _KINDS: dict[str, FormatKind] = {
 """OpenAI's, and one of vLLM and SGLang."""
 
 
-def read_response_format(wire: _ResponseFormat, raw: bytes) -> ResponseFormat:
+def read_response_format(wire: ResponseFormatWire, raw: bytes) -> ResponseFormat:
     """The form that the client wants text in."""
     if wire.type not in _KINDS:
         supported = "'text', 'json_object', and 'json_schema'"
@@ -103,28 +103,14 @@ def read_response_format(wire: _ResponseFormat, raw: bytes) -> ResponseFormat:
     return ResponseFormat(_KINDS[wire.type], schema, WireJson(WIRE, raw))
 
 
-def _checked_schema(wire: _ResponseFormat) -> dict[str, Any]:
+def _checked_schema(wire: ResponseFormatWire) -> dict[str, Any]:
     where = "response_format.json_schema"
     if wire.json_schema is None and wire.schema is None:
         raise missing(where)
     schema = (wire.json_schema or {}).get("schema", wire.schema)
     if schema is None:
         raise missing(f"{where}.schema")
-    if not isinstance(schema, dict):
-        raise wrong_type(f"{where}.schema", "object", json_kind(schema))
-    try:
-        jsonschema_rs.meta.validate(schema)
-    except (
-        jsonschema_rs.ValidationError,
-        jsonschema_rs.ReferencingError,
-        ValueError,
-    ) as error:
-        raise RequestError(
-            f"Invalid schema for response_format: {str(error).splitlines()[0][:200]}",
-            param=f"{where}.schema",
-            code="invalid_value",
-        ) from None
-    return schema
+    return check_answer_schema(schema, f"{where}.schema")
 
 
 def _check_logprobs(sampling: dict[str, Any]) -> None:

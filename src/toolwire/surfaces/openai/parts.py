@@ -15,7 +15,7 @@ from toolwire.protocol.content import (
     TextPart,
     WireJson,
 )
-from toolwire.surfaces.openai.explain import bad_value, decode, json_kind, missing, wrong_type
+from toolwire.surfaces.explain import bad_value, decode, json_kind, missing, wrong_type
 
 
 class _Part(msgspec.Struct):

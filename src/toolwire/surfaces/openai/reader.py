@@ -6,105 +6,52 @@ between messages in `gateway.history`.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import Raw
 
 from toolwire.errors import RequestError
-from toolwire.protocol.chat import (
-    FREE_CHOICE,
-    NO_TOOLS,
-    Message,
-    Request,
-    Role,
-    ToolCall,
-    ToolChoice,
-    ToolSet,
-)
 from toolwire.protocol.content import Content, Part
+from toolwire.protocol.requests import Message, Request, Role
 from toolwire.protocol.tool_cache import safe_name
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolCall, ToolChoice, ToolSet
 from toolwire.protocol.width import MOST_VALUES, check_width
-from toolwire.surfaces.openai.explain import (
+from toolwire.surfaces.explain import (
     check_nesting,
     decode,
     empty_array,
     missing,
 )
-from toolwire.surfaces.openai.json_body import read_members
+from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.openai.params import read_params
 from toolwire.surfaces.openai.parts import read_part
 from toolwire.surfaces.openai.tool_choice import needs_tools, read_choice
 from toolwire.surfaces.openai.tools import ToolReader, check_name
+from toolwire.surfaces.openai.wire import (
+    AssistantMessage,
+    CalledFunction,
+    DeveloperMessage,
+    MessageToolCall,
+    MessageWire,
+    StreamOptions,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 
-_Content: TypeAlias = str | list[Raw]
-_NO_RAW = Raw(b"")
-
-
-class _Call(msgspec.Struct):
-    class Function(msgspec.Struct):
-        name: str
-        arguments: str
-
-    class Custom(msgspec.Struct):
-        name: str
-        input: str
-
-    id: Annotated[str, Meta(min_length=1)]
-    type: Literal["function", "custom"] = "function"
-    function: Function | None = None
-    custom: Custom | None = None
-
-
-class _System(msgspec.Struct, tag_field="role", tag="system"):
-    content: _Content
-    name: str | None = None
-    tool_calls: Raw = _NO_RAW
-
-
-class _Developer(msgspec.Struct, tag_field="role", tag="developer"):
-    content: _Content
-    name: str | None = None
-    tool_calls: Raw = _NO_RAW
-
-
-class _User(msgspec.Struct, tag_field="role", tag="user"):
-    content: _Content
-    name: str | None = None
-    tool_calls: Raw = _NO_RAW
-
-
-class _Assistant(msgspec.Struct, tag_field="role", tag="assistant"):
-    content: _Content | None = None
-    tool_calls: list[_Call] | None = None
-    function_call: dict[str, Any] | None = None
-    reasoning_content: str | None = None
-    name: str | None = None
-
-
-class _Tool(msgspec.Struct, tag_field="role", tag="tool"):
-    tool_call_id: str
-    content: _Content
-    tool_calls: Raw = _NO_RAW
-
-
-class _StreamOptions(msgspec.Struct):
-    include_usage: bool | None = None
-
-
-_Wire: TypeAlias = _System | _Developer | _User | _Assistant | _Tool
 _ROLES: dict[type[Any], Role] = {
-    _System: "system", _Developer: "developer", _User: "user", _Assistant: "assistant",
-    _Tool: "tool",
+    SystemMessage: "system", DeveloperMessage: "developer", UserMessage: "user",
+    AssistantMessage: "assistant", ToolMessage: "tool",
 }  # fmt: skip
-_decode_messages = msgspec.json.Decoder(list[_Wire])
+_decode_messages = msgspec.json.Decoder(list[MessageWire])
 _decode_bool = msgspec.json.Decoder(bool | None)
 _decode_str = msgspec.json.Decoder(str)
-_decode_stream_options = msgspec.json.Decoder(_StreamOptions | None)
+_decode_stream_options = msgspec.json.Decoder(StreamOptions | None)
 
 _FLAGS = {b"true": True, b"false": False}
 _NULL = Raw(b"null")
-_NO_CALLS = (_NO_RAW, _NULL, Raw(b"[]"))
+_NO_CALLS = (msgspec.UNSET, _NULL, Raw(b"[]"))
 _NEEDED = frozenset({"model", "messages"})
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
@@ -153,7 +100,7 @@ class RequestReader:
         if asked is not None and _refuses(fields, toolset):
             raise needs_tools("parallel_tool_calls")
         if asked and toolset.strict and not self.strict_parallel:
-            # 000: strict and parallel exclude each other; what the client said is overruled aloud.
+            # Strict and parallel exclude each other; the client is told that it was overruled.
             # SDKs that say nothing expect several calls, each of which is checked anyway.
             return False, ("parallel_tool_calls",)
         return asked is not False, ()
@@ -252,8 +199,8 @@ def _choice(fields: dict[str, Raw], toolset: ToolSet, *, lenient_names: bool) ->
     return read_choice(fields["tool_choice"], toolset, lenient_names=lenient_names)
 
 
-def _message(wire: _Wire, content: Content, at: int, *, lenient_names: bool) -> Message:
-    if isinstance(wire, _Assistant):
+def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: bool) -> Message:
+    if isinstance(wire, AssistantMessage):
         if wire.function_call is not None:
             raise RequestError(
                 f"Unsupported parameter: 'messages[{at}].function_call' is not supported. "
@@ -272,19 +219,19 @@ def _message(wire: _Wire, content: Content, at: int, *, lenient_names: bool) -> 
             param=f"messages[{at}].tool_calls",
             code="invalid_value",
         )
-    if isinstance(wire, _Tool):
+    if isinstance(wire, ToolMessage):
         if not wire.tool_call_id:
             raise missing(f"messages[{at}].tool_call_id")
         return Message("tool", content, (), wire.tool_call_id)
     return Message(_ROLES[type(wire)], content, name=wire.name)
 
 
-def _call(call: _Call, at: int, number: int, lenient_names: bool) -> ToolCall:  # noqa: FBT001
+def _call(call: MessageToolCall, at: int, number: int, lenient_names: bool) -> ToolCall:  # noqa: FBT001
     spec = call.function if call.type == "function" else call.custom
     where = f"messages[{at}].tool_calls[{number}].{call.type}"
     if spec is None:
         raise missing(where)
     name = safe_name(spec.name) if lenient_names and spec.name else spec.name
     check_name(name, f"{where}.name")
-    text = spec.arguments if isinstance(spec, _Call.Function) else spec.input
+    text = spec.arguments if isinstance(spec, CalledFunction) else spec.input
     return ToolCall(call.id, name, text, kind=call.type)

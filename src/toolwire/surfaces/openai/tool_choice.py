@@ -5,9 +5,9 @@ from typing import Any, get_args
 import msgspec
 
 from toolwire.errors import RequestError
-from toolwire.protocol.chat import ToolChoice, ToolMode, ToolSet
 from toolwire.protocol.tool_cache import safe_name
-from toolwire.surfaces.openai.explain import (
+from toolwire.protocol.tools import ToolChoice, ToolMode, ToolSet
+from toolwire.surfaces.explain import (
     bad_value,
     decode,
     empty_array,

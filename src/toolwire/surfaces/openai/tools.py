@@ -5,42 +5,21 @@ duplicate key, or a schema that it could read differently.
 """
 
 from functools import partial
-from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from toolwire.errors import RequestError, ToolSchemaError
-from toolwire.protocol.chat import Tool, ToolSet
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, is_safe_name, safe_name
-from toolwire.surfaces.openai.explain import check_nesting, decode
+from toolwire.protocol.tools import Tool, ToolSet
+from toolwire.surfaces.explain import check_nesting, decode
+from toolwire.surfaces.openai.wire import CustomTool, FunctionSpec, FunctionTool
 
 NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
 
 
-class _Function(msgspec.Struct):
-    name: str
-    description: str | None = None
-    parameters: dict[str, Any] | None = None
-    strict: bool | None = None
-
-
-class _Custom(msgspec.Struct):
-    name: str
-    description: str | None = None
-    format: dict[str, Any] | None = None
-
-
-class _FunctionTool(msgspec.Struct, tag_field="type", tag="function"):
-    function: _Function
-
-
-class _CustomTool(msgspec.Struct, tag_field="type", tag="custom"):
-    custom: _Custom
-
-
-_Tools = msgspec.json.Decoder(list[_FunctionTool | _CustomTool])
+_Tools = msgspec.json.Decoder(list[FunctionTool | CustomTool])
 
 
 def check_name(name: str, where: str) -> None:
@@ -99,7 +78,7 @@ class ToolReader:
             )
         draft = ToolSetDraft()
         for position, item in enumerate(wire):
-            if isinstance(item, _FunctionTool):
+            if isinstance(item, FunctionTool):
                 spec, where = item.function, f"tools[{position}].function"
                 name = _name(draft, spec.name, where, lenient=lenient_names)
                 checked = self._schema(spec, name, where, draft.budget)
@@ -114,7 +93,7 @@ class ToolReader:
                 draft.add(tool, original=custom.name)
         return draft
 
-    def _schema(self, spec: _Function, name: str, where: str, budget: int) -> CheckedSchema:
+    def _schema(self, spec: FunctionSpec, name: str, where: str, budget: int) -> CheckedSchema:
         parameters = spec.parameters or {}
         try:
             return self.cache.schema(parameters, name, strict=bool(spec.strict), budget=budget)

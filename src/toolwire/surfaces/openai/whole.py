@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.gateway.collect import Whole
-from toolwire.protocol.chat import ToolCall
+from toolwire.protocol.tools import ToolCall
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.openai.chunks import AnswerHead, encode_usage
 
@@ -56,7 +56,7 @@ def _choice(index: int, whole: Whole, head: AnswerHead) -> dict[str, Any]:
     return {
         "index": index,
         "message": message,
-        "logprobs": _logprobs(whole.logprobs),
+        "logprobs": join_logprobs(whole.logprobs),
         "finish_reason": whole.reason,
     }
 
@@ -86,7 +86,8 @@ def joined_json(values: list[bytes]) -> Any:
     return joined
 
 
-def _logprobs(values: list[bytes]) -> Any:
+def join_logprobs(values: list[bytes]) -> Any:
+    """The log probabilities of a choice, put together; None if there are none."""
     if len(values) <= 1:
         return Raw(values[0]) if values else None
     parts = [msgspec.json.decode(raw) for raw in values]

@@ -6,8 +6,8 @@ from msgspec import Raw
 from toolwire.backends.named_body import NamedBody
 from toolwire.errors import RequestError
 from toolwire.protocol.width import check_width
-from toolwire.surfaces.openai.explain import decode
-from toolwire.surfaces.openai.json_body import places, read_members
+from toolwire.surfaces.explain import decode
+from toolwire.surfaces.json_body import places, read_members
 from toolwire.surfaces.passing.multipart import Field, field_head, read_form, write_form
 
 JSON = "application/json"

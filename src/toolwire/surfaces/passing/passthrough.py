@@ -17,12 +17,13 @@ from toolwire.backends.base import Backend
 from toolwire.backends.named_body import NamedBody
 from toolwire.errors import UpstreamError
 from toolwire.gateway.context import RequestContext
+from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.report import Report
-from toolwire.gateway.retry import Tries, TurnLimits
-from toolwire.gateway.routes import ANY, Routes, ServedModel
+from toolwire.gateway.retry import Tries, TurnLimits, reason_of
+from toolwire.gateway.routes import ANY, Routes, ServedModel, is_pattern
 from toolwire.protocol.width import MOST_VALUES
 from toolwire.surfaces.exchange import Exchange, HttpRequest, header_list, header_word
-from toolwire.surfaces.openai.explain import missing
+from toolwire.surfaces.explain import missing
 from toolwire.surfaces.passing.body import read_json, read_named_form, refuse_choice
 from toolwire.surfaces.passing.multipart import is_form
 
@@ -42,6 +43,8 @@ class Passthrough:
     new_id: Callable[[str], str]
     """Makes a random id with this prefix."""
     max_values: int = MOST_VALUES
+    observer: TurnObserver = UNOBSERVED
+    """Told about each attempt at a backend."""
 
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer one request, whose method and path are in the list."""
@@ -54,15 +57,20 @@ class Passthrough:
         while True:
             member = tries.pick()
             context.backend = report.backend = member.backend.name
+            self.observer.attempted(report.backend)
             try:
                 with model.pool.using(member):
                     await self._pass(exchange, context, member.backend, body)
-                    return
             except UpstreamError as error:
+                self.observer.failed(report.backend, error)
                 delay = None if exchange.started else tries.delay(member, error)
                 if delay is None:
                     raise
-                report.retries.append(error.code or "upstream_error")
+                report.retries.append(reason_of(error))
+                self.observer.retried(report.backend, reason_of(error))
+            else:
+                self.observer.answered(report.backend)
+                return
             await asyncio.sleep(delay)
 
     async def _read(self, request: HttpRequest) -> NamedBody:
@@ -90,7 +98,7 @@ class Passthrough:
             return model, body
         if body.chooses:
             raise refuse_choice(body.chooses)
-        return model, replace(body, model=model.name)
+        return model, body if is_pattern(model.name) else replace(body, model=model.name)
 
     async def _pass(
         self, exchange: Exchange, context: RequestContext, backend: Backend, body: NamedBody

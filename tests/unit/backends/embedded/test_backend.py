@@ -15,8 +15,9 @@ from toolwire.backends.embedded.tuning import AS_WRITTEN, Bounds, ModelTuning
 from toolwire.backends.gguf import GgufFacts
 from toolwire.errors import GatewayError, Place, UpstreamError, UpstreamRefused
 from toolwire.gateway.strategies.prompted import Constrained
-from toolwire.protocol.chat import NO_TOOLS, Message, Request, Tool, ToolCall, ToolSet
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import NO_TOOLS, Tool, ToolCall, ToolSet
 
 MESSAGES = (Message("user", "hi"),)
 USAGE = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}

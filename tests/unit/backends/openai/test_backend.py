@@ -11,7 +11,8 @@ from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.errors import UpstreamRefused
 from toolwire.gateway.strategies.native import Hybrid
-from toolwire.protocol.chat import NO_TOOLS, Message, Request
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import NO_TOOLS
 
 
 def refused(status: int, body: bytes) -> UpstreamRefused:

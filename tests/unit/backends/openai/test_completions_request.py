@@ -14,7 +14,8 @@ from toolwire.backends.openai.completions_request import completions_dialect, en
 from toolwire.backends.openai.params import ignored_params
 from toolwire.backends.templates.messages import folded, template_messages
 from toolwire.errors import Place, UpstreamRefused
-from toolwire.protocol.chat import NO_TOOLS, Message
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import NO_TOOLS
 
 MESSAGES = (Message("user", "hi"),)
 SCHEMA = {"type": "object", "properties": {"a": {"const": 1}}}

@@ -14,7 +14,8 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.openai.detection import dialect_of_host
-from toolwire.protocol.chat import NO_TOOLS, Message, Request
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import NO_TOOLS
 from toolwire.server.assembly import build_routes
 from toolwire.server.config.loader import load
 

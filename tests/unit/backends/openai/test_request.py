@@ -322,3 +322,13 @@ def test_special_tokens_are_kept_where_a_server_would_strip_the_markers(
     assert (b'"skip_special_tokens":false' in made) is asked_for
     assert (b'"spaces_between_special_tokens":false' in made) is asked_for
     assert b"skip_special_tokens" not in encoded(body(), dialect)
+
+
+@pytest.mark.parametrize("content", ["gone", [{"type": "text", "text": "gone"}]])
+def test_a_tool_that_failed_is_told_in_words_where_the_wire_has_no_other_form(content: Any) -> None:
+    raw = history(USER, asked(call("call_1")), result("call_1", content))
+    outgoing = read(raw).outgoing
+    messages = [structs.replace(m, is_error=m.role == "tool") for m in outgoing.messages]
+    body_sent = encode_body(structs.replace(outgoing, messages=messages), OPENAI, None)
+    told = json.loads(b"".join(body_sent))["messages"][-1]["content"]
+    assert (told if isinstance(told, str) else told[0]["text"]) == "Error: gone"

@@ -12,8 +12,9 @@ from toolwire.gateway.repair.costly import Allowance, CheckedCall, TooCostly, el
 from toolwire.gateway.repair.loops import find_loop
 from toolwire.gateway.repair.rules import RepairRules
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
-from toolwire.protocol.chat import Message, ToolCall, ToolSet
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TurnEnd
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall, ToolSet
 
 TEXT = '{"p": "x"}'
 EVENTS: list[Event] = [

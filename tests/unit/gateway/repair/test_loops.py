@@ -8,7 +8,8 @@ from toolwire.gateway.repair.arguments import check_call
 from toolwire.gateway.repair.correction import objection
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.loops import break_loop, find_loop
-from toolwire.protocol.chat import Message, Request, ToolCall
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.tools import ToolCall
 
 TOOLS = toolset(x={"type": "integer"})
 BAD = ("f", '{"x": "a"}')

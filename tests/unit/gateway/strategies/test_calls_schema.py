@@ -15,7 +15,7 @@ from toolwire.gateway.strategies.calls_schema import (
     calls_schema,
     response_schema,
 )
-from toolwire.protocol.chat import Tool
+from toolwire.protocol.tools import Tool
 
 NODE = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

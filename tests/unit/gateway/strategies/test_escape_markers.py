@@ -1,8 +1,9 @@
 """What is said in a prompt that is written out cannot start a turn, whoever says it."""
 
 from toolwire.gateway.strategies.escape_markers import escaped
-from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.content import ImagePart, TextPart
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall
 
 MARKS = ("<end>",)
 SAFE = "a \\u003cend> b"

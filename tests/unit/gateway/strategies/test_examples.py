@@ -8,7 +8,8 @@ import pytest
 from toolwire.formats import extract, names, provider_id
 from toolwire.gateway.strategies.examples import MOST_EXAMPLES, examples_for
 from toolwire.gateway.strategies.prompting import prompted
-from toolwire.protocol.chat import FREE_CHOICE, Message, Tool, ToolCall, ToolChoice, ToolSet
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import FREE_CHOICE, Tool, ToolCall, ToolChoice, ToolSet
 
 TOOLS = ToolSet({"look": Tool("look", "Look around.")})
 SYSTEM, HELLO = Message("system", "Be brief."), Message("user", "hello")

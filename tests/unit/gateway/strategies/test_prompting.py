@@ -7,16 +7,9 @@ import pytest
 
 from toolwire.formats import extract, get, names
 from toolwire.gateway.strategies.prompting import demand_of, prompted
-from toolwire.protocol.chat import (
-    FREE_CHOICE,
-    NO_TOOLS,
-    Message,
-    Tool,
-    ToolCall,
-    ToolChoice,
-    ToolSet,
-)
 from toolwire.protocol.content import ImagePart, TextPart, text_of
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, Tool, ToolCall, ToolChoice, ToolSet
 
 PROPERTIES = {"city": {"type": "string"}, "days": {"type": "integer"}}
 TOOL = Tool("get_weather", "The weather.", {"type": "object", "properties": PROPERTIES})

@@ -24,7 +24,7 @@ from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
 from toolwire.gateway.strategies.prompted import Constrained, Prompted
 from toolwire.gateway.strategies.selection import NATIVE_REMEMBERED, REMEMBERED, StrategySelector
-from toolwire.protocol.chat import Request
+from toolwire.protocol.requests import Request
 
 
 @dataclass

@@ -24,7 +24,14 @@ def text(variant: str, script: Any = "echo", **body: Any) -> str:
 
 def test_every_variant_of_tool_support_is_described_here() -> None:
     described = {"refuses_tools", "refuses_schema", "ignores_tools", "obeys_schema"}
-    assert names_in(tool_support) == described | {"only_completions"}
+    assert names_in(tool_support) == described | {"only_completions", "small_window"}
+
+
+def test_a_small_window_refuses_an_answer_that_does_not_fit_beside_its_prompt() -> None:
+    assert play_whole("small_window:1000", "echo", max_tokens=900).status == 200
+    refused = play_whole("small_window:1000", "echo", max_tokens=990)
+    assert refused.status == 400
+    assert b"maximum context length is 1000 tokens" in refused.body
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from toolwire.surfaces.passing.endpoints import Endpoint
 
 HASH = auth.hash_key("tw-client-key")
 MODEL = '[[models]]\nname = "m"\nbackend = { url = "http://localhost:8000/v1" }\n'
+ALIASED = MODEL.replace('"m"', '"n"') + 'aliases = ["x", "gpt-*"]\n' + MODEL
 KEY = f'[[keys]]\nname = "me"\nsha256 = "{HASH}"\n'
 TLS = Path(__file__).parents[3] / "tls"
 LISTEN_TLS = '[listen]\ntls_cert = "cert.pem"\ntls_key = "key.pem"\n'
@@ -307,6 +308,16 @@ ERRORS = [
     (MODEL + MODEL, 5, ['models[1].name = "m"', "twice", "unique"]),
     (backend("") + "[[models.backends]]\nurl='http://i/v1'\nname='a'\n" * 2, 11, ['"a"', "twice"]),
     (MODEL + "backends = []\n", 3, ["'backend' or 'backends'"]),
+    (MODEL + 'aliases = "x"\n', 4, ["models[0].aliases", "list of strings"]),
+    (MODEL + 'aliases = ["a*b"]\n', 4, ["models[0].aliases", '["a*b"]', "only at the end"]),
+    (MODEL + 'aliases = ["a**"]\n', 4, ["only at the end", '["a**"]']),
+    (MODEL + 'aliases = [""]\n', 4, ["aliases", "printable"]),
+    (MODEL + 'aliases = ["m"]\n', 4, ["aliases", '"m" is already a name of this model']),
+    (MODEL + 'aliases = ["x", "x"]\n', 4, ["aliases", '"x" is already a name of this model']),
+    (ALIASED + 'aliases = ["y", "x"]\n', 8, ["models[1].aliases", '"x" is', "of 'n'"]),
+    (ALIASED + 'aliases = ["gpt-*"]\n', 8, ["models[1].aliases", '"gpt-*" is', "of 'n'"]),
+    (ALIASED + 'aliases = ["*"]\n' + MODEL.replace('"m"', '"*"'), 8, ['"*" is', "of '*'"]),
+    (MODEL.replace('"m"', '"*-mini"'), 2, ["models[0].name", "only at the end"]),
     (MODEL + 'mode = "magic"\n', 4, ['models[0].mode = "magic"', '"prompted"']),
     (url("localhost:8000/v1"), 3, ['"localhost:8000/v1"', "no scheme", "http://"]),
     (url("ftp://h/v1"), 3, ['"ftp://h/v1"', "http://"]),
@@ -417,6 +428,11 @@ def test_an_error_never_repeats_a_secret(text: str, load_text: Loader) -> None:
         ),
         ({}, {"upstream": ["http://h"], "upstream_mode": "x"}, ["--upstream-mode", "prompted"]),
         ({}, {"upstream": ["http://h"], "upstream_format": "x"}, ["--upstream-format", "x"]),
+        ({}, {"model_alias": ["claude-*"]}, ["--model-alias claude-*", "ALIAS=MODEL"]),
+        ({}, {"model_alias": ["a=b*"]}, ["--model-alias a=b*", "ALIAS=MODEL"]),
+        ({}, {"model_alias": ["=b"]}, ["--model-alias", "printable"]),
+        ({"TOOLWIRE_MODEL_ALIAS": "a=b a=c"}, {}, ["--model-alias", '"a" is already a name of']),
+        ({}, {"model_alias": ["*=b"]}, ["--model-alias", "\"*\" is already a name of '*'"]),
         ({"TOOLWIRE_API_KEY": "schlüssel"}, {}, ["TOOLWIRE_API_KEY", "ASCII"]),
     ],
 )
@@ -428,6 +444,25 @@ def test_an_error_outside_the_file_names_its_variable_or_flag(
     assert (caught.value.path, caught.value.line) == (None, None)
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_an_alias_of_a_flag_joins_those_of_its_model(load_text: Loader) -> None:
+    config = load_text(ALIASED, model_alias=["claude-*=n", "o3=m"])
+    aliases = {route.name: route.aliases for route in config.models}
+    assert aliases == {"n": ("x", "gpt-*", "claude-*"), "m": ("o3",)}
+
+
+def test_an_alias_of_a_model_that_is_unknown_is_refused(load_text: Loader) -> None:
+    with pytest.raises(ConfigError, match="there is no model 'q': use one of n, m"):
+        load_text(ALIASED, model_alias=["claude-*=q"])
+
+
+def test_an_alias_where_any_name_is_served_gets_a_route_of_its_own() -> None:
+    flags = {"upstream": ["http://h/v1"], "model_alias": ["claude-*=q", "gpt-5=q"]}
+    plain, named = load(None, env={}, flags=flags).models
+    assert (plain.name, plain.aliases, plain.fixed_name) == ("*", (), None)
+    assert (named.name, named.aliases, named.fixed_name) == ("q", ("claude-*", "gpt-5"), "q")
+    assert named.backends == plain.backends
 
 
 def test_a_flag_that_does_not_exist_is_a_mistake_of_the_program() -> None:
@@ -485,3 +520,31 @@ def test_a_large_file_is_read_in_well_under_a_second(load_text: Loader) -> None:
         load_text(text + "[limits]\ntools = 0\n")
     assert caught.value.line == 3002
     assert time.perf_counter() - started < 2
+
+
+def test_all_errors_of_a_file_are_told_at_once_in_its_order(load_text: Loader) -> None:
+    text = (
+        "[listen]\nport = -1\n[limits]\ntools = 0\nbodies = 1\n"
+        '[[models]]\nname = "a"\nmode = "x"\n[[models.backends]]\nurl = "h"\n'
+        '[[models]]\nname = "b"\nbackend = {}\n[[keys]]\nname = "k"\nsha256 = "short"\n'
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_text(text)
+    assert [error.line for error in caught.value.errors] == [2, 4, 5, 8, 10, 13, 16]
+    assert str(caught.value).startswith("7 things are wrong with the configuration:\n")
+
+
+def test_errors_of_the_file_and_of_flags_are_told_together(load_text: Loader) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_text("[limits]\ntools = 0\n", port=-1)
+    texts = [error.message for error in caught.value.errors]
+    assert len(texts) == 2
+    assert any("--port" in text for text in texts)
+
+
+@pytest.mark.parametrize("name", ["api_key", "key", "token"])
+def test_a_key_in_the_file_is_pointed_to_its_variable(name: str, load_text: Loader) -> None:
+    text = f'[[models]]\nname = "m"\nbackend = {{ url = "http://h/v1", {name} = "sk-planted" }}\n'
+    with pytest.raises(ConfigError, match="key_env = ") as caught:
+        load_text(text)
+    assert "sk-planted" not in str(caught.value)

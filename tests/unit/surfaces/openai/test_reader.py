@@ -19,9 +19,10 @@ from tests.contract.wire import (
 )
 
 from toolwire.backends.openai.parts import WIRE
-from toolwire.protocol.chat import Message, ToolCall
 from toolwire.protocol.content import ImagePart, WireJson
+from toolwire.protocol.requests import Message
 from toolwire.protocol.tool_cache import safe_name
+from toolwire.protocol.tools import ToolCall
 
 
 def messages(*given: Any, **more: Any) -> tuple[Message, ...]:

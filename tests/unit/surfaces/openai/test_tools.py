@@ -6,9 +6,9 @@ from msgspec import Raw
 from tests.contract.wire import tool
 
 from toolwire.errors import RequestError
-from toolwire.protocol.chat import NO_TOOLS
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.protocol.tool_cache import safe_name
+from toolwire.protocol.tools import NO_TOOLS
 from toolwire.surfaces.openai.tools import ToolReader, check_name
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}

@@ -1,0 +1,1 @@
+"""Servers with Anthropic's Messages API."""

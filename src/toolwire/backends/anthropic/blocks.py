@@ -1,0 +1,102 @@
+"""Messages of the neutral request -> turns of content blocks.
+
+The API has two roles. Results of calls are blocks of the user's turn, and come first in it; what
+the system says after the beginning is text of the user's turn.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.protocol.content import Content, FilePart, ImagePart, Part, TextPart, kind_of, text_of
+from toolwire.protocol.ids import IdForm, provider_ids
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tools import ToolCall
+
+Block: TypeAlias = dict[str, Any]
+NO_OUTPUT = "(no output)"
+_DATA_URL = re.compile(r"data:([\w.+-]{1,64}/[\w.+-]{1,64})(?:;[\w=.-]{1,64})*;base64,", re.ASCII)
+_REMINDER = "<system-reminder>\n{}\n</system-reminder>"
+_SYSTEM = ("system", "developer")
+
+
+class Turn(msgspec.Struct):
+    """One entry of `messages`."""
+
+    role: str
+    content: list[Block]
+
+
+def split_system(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
+    """The system prompt, and what comes after it."""
+    start = next((at for at, m in enumerate(messages) if m.role not in _SYSTEM), len(messages))
+    texts = (text_of(message.content, "\n\n") for message in messages[:start])
+    return "\n\n".join(filter(None, texts)), messages[start:]
+
+
+def turns_of(messages: Sequence[Message], form: IdForm) -> list[Turn]:
+    """The conversation, neighbours of one role joined."""
+    ids = provider_ids((call for message in messages for call in message.calls), form)
+    turns: list[Turn] = []
+    for message in messages:
+        role = "assistant" if message.role == "assistant" else "user"
+        blocks = list(_blocks(message, ids))
+        if turns and turns[-1].role == role:
+            turns[-1].content += blocks
+        elif blocks:
+            turns.append(Turn(role, blocks))
+    return turns
+
+
+def _blocks(message: Message, ids: dict[str, str]) -> Iterator[Block]:
+    if message.role == "tool":
+        yield _result(message, ids[message.call_id])
+    elif message.role in _SYSTEM:
+        if text := text_of(message.content, "\n\n"):
+            yield {"type": "text", "text": _REMINDER.format(text)}
+    else:
+        yield from _content(message.content)
+        for call in message.calls:
+            yield _use(call, ids[call.call_id])
+
+
+def _use(call: ToolCall, call_id: str) -> Block:
+    arguments = call.arguments.strip() or "{}"
+    return {"type": "tool_use", "id": call_id, "name": call.name, "input": Raw(arguments.encode())}
+
+
+def _result(message: Message, call_id: str) -> Block:
+    blocks = list(_content(message.content)) or [{"type": "text", "text": NO_OUTPUT}]
+    result = {"type": "tool_result", "tool_use_id": call_id, "content": blocks}
+    return {**result, "is_error": True} if message.is_error else result
+
+
+def _content(content: Content) -> Iterator[Block]:
+    """The blocks of a content; none of them empty, which the API refuses."""
+    parts = (TextPart(content),) if isinstance(content, str) else content or ()
+    for part in parts:
+        if not isinstance(part, TextPart):
+            yield _other(part)
+        elif part.text.strip():
+            yield {"type": "text", "text": part.text}
+
+
+def _other(part: Part) -> Block:
+    if isinstance(part, ImagePart):
+        return {"type": "image", "source": _source(part.url)}
+    if isinstance(part, FilePart) and part.data:
+        named = {"title": part.name} if part.name else {}
+        return {"type": "document", "source": _source(part.data, "application/pdf"), **named}
+    return {"type": "text", "text": f"[{kind_of(part)}]"}
+
+
+def _source(url: str, kind: str = "") -> Block:
+    found = _DATA_URL.match(url)
+    if found is not None:
+        return {"type": "base64", "media_type": found[1], "data": url[found.end() :]}
+    if kind:  # data that does not say what it is
+        return {"type": "base64", "media_type": kind, "data": url}
+    return {"type": "url", "url": url}

@@ -1,0 +1,112 @@
+"""An outgoing request -> the body of `POST /v1/messages`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.backends.anthropic.blocks import split_system, turns_of
+from toolwire.backends.base import Outgoing
+from toolwire.backends.dialects import Dialect
+from toolwire.backends.openai.params import wire_params
+from toolwire.protocol.requests import Request
+from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
+
+DEFAULT_MAX_TOKENS = 8192
+"""The API requires a limit. Every model that is still served can write so much."""
+_CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+_MEMO = "anthropic"
+_encode = msgspec.json.Encoder().encode
+
+
+def encode_request(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list[bytes]:
+    """The body, in pieces. `model` is the backend's own name for it, if it has one."""
+    request = outgoing.request
+    system, messages = split_system(outgoing.messages)
+    body: dict[str, Any] = {
+        "model": model or request.model,
+        "max_tokens": _limit(request),
+        **({"system": system} if system else {}),
+        "messages": turns_of(messages, dialect.call_ids),
+        **_params(request, dialect),
+    }
+    if request.stream:
+        body["stream"] = True
+    if not outgoing.tools.tools:
+        return [_encode(body)]
+    choice = _choice(request.choice, parallel=request.parallel)
+    about = b',"tool_choice":' + _encode(choice) + b',"tools":'
+    return [_encode(body)[:-1] + about, _tools(outgoing.tools), b"}"]
+
+
+def is_ignored_format(request: Request) -> bool:
+    """Whether the client wants a form of text that the API cannot be held to."""
+    wanted = request.response_format
+    return wanted is not None and wanted.kind in ("json_object", "other")
+
+
+def _limit(request: Request) -> int:
+    sampling = request.sampling
+    return sampling.max_completion_tokens or sampling.max_tokens or DEFAULT_MAX_TOKENS
+
+
+def _params(request: Request, dialect: Dialect) -> dict[str, Any]:
+    given = wire_params(request)
+    return {
+        name: value
+        for param, (name, write) in _WRITERS.items()
+        if param in given and param in dialect.params and (value := write(request)) is not None
+    }
+
+
+def _temperature(request: Request) -> float:
+    return min(request.sampling.temperature or 0.0, 1.0)
+
+
+def _top_p(request: Request) -> float | None:
+    """Newer models refuse it beside a temperature, and 1 is the same as nothing."""
+    sampling = request.sampling
+    return None if sampling.top_p == 1 and sampling.temperature is not None else sampling.top_p
+
+
+def _format(request: Request) -> dict[str, Any] | None:
+    wanted = request.response_format
+    if wanted is None or wanted.kind != "json_schema":
+        return None
+    return {"format": {"type": "json_schema", "schema": Raw(wanted.json_schema)}}
+
+
+_WRITERS: dict[str, tuple[str, Callable[[Request], Any]]] = {
+    "temperature": ("temperature", _temperature),
+    "top_p": ("top_p", _top_p),
+    "top_k": ("top_k", lambda request: Raw(request.extras["top_k"])),
+    "stop": ("stop_sequences", lambda request: request.sampling.stop),
+    "user": ("metadata", lambda request: {"user_id": Raw(request.extras["user"])}),
+    "response_format": ("output_config", _format),
+}
+"""The parameters of clients, the API's names for them, and how they are written."""
+
+
+def _choice(choice: ToolChoice, *, parallel: bool) -> dict[str, Any]:
+    value: dict[str, Any] = {"type": _CHOICES[choice.mode]}
+    if choice.named and choice.allowed:
+        value = {"type": "tool", "name": next(iter(choice.allowed))}
+    if not parallel and choice.mode != "none":
+        value["disable_parallel_tool_use"] = True
+    return value
+
+
+def _tools(toolset: ToolSet) -> bytes:
+    """The tools; encoded once for each set that is in the cache."""
+    memo = toolset.memo
+    if _MEMO not in memo:
+        memo[_MEMO] = _encode([_tool(tool) for tool in toolset.tools.values()])
+    return memo[_MEMO]
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    described = {} if tool.description is None else {"description": tool.description}
+    schema = {"type": "object", **tool.parameters}
+    strict = {"strict": True} if tool.strict else {}
+    return {"name": tool.name, **described, "input_schema": schema, **strict}

@@ -1,0 +1,71 @@
+"""Tools as a caller has them: our own records, functions of the client, or OpenAI's JSON."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from toolwire.protocol.tools import Tool
+
+
+class DescribedTool(Protocol):
+    """Anything with a name, a description and a JSON Schema, such as a function with `@tool`."""
+
+    @property
+    def name(self) -> str:
+        """What the model calls it."""
+        ...
+
+    @property
+    def description(self) -> str | None:
+        """What it does."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The schema of its arguments."""
+        ...
+
+
+GivenTool: TypeAlias = Tool | DescribedTool | Mapping[str, Any]
+
+
+class InvalidTool(ValueError):
+    """A value is not a tool. The text says which, and why."""
+
+
+def as_tools(tools: Iterable[GivenTool]) -> tuple[Tool, ...]:
+    """The tools as records. Raises `InvalidTool`."""
+    given = tuple(tools)
+    return tuple(
+        tool if type(tool) is Tool else _read(number, tool) for number, tool in enumerate(given)
+    )
+
+
+def tools_of(value: Any) -> tuple[Tool, ...]:
+    """Tools from any JSON that has them: a list, or a whole request. Raises `InvalidTool`."""
+    if isinstance(value, dict) and "tools" in value:
+        value = value["tools"]
+    if not isinstance(value, list):
+        raise InvalidTool("it is not a list of tools")
+    return as_tools(one if isinstance(one, dict) else {} for one in value)
+
+
+def _read(number: int, value: Any) -> Tool:
+    if isinstance(value, Tool):
+        return value
+    if isinstance(value, Mapping):
+        return _from_json(number, value)
+    try:
+        return Tool(value.name, value.description, value.parameters)
+    except AttributeError:
+        raise InvalidTool(f"tool {number} is {type(value).__name__}, not a tool") from None
+
+
+def _from_json(number: int, value: Mapping[str, Any]) -> Tool:
+    """A tool of Chat Completions, or its function alone, which is what Responses has."""
+    function = value.get("function", value)
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+        raise InvalidTool(f"tool {number} has no name")
+    parameters = function.get("parameters") or {}
+    if not isinstance(parameters, Mapping):
+        raise InvalidTool(f"the parameters of {function['name']} are not a schema (an object)")
+    return Tool(function["name"], function.get("description"), parameters)

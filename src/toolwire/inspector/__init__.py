@@ -1,0 +1,1 @@
+"""A page that shows how Toolwire reads a model's text, and what happened to the last requests."""

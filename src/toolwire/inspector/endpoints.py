@@ -1,0 +1,173 @@
+"""The inspector's paths: its page, and the JSON that the page asks for."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, TypeAlias, TypeVar
+from urllib.parse import parse_qs
+
+import msgspec
+
+from toolwire import __version__
+from toolwire.errors import NotFound, RequestError
+from toolwire.formats.given_tools import InvalidTool, tools_of
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.repair.costly import Checker
+from toolwire.gateway.turn import TurnService
+from toolwire.inspector import page
+from toolwire.inspector.case import case_file
+from toolwire.inspector.reading import AUTO, MOST_CHARACTERS, read_text
+from toolwire.inspector.replaying import replayed
+from toolwire.inspector.samples import formats, samples_of
+from toolwire.inspector.trying import turns_by_mode
+from toolwire.inspector.turns import Traces, Turns
+from toolwire.protocol.tools import Tool
+from toolwire.surfaces.base import Surface, TurnEndpoint
+from toolwire.surfaces.exchange import Exchange
+
+Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
+Endpoints: TypeAlias = dict[str, dict[str, Handler]]
+T = TypeVar("T")
+
+_API = f"{page.PATH}/api"
+POLLED = f"{_API}/turns"
+"""Asked for every few seconds while the page is open, so that it is not worth a line in the log."""
+_JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
+
+
+class Asked(msgspec.Struct, forbid_unknown_fields=True):
+    """A text to be read. `tools` is any JSON that has some."""
+
+    text: Annotated[str, msgspec.Meta(max_length=MOST_CHARACTERS)]
+    format: str = AUTO
+    tools: Any = None
+    chunk_size: Annotated[int, msgspec.Meta(ge=1)] = 4
+    name: str = ""
+
+    def declared(self) -> tuple[Tool, ...]:
+        """The tools."""
+        try:
+            return tools_of(self.tools) if self.tools else ()
+        except InvalidTool as error:
+            raise RequestError(f"The tools cannot be used: {error}.", param="tools") from None
+
+
+class Which(msgspec.Struct, forbid_unknown_fields=True):
+    """A request that was recorded."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspector:
+    """Answers the page's requests."""
+
+    turns: Turns
+    checker: Checker
+    about: dict[str, Any]
+    alone: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 1))
+    """Reading a long text takes a second of CPU: one at a time, so that turns are not held up."""
+
+    async def info(self, exchange: Exchange, context: RequestContext) -> None:
+        """What the page needs to know first."""
+        _send(exchange, context, {**self.about, "key": context.key_name, "formats": formats()})
+
+    async def samples(self, exchange: Exchange, context: RequestContext) -> None:
+        """Texts of a format."""
+        name = _query(exchange, "format")
+        _send(exchange, context, {"samples": await self._read(partial(samples_of, name))})
+
+    async def parse(self, exchange: Exchange, context: RequestContext) -> None:
+        """A text, read."""
+        asked = _body(exchange, Asked)
+        how = asked.format, asked.text, asked.declared()
+        read = await self._read(partial(read_text, *how, size=asked.chunk_size))
+        _send(exchange, context, read)
+
+    async def case(self, exchange: Exchange, context: RequestContext) -> None:
+        """A text and what is found in it, as a conformance case."""
+        asked = _body(exchange, Asked)
+        how = asked.format, asked.text, asked.declared()
+        _send(exchange, context, await self._read(partial(case_file, *how, called=asked.name)))
+
+    async def list_turns(self, exchange: Exchange, context: RequestContext) -> None:
+        """The last requests; from now on, for a while, requests are traced."""
+        self.turns.traces.watch()
+        lines = await asyncio.to_thread(self.turns.list, context.key_name)
+        _send(exchange, context, {"turns": lines})
+
+    async def show_turn(self, exchange: Exchange, context: RequestContext) -> None:
+        """All of one request."""
+        record = await self._record(_query(exchange, "id"), context)
+        _send(exchange, context, record)
+
+    async def replay(self, exchange: Exchange, context: RequestContext) -> None:
+        """What today's code makes of a request."""
+        record = await self._record(_body(exchange, Which).id, context)
+        _send(exchange, context, {"differences": await replayed(record, self.checker)})
+
+    async def _read(self, read: Callable[[], Any]) -> Any:
+        """What is read, beside the loop. Raises `RequestError` if there is no such format."""
+        try:
+            async with self.alone:
+                return await asyncio.to_thread(read)
+        except KeyError as error:
+            raise RequestError(f"{error.args[0]}.", param="format") from None
+
+    async def _record(self, request_id: str, context: RequestContext) -> dict[str, Any]:
+        record = await asyncio.to_thread(self.turns.find, request_id, context.key_name)
+        if record is None:
+            raise NotFound(f"There is no trace of a request '{request_id[:100]}'.")
+        return record
+
+
+def inspector_endpoints(
+    chat: Surface,
+    turns: TurnService,
+    traces: Traces,
+    checker: Checker,
+    *,
+    bodies: bool,
+    lasting: bool,
+    sees_all: Callable[[str | None], bool],
+) -> Endpoints:
+    """Every path of the inspector, with its handlers. `lasting`: every request is traced, not only
+    while somebody looks; `bodies`: with what clients and models wrote."""
+    about = {"version": __version__, "bodies": bodies, "lasting": lasting}
+    inspector = Inspector(Turns(traces, sees_all), checker, about)
+    table: Endpoints = {
+        **page_endpoints(),
+        f"{_API}/info": {"GET": inspector.info},
+        f"{_API}/samples": {"GET": inspector.samples},
+        f"{_API}/parse": {"POST": inspector.parse},
+        f"{_API}/case": {"POST": inspector.case},
+        POLLED: {"GET": inspector.list_turns},
+        f"{_API}/turn": {"GET": inspector.show_turn},
+        f"{_API}/replay": {"POST": inspector.replay},
+    }
+    for mode, forced in turns_by_mode(turns).items():
+        table[f"{_API}/try/{mode}"] = {"POST": TurnEndpoint(chat, forced).answer}
+    return table
+
+
+def page_endpoints() -> Endpoints:
+    """The files of the page. They hold no secret, and a browser has no key to ask for them with."""
+    table: Endpoints = {path: {"GET": file.answer} for path, file in page.static_files().items()}
+    return {**table, f"{page.PATH}/": {"GET": page.redirect}}
+
+
+def _send(exchange: Exchange, context: RequestContext, value: Any) -> None:
+    exchange.respond(200, [*context.headers(), *_JSON], msgspec.json.encode(value))
+
+
+def _body(exchange: Exchange, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(exchange.request.body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RequestError(f"The body cannot be used: {error}.") from None
+
+
+def _query(exchange: Exchange, name: str) -> str:
+    query = exchange.request.target.partition(b"?")[2].decode("latin-1")
+    return parse_qs(query).get(name, [""])[0]

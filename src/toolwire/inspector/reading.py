@@ -1,0 +1,147 @@
+"""A model's text as a format reads it: what was found, what each character became, and which chunk
+made which event certain."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Self
+
+import msgspec
+
+from toolwire.formats import (
+    CallEnd,
+    CallStart,
+    Span,
+    Trace,
+    detect_output,
+    extract,
+    get,
+    names,
+    notice_mismatch,
+    parser_for,
+)
+from toolwire.inspector.roles import Placed, stretches
+from toolwire.protocol.events import Event
+from toolwire.protocol.tools import Tool
+
+AUTO = "auto"
+MOST_CHARACTERS = 100_000
+MOST_CHUNKS = 20_000
+_FALLBACK = "hermes"
+_MOST_REASONS = 12
+_SHOWN = 60
+_EVENT_FIELDS = ("text", "index", "name", "json", "complete", "provider_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A format, and why it is this one."""
+
+    name: str
+    why: str
+    found: bool = True
+    """False if nothing told which format it is."""
+
+    @classmethod
+    def of(cls, name: str, text: str, tools: tuple[Tool, ...]) -> Self:
+        """The format with this name, or the one that the text is written in. Raises `KeyError`."""
+        if name != AUTO:
+            return cls(get(name).name, "")
+        detected = detect_output(text, tools)
+        if detected is None:
+            why = f"none of {len(names())} formats finds a call; shown as {_FALLBACK} reads it"
+            return cls(_FALLBACK, why, found=False)
+        return cls(detected.format, detected.reason)
+
+
+def read_text(
+    name: str, text: str, tools: tuple[Tool, ...] = (), *, size: int = 4
+) -> dict[str, Any]:
+    """Everything about a text, as JSON values. Offsets count as JavaScript does, in UTF-16."""
+    chosen = Choice.of(name, text, tools)
+    whole, trace = Trace(), Trace()
+    found = extract(chosen.name, text, tools, trace=whole)
+    events = _fed(chosen.name, text, tools, 1, trace)
+    place = _utf16(text)
+    read = stretches(text, trace.spans, events)
+    size = max(size, -(-len(text) // MOST_CHUNKS))
+    ends = [min(at + size, len(text)) for at in range(0, len(text), size)]
+    chunked = events if size == 1 else _fed(chosen.name, text, tools, size)
+    return {
+        "format": chosen.name,
+        "why": chosen.why,
+        "detected": name == AUTO and chosen.found,
+        "content": found.content,
+        "reasoning": found.reasoning,
+        "calls": [
+            {"name": call.name, "arguments": call.arguments, "id": call.provider_id}
+            for call in found.calls
+        ],
+        "stretches": [[place(s.start), place(s.end), s.role, s.why] for s in read],
+        "chunk_size": size,
+        "chunks": [place(end) for end in ends],
+        "events": [{"chunk": max(fed - 1, 0) // size, **_facts(event)} for fed, event in chunked],
+        "incomplete": _incomplete(chunked),
+        "reasons": [] if found.calls else _reasons(chosen, text, tools, whole.spans),
+    }
+
+
+def _fed(
+    name: str, text: str, tools: tuple[Tool, ...], size: int, trace: Trace | None = None
+) -> list[Placed]:
+    """The events of a text that comes in chunks, each with how much had come by then."""
+    parser = parser_for(name, tools, trace=trace)
+    events: list[Placed] = []
+    for start in range(0, len(text), size):
+        end = min(start + size, len(text))
+        events += [(end, event) for event in parser.feed(text[start:end])]
+    return [*events, *((len(text), event) for event in parser.finish())]
+
+
+def _facts(event: Event) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(event).items()
+    shown = {key: value for key, value in fields if key in _EVENT_FIELDS and value is not None}
+    return {"event": type(event).__name__, **shown}
+
+
+def _utf16(text: str) -> Callable[[int], int]:
+    """Turns an offset in characters into one in UTF-16 code units."""
+    if text.isascii() or max(text) <= "\uffff":
+        return lambda offset: offset
+    return [0, *accumulate(1 + (char > "\uffff") for char in text)].__getitem__
+
+
+def _incomplete(events: list[Placed]) -> list[str]:
+    """The calls whose names were sent live before their arguments broke off."""
+    began = {event.index: event.name for _, event in events if isinstance(event, CallStart)}
+    ends = (event for _, event in events if isinstance(event, CallEnd))
+    return [began[end.index] for end in ends if not end.complete]
+
+
+def _reasons(
+    chosen: Choice, text: str, tools: tuple[Tool, ...], spans: list[Span]
+) -> list[dict[str, Any]]:
+    """Why nothing was read as a call, by this format or by those whose markers are in the text."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, read in ((chosen.name, spans), *_others(chosen, text, tools)):
+        for span in read:
+            if span.why:
+                of_text = text[span.start : span.end][:_SHOWN]
+                reason = found.setdefault(span.why, _reason(name, span.why, of_text))
+                reason["formats"] = list(dict.fromkeys([*reason["formats"], name]))
+    reasons = list(found.values())[:_MOST_REASONS]
+    other = notice_mismatch(chosen.name, text, tools) if chosen.found else None
+    return [*reasons, _reason(other.format, other.reason)] if other else reasons
+
+
+def _others(chosen: Choice, text: str, tools: tuple[Tool, ...]) -> Iterator[tuple[str, list[Span]]]:
+    """How the formats read the text whose markers are in it, if nothing told which it is."""
+    for name in () if chosen.found else names():
+        if any(len(marker) > 1 and marker in text for marker in get(name).framing.markers()):
+            trace = Trace()
+            extract(name, text, tools, trace=trace)
+            yield name, trace.spans
+
+
+def _reason(name: str, why: str, text: str = "") -> dict[str, Any]:
+    return {"formats": [name], "why": why, "text": text}

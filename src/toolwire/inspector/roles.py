@@ -1,0 +1,154 @@
+"""Which characters of a model's text became what: text, reasoning, a marker, a call's name or its
+arguments.
+
+A parser records spans: this stretch was a call, that one text. Inside a call, its events say what
+was read, and how much of the text had been fed when each became certain. A name or a piece of
+arguments must therefore stand in front of that place, and is looked for there. What is left of a
+call is markers: tags, brackets, keys that the format writes itself.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeAlias
+
+from toolwire.formats import ArgsDelta, CallEnd, CallStart, Span
+from toolwire.protocol.events import Event
+
+Role: TypeAlias = Literal["text", "reasoning", "marker", "layout", "name", "arguments"]
+Placed: TypeAlias = tuple[int, Event]
+"""An event, with how many characters had been fed when it came."""
+
+_OF_KIND: dict[str, Role] = {
+    "text": "text",
+    "reasoning": "reasoning",
+    "call": "marker",
+    "markup": "marker",
+    "layout": "layout",
+}
+_PIECES = re.compile(r'\\u[0-9a-fA-F]{4}|\\.|[{}\[\]",:]|\s+|[^\\{}\[\]",:\s]+')
+_NEAR = 65_536
+_TRIES = 8
+_PART = re.compile(r"\w")
+_WORD = re.compile(r'[^\\{}\[\]",:\s]')
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+class Stretch(NamedTuple):
+    """`text[start:end]` became `role`; `why` is what the parser gave as its reason."""
+
+    start: int
+    end: int
+    role: Role
+    why: str = ""
+
+
+def stretches(text: str, spans: Iterable[Span], events: Iterable[Placed]) -> list[Stretch]:
+    """The text in stretches of one role, in order and without gaps."""
+    roles: list[Role] = ["text"] * len(text)
+    whys = [""] * len(text)
+    calls: list[tuple[int, int]] = []
+    for start, end, kind, why in ((s.start, s.end, s.kind, s.why) for s in spans):
+        roles[start:end] = [_OF_KIND[kind]] * (end - start)
+        whys[start:end] = [why] * (end - start)
+        if kind == "call":
+            calls.append((start, end))
+    for start, end, role in _Finder(text, calls).found(list(events)):
+        roles[start:end] = [role] * (end - start)
+    return list(_joined(roles, whys))
+
+
+def _joined(roles: list[Role], whys: list[str]) -> Iterator[Stretch]:
+    at = 0
+    for (role, why), group in groupby(zip(roles, whys, strict=True)):
+        end = at + sum(1 for _ in group)
+        yield Stretch(at, end, role, why)
+        at = end
+
+
+class _Finder:
+    """Finds names and arguments in the spans of calls, each behind the one before it."""
+
+    def __init__(self, text: str, calls: list[tuple[int, int]]) -> None:
+        self._text = text
+        self._calls = deque(calls)
+        self._at = 0
+
+    def found(self, events: list[Placed]) -> Iterator[tuple[int, int, Role]]:
+        """Where names and arguments stand."""
+        ends = {event.index: fed for fed, event in events if isinstance(event, CallEnd)}
+        for fed, event in events:
+            if isinstance(event, CallStart):
+                self._begin(fed)
+                yield from self._name(event.name, fed, whole=ends.get(event.index) == fed)
+            elif isinstance(event, ArgsDelta):
+                yield from self._arguments(event.json, fed)
+
+    def _begin(self, fed: int) -> None:
+        """Go to the span of the call whose start became certain at `fed`."""
+        while self._calls and self._calls[0][1] <= self._at:
+            self._calls.popleft()
+        if self._calls and self._calls[0][0] < fed:
+            self._at = max(self._at, self._calls[0][0])
+
+    def _name(self, name: str, fed: int, *, whole: bool) -> Iterator[tuple[int, int, Role]]:
+        """A call that came as a whole was read to its end: its name is the first in it. One that
+        comes as it is written has just said its name."""
+        start = (self._text.find if whole else self._text.rfind)(name, self._at, fed)
+        if start >= 0:
+            yield self._take(start, name, "name")
+
+    def _arguments(self, json: str, fed: int) -> Iterator[tuple[int, int, Role]]:
+        """A piece that was copied stands at the end of what was fed, or was held back a little.
+        In any other, the format has written its own brackets and quotation marks."""
+        if fed - len(json) >= self._at and self._text.endswith(json, self._at, fed):
+            yield self._take(fed - len(json), json)
+        elif len(json) > 1 and (start := self._text.find(json, *self._near(fed))) >= 0:
+            yield self._take(start, json)
+        else:
+            before = ""
+            for piece in _PIECES.findall(json):
+                yield from self._piece(piece, before, fed)
+                before = piece
+
+    def _piece(self, piece: str, before: str, fed: int) -> Iterator[tuple[int, int, Role]]:
+        """A word may stand anywhere in what was fed, and space between two; a bracket or an escape
+        only here. A quotation mark is mostly that of an attribute, so none is taken."""
+        is_word, follows = _WORD.match(piece), _WORD.match(before)
+        if piece == '"' or (piece.isspace() and not follows):
+            return
+        for here in dict.fromkeys((piece, _plain(piece))):
+            if self._text.startswith(here, self._at, fed):
+                yield self._take(self._at, here)
+                return
+        if is_word and (start := self._word(piece, fed)) >= 0:
+            yield self._take(start, piece)
+
+    def _word(self, word: str, fed: int) -> int:
+        """Where a word stands that is not a part of another; -1 if it does not."""
+        start, end = self._near(fed)
+        for _ in range(_TRIES):
+            start = self._text.find(word, start, end)
+            after = start + len(word)
+            beside = self._text[max(start - 1, 0) : start] + self._text[after : min(after + 1, end)]
+            if start < 0 or not _PART.search(beside):
+                return start
+            start += 1
+        return -1
+
+    def _near(self, fed: int) -> tuple[int, int]:
+        """Where to look: not so far back that much text with little in it takes long."""
+        return max(self._at, fed - _NEAR), fed
+
+    def _take(self, start: int, taken: str, role: Role = "arguments") -> tuple[int, int, Role]:
+        self._at = start + len(taken)
+        return start, self._at, role
+
+
+def _plain(escape: str) -> str:
+    if escape[0] != "\\":
+        return escape
+    if escape[1] == "u":
+        return chr(int(escape[2:], 16))
+    return _ESCAPES.get(escape[1], escape[1])

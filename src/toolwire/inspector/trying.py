@@ -1,0 +1,25 @@
+"""Turns with a strategy of one's choice, to see what native and prompted tools make of a model."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.gateway.strategies.selection import Mode, StrategySelector
+from toolwire.gateway.turn import TurnService
+
+MODES: tuple[Mode, ...] = ("native", "hybrid", "prompted", "auto")
+
+
+def turns_by_mode(turns: TurnService) -> dict[Mode, TurnService]:
+    """The same service, once for each mode."""
+    return {mode: replace(turns, routes=_forced(turns.routes.models, mode)) for mode in MODES}
+
+
+def _forced(models: Iterable[ServedModel], mode: Mode) -> Routes:
+    return Routes(replace(model, strategies=_selector(model, mode)) for model in models)
+
+
+def _selector(model: ServedModel, mode: Mode) -> StrategySelector:
+    """What is learned there stays there: a trial must not change how others are served."""
+    known = model.strategies
+    return StrategySelector(mode, known.format, known.examples, known.clock)

@@ -1,0 +1,111 @@
+"""The last requests, from their traces: a line about each, and all of one."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+SHOWN = 100
+_decode = msgspec.json.decode
+
+
+class Traces(Protocol):
+    """Where the traces of the last requests are."""
+
+    def watch(self) -> None:
+        """Somebody looks at them."""
+        ...
+
+    def newest(self, count: int) -> list[str]:
+        """The ids of the last requests, the newest first."""
+        ...
+
+    def load(self, request_id: str) -> bytes | None:
+        """The trace of a request."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The requests that a client may see: all, or those that were made with its own key."""
+
+    traces: Traces
+    sees_all: Callable[[str | None], bool]
+    """Whether the holder of the key of this name may see everybody's."""
+    _lines: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def list(self, viewer: str | None) -> list[dict[str, Any]]:
+        """A line about each of the last requests, the newest first."""
+        ids = self.traces.newest(SHOWN)
+        for request_id in self._lines.keys() - set(ids):
+            self._lines.pop(request_id, None)
+        lines = (self._line(request_id) for request_id in ids)
+        return [line for line in lines if line and self._may_see(line, viewer)]
+
+    def find(self, request_id: str, viewer: str | None) -> dict[str, Any] | None:
+        """The trace of a request, or None if there is none to be seen."""
+        raw = self.traces.load(request_id)
+        try:
+            record = None if raw is None else _decode(raw)
+        except msgspec.DecodeError:
+            return None
+        if not isinstance(record, dict) or "attempts" not in record:
+            return None
+        return record if self._may_see(record, viewer) else None
+
+    def _line(self, request_id: str) -> dict[str, Any] | None:
+        if request_id not in self._lines:
+            raw = self.traces.load(request_id)
+            try:
+                made = summary(_decode(raw or b"null"))
+            except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+                return None  # of another version, or damaged
+            self._lines[request_id] = made
+        return self._lines[request_id]
+
+    def _may_see(self, record: Mapping[str, Any], viewer: str | None) -> bool:
+        return self.sees_all(viewer) or (record.get("key") or None) == viewer
+
+
+def summary(record: Mapping[str, Any]) -> dict[str, Any]:
+    """One line about a request."""
+    plan = record["plan"] or {}
+    attempts = record["attempts"]
+    last = attempts[-1] if attempts else {}
+    sent = last.get("sent", {}).values()
+    strategy = last.get("strategy", {})
+    heard = [block["at"] for attempt in attempts for block in attempt["heard"]]
+    return {
+        "id": record["request_id"],
+        "at": record["at"],
+        "took": record.get("took"),
+        "first": heard[0] if heard else None,
+        "model": plan.get("model", ""),
+        "key": record.get("key", ""),
+        "stream": plan.get("stream", False),
+        "backend": last.get("backend", ""),
+        "strategy": strategy.get("kind", ""),
+        "format": strategy.get("format"),
+        "tools": len(plan.get("tools", ())),
+        "calls": [call[1] for whole in sent for call in whole["calls"]],
+        "repairs": record["repairs"],
+        "retries": list(record["retries"]),
+        "findings": [finding["code"] for finding in last.get("findings", ())],
+        "error": record["error"] and record["error"]["code"],
+        "outcome": outcome(record, last),
+        "bodies": record["bodies"],
+    }
+
+
+def outcome(record: Mapping[str, Any], last: Mapping[str, Any]) -> str:
+    """How a request went, in a word."""
+    if record["error"]:
+        return "error"
+    if record["gone"]:
+        return "gone"
+    if last.get("findings"):
+        return "invalid"
+    if len(record["attempts"]) > 1:
+        return "retried"
+    return "repaired" if record["repairs"] else "ok"

@@ -1,0 +1,52 @@
+"""The neutral request: what a surface passes to the gateway, and the gateway to a backend.
+
+It has no names of any wire. What only one kind of server understands stays JSON
+(`Request.extras`) and is forwarded unchanged.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from toolwire.protocol.content import Content
+from toolwire.protocol.sampling import DEFAULT_SAMPLING, ResponseFormat, SamplingParams
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolCall, ToolChoice, ToolSet
+
+Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of the conversation. `call_id` is set on results, and `is_error` on those of
+    tools that failed."""
+
+    role: Role
+    content: Content = None
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    reasoning: str | None = None
+    name: str | None = None
+    is_error: bool = False
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A request for one turn, from any surface."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: ToolSet = NO_TOOLS
+    choice: ToolChoice = FREE_CHOICE
+    parallel: bool = True
+    stream: bool = False
+    include_usage: bool = False
+    sampling: SamplingParams = DEFAULT_SAMPLING
+    response_format: ResponseFormat | None = None
+    extras: Mapping[str, bytes] = msgspec.field(default_factory=dict)
+    """Other parameters as JSON, under the names that servers use."""
+    ignored: tuple[str, ...] = ()
+    adjusted: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    shows_calls: bool = False
+    """Whether the client shows the arguments of a call while they are written."""
+    exact_calls: bool = False
+    """A call that does not fit its tool is an error, and calls are delivered whole."""

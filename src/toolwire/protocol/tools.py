@@ -1,0 +1,89 @@
+"""Tools: their definitions, the calls of them, and which the client allows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from toolwire.protocol.schemas.cost import SchemaCost
+
+ToolMode: TypeAlias = Literal["auto", "none", "required"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model may call. `parameters` is its JSON Schema; `{}` means no arguments."""
+
+    name: str
+    description: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    strict: bool = False
+    kind: Literal["function", "custom"] = "function"
+    free_text: str = ""
+    """The only parameter of a function that stands for a tool that takes free text."""
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A call the assistant made. `arguments` is JSON text (or plain text for a custom tool).
+
+    `provider_id` is the id that its backend gave it, where that is known.
+    """
+
+    call_id: str
+    name: str
+    arguments: str
+    kind: Literal["function", "custom"] = "function"
+    provider_id: str = ""
+
+
+class ToolChoice(msgspec.Struct, frozen=True):
+    """What the client allows: `allowed` limits the tools, None means all of them."""
+
+    mode: ToolMode = "auto"
+    allowed: frozenset[str] | None = None
+    named: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ToolSet:
+    """The request's tools by name, checked, with their compiled validators.
+
+    A validator is None if its schema is too expensive to compile in the event loop; `costs` are the
+    costs of using them. `originals` maps tools that were renamed for backends to the client's
+    names, and `repairs` lists other repairs.
+    """
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    validators: Mapping[str, Any] = field(default_factory=dict)
+    originals: Mapping[str, str] = field(default_factory=dict)
+    repairs: tuple[str, ...] = ()
+    costs: Mapping[str, SchemaCost] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names that a model may call a tool by, such as its name without a namespace."""
+    memo: dict[str, bytes] = field(default_factory=dict)
+    """Values that are derived from the set once, such as its encoded form."""
+
+    @cached_property
+    def size(self) -> int:
+        """About how many characters of JSON the tools have."""
+        return sum(
+            len(tool.name) + len(tool.description or "") + len(msgspec.json.encode(tool.parameters))
+            for tool in self.tools.values()
+        )
+
+    @cached_property
+    def strict(self) -> bool:
+        """Whether any tool is strict."""
+        return any(tool.strict for tool in self.tools.values())
+
+    @cached_property
+    def first_custom(self) -> int | None:
+        """The position of the first custom tool, if there is one."""
+        kinds = enumerate(tool.kind for tool in self.tools.values())
+        return next((position for position, kind in kinds if kind == "custom"), None)
+
+
+NO_TOOLS = ToolSet()
+FREE_CHOICE = ToolChoice()

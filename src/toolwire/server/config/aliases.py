@@ -1,0 +1,49 @@
+"""Other names of models: those of `--model-alias`, and the check that each name means one model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolwire.gateway.routes import is_pattern
+from toolwire.server.config.fields import At, Problem, dotted, setting_of, value
+from toolwire.server.config.settings import Config, RouteConfig
+
+
+def with_aliases(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    """Each `ALIAS=MODEL`, on the route of that model; if any name is served, on a new one."""
+    given, source = flags.get("model_alias"), "--model-alias"
+    if not given:
+        given, source = env.get("TOOLWIRE_MODEL_ALIAS", "").split(), "TOOLWIRE_MODEL_ALIAS"
+    routes = {route.name: route for route in config.models}
+    for text in given:
+        alias, _, name = text.partition("=")
+        route = routes.get(name)
+        if route is None:
+            route = _named(routes, name, f"{source} {text}")
+        aliases = value(setting_of(RouteConfig, "aliases"), [alias], (), source)
+        routes[name] = replace(route, aliases=(*route.aliases, *aliases))
+    models = tuple(routes.values())
+    refuse_shared_names(models, [()] * len(models))
+    return replace(config, models=models)
+
+
+def _named(routes: Mapping[str, RouteConfig], name: str, source: str) -> RouteConfig:
+    """A route of its own for a model that the route "*" serves."""
+    if not name or is_pattern(name):
+        raise Problem((), f"{source}: use ALIAS=MODEL, such as claude-*=qwen3-coder")
+    if "*" not in routes:
+        raise Problem((), f"{source}: there is no model '{name}': use one of {', '.join(routes)}")
+    return replace(routes["*"], name=name, aliases=())
+
+
+def refuse_shared_names(routes: Sequence[RouteConfig], places: Sequence[At]) -> None:
+    """Refuse an alias that is also a name or an alias of some route."""
+    taken = {route.name: route.name for route in routes}
+    for route, place in zip(routes, places, strict=True):
+        for alias in route.aliases:
+            if alias in taken:
+                owner = "this model" if taken[alias] == route.name else f"'{taken[alias]}'"
+                text = f'"{alias}" is already a name of {owner}: give each name to one model, once'
+                at = (*place, "aliases") if place else ()
+                raise Problem(at, f"{dotted(at) or '--model-alias'}: {text}")
+            taken[alias] = route.name

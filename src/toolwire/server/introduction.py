@@ -1,0 +1,69 @@
+"""What a backend turned out to be, in words: printed at start.
+
+For each model: how it is given tools, in which format its calls are expected, and why.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from toolwire.backends.base import Backend
+from toolwire.gateway.routes import ServedModel
+from toolwire.server.config.settings import BackendConfig, RouteConfig
+
+MOST_MODELS = 12
+
+_MODES = {
+    "native": "the server's own tools",
+    "hybrid": "the server's own tools, and calls in its text",
+    "prompted": "written into the prompt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServedBackend:
+    """A backend of a model, as it is configured and as it was built."""
+
+    route: RouteConfig
+    config: BackendConfig
+    model: ServedModel
+    backend: Backend
+
+
+def introduce(served: ServedBackend, names: list[str], about: str) -> str:
+    """The lines about one backend that answered; `names` are its models."""
+    route, config = served.route, served.config
+    wanted = config.model or (None if route.name == "*" else route.name)
+    kind = about or f"dialect {config.dialect}"
+    lines = [f"  {config.url} answers ({kind})"]
+    if wanted is not None and names and wanted not in names:
+        lines.append(f"    it lists no model '{wanted}', only: {_listed(names)}")
+    shown = [wanted] if wanted is not None else names[:MOST_MODELS]
+    for name in shown:
+        lines += _model(served.model, served.backend, name)
+    if not shown:
+        lines.append("    it lists no models: clients have to know their names")
+    if wanted is None and len(names) > MOST_MODELS:
+        lines.append(f"    and {len(names) - MOST_MODELS} more models")
+    return "\n".join(lines)
+
+
+def missing(config: BackendConfig, reason: str) -> str:
+    """The line about a backend that did not answer."""
+    return (
+        f"  Nothing usable answers at {config.url}: {reason}\n"
+        "    Toolwire tries it again, at each request and every few seconds."
+    )
+
+
+def _model(model: ServedModel, backend: Backend, name: str) -> Iterator[str]:
+    strategies = model.strategies
+    mode, why = strategies.mode_of(backend, name)
+    yield f"    {name}"
+    yield f"      tools: {_MODES[mode]} (mode {mode}: {why})"
+    if mode != "native":
+        found = strategies.format_of(name, backend.capabilities)
+        yield f"      calls: as '{found.format}' ({found.reason})"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:MOST_MODELS]) + (", ..." if len(names) > MOST_MODELS else "")

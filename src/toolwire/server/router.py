@@ -1,0 +1,57 @@
+"""Which handler answers which path and method."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from toolwire.gateway.context import RequestContext
+from toolwire.surfaces.base import ErrorWriter
+from toolwire.surfaces.exchange import Exchange
+
+Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
+
+_PARAMETER = re.compile(r"\\\{[a-z_]+\\\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What is at a path: the handler of each method, and the writer of errors."""
+
+    writer: ErrorWriter
+    methods: Mapping[str, Handler]
+
+
+class Router:
+    """The table of paths.
+
+    A path may have parameters: `/v1/responses/{id}` is any one segment, and `/v1/models/{id...}`
+    is all that follows. A path without parameters comes first.
+    """
+
+    def __init__(self, table: Mapping[str, Resource], default: ErrorWriter) -> None:
+        self._exact = {path: found for path, found in table.items() if "{" not in path}
+        self._patterns = [(_compiled(path), r) for path, r in table.items() if "{" in path]
+        self._writers = {path.partition("/{")[0]: r.writer for path, r in table.items()}
+        self._default = default
+
+    def find(self, path: str) -> Resource | None:
+        """What is at this path."""
+        found = self._exact.get(path)
+        if found is not None:
+            return found
+        return next((r for pattern, r in self._patterns if pattern.fullmatch(path)), None)
+
+    def writer(self, path: str) -> ErrorWriter:
+        """The writer of errors at this path: that of the API that the path belongs to."""
+        while path:
+            if (writer := self._writers.get(path)) is not None:
+                return writer
+            path = path.rpartition("/")[0]
+        return self._default
+
+
+def _compiled(path: str) -> re.Pattern[str]:
+    rest = re.sub(r"\{[a-z_]+\.\.\.\}", "\0", path)
+    one = _PARAMETER.sub("[^/]+", re.escape(rest))
+    return re.compile(one.replace(re.escape("\0"), ".+"))

@@ -1,0 +1,78 @@
+"""Traces in memory, for the inspector: those of the last requests, while somebody looks at it."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from toolwire.gateway.trace.records import TurnTrace
+from toolwire.gateway.trace.text import encode_trace
+
+MOST_TRACES = 200
+MOST_BYTES = 32 << 20
+_MOST_WAITING = 64
+WATCHED = 60.0
+"""Seconds for which requests are traced after somebody has looked."""
+
+
+class MemoryTraces:
+    """Keeps the last traces. A trace costs time with every chunk of an answer, so that requests
+    are traced only while the inspector shows them."""
+
+    def __init__(
+        self,
+        *,
+        bodies: bool,
+        redact: Callable[[str], str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._bodies = bodies
+        self._redact = redact
+        self._clock = clock
+        self._until = float("-inf")
+        self._kept: dict[str, bytes] = {}
+        self._size = 0
+        self._waiting = 0
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="toolwire-trace")
+
+    def watched(self) -> bool:
+        """Whether somebody looked a short time ago."""
+        return self._clock() < self._until
+
+    def watch(self) -> None:
+        """Somebody looks: trace requests for a while."""
+        self._until = self._clock() + WATCHED
+
+    def keep(self, trace: TurnTrace) -> None:
+        """Queue a trace to be written down. It is dropped if too many are waiting."""
+        if self._waiting >= _MOST_WAITING:
+            trace.drop_frames()
+            return
+        self._waiting += 1
+        self._worker.submit(self._write, trace)
+
+    def newest(self, count: int) -> list[str]:
+        """The ids of the last requests that have a trace, the newest first."""
+        return list(self._kept)[: -count - 1 : -1]
+
+    def load(self, request_id: str) -> bytes | None:
+        """The trace of a request, or None if there is none."""
+        return self._kept.get(request_id)
+
+    def close(self) -> None:
+        """Stop."""
+        self._worker.shutdown(wait=True)
+
+    def _write(self, trace: TurnTrace) -> None:
+        try:
+            text = encode_trace(trace, bodies=self._bodies, redact=self._redact)
+            if len(text) <= MOST_BYTES:
+                self._kept[trace.request_id] = text
+                self._size += len(text)
+                self._make_room()
+        finally:
+            self._waiting -= 1
+            trace.drop_frames()
+
+    def _make_room(self) -> None:
+        while len(self._kept) > MOST_TRACES or self._size > MOST_BYTES:
+            self._size -= len(self._kept.pop(next(iter(self._kept))))

@@ -1,0 +1,50 @@
+"""Prepares the embedded model for its first request, beside the server.
+
+The engine is given the first request of the README, for one token. After that its memory is paged
+in, its grammar library is ready, and what Toolwire writes around the tools is read. A real request
+ends this at once.
+"""
+
+import logging
+import time
+from collections.abc import Iterable
+
+import msgspec
+
+from toolwire.backends.embedded.backend import EmbeddedBackend
+from toolwire.gateway.plan import make_plan
+from toolwire.gateway.routes import ServedModel
+from toolwire.surfaces.openai.reader import RequestReader
+
+_log = logging.getLogger("toolwire.server")
+
+FIRST_REQUEST = {
+    "model": "SmolLM2-135M-Instruct",
+    "messages": [{"role": "user", "content": "What is the weather in Paris?"}],
+    "tools": [
+        {
+            "type": "function",
+            "function": {
+                "name": "get_weather",
+                "description": "Get the current weather in a city.",
+                "parameters": {
+                    "type": "object",
+                    "properties": {"city": {"type": "string"}},
+                    "required": ["city"],
+                },
+            },
+        }
+    ],
+}
+
+
+async def warm_up(models: Iterable[ServedModel], reader: RequestReader) -> None:
+    """Let every embedded backend read the prompt of the first request."""
+    request = reader.read(msgspec.json.encode({**FIRST_REQUEST, "max_tokens": 1}))
+    plan = make_plan(request, repair_history=False)
+    for model in models:
+        for backend in model.pool.backends:
+            if isinstance(backend, EmbeddedBackend):
+                strategy, started = model.strategies.choose(backend, plan), time.perf_counter()
+                await backend.warm_up(strategy.outgoing(plan))
+                _log.info("the embedded model is warm, after %.1f s", time.perf_counter() - started)

@@ -1,0 +1,1 @@
+"""Where conversations and stored responses are kept: SQLite, Redis or memory."""

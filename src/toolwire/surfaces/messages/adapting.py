@@ -1,0 +1,123 @@
+"""A request that a backend refused -> the same request without what it refused.
+
+Agents ask every model for 32000 tokens, for thinking and for images, and cannot be told otherwise.
+Where a backend's words say which of these it lacks, it is asked again without it. What was changed
+is reported; what cannot be done without is an error, as on every other surface.
+"""
+
+import re
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from toolwire.errors import GatewayError, UpstreamRefused
+from toolwire.protocol.content import ImagePart, Part, TextPart
+from toolwire.protocol.requests import Message, Request
+from toolwire.surfaces.messages.blocks import joined
+from toolwire.surfaces.messages.errors import sizes_in
+
+_MARGIN = 32
+"""Tokens that a server may count more than it says."""
+_LEAST = 16
+"""Tokens of an answer that are worth asking for."""
+_NUMBER = re.compile(r"\d{3,}")
+_LIMIT = ("max_tokens", "max_completion_tokens", "max_new_tokens", "completion tokens")
+_THINKING = (
+    "reasoning_effort",
+    "reasoning effort",
+    "reasoning.effort",
+    "thinking",
+    "template_kwarg",
+)
+_FORMAT = ("response_format", "json_schema", "structured output", "grammar")
+_IMAGES = ("image", "multimodal", "vision", "text only")
+_SWITCH = "chat_template_kwargs"
+NOT_SHOWN = "(image, not shown: this model takes text only)"
+
+
+def without_refused(request: Request, error: GatewayError) -> Request | None:
+    """What to ask instead; None if the error is the answer."""
+    if not isinstance(error, UpstreamRefused) or error.status not in (400, 413, 422):
+        return None
+    words = f"{error.message} {error.param or ''}".casefold().replace(",", "")
+    for rule in _RULES:
+        if (changed := rule(request, words)) is not None:
+            return changed
+    return None
+
+
+def fewer_tokens(request: Request, most: int) -> Request | None:
+    """The request with a lower `max_tokens`; None if there is no room for an answer."""
+    asked = request.sampling.max_tokens
+    if asked is None or most >= asked or most < _LEAST:
+        return None
+    lowered = replace(request.sampling, max_tokens=most)
+    return adjusted(replace(request, sampling=lowered), "max_tokens")
+
+
+def _lower_limit(request: Request, words: str) -> Request | None:
+    """The prompt fits, and the answer that was asked for does not."""
+    prompt, window = sizes_in(words)
+    if prompt is not None and window is not None and prompt < window:
+        return fewer_tokens(request, window - prompt - _MARGIN)
+    if not any(word in words for word in _LIMIT):
+        return None
+    asked = request.sampling.max_tokens or 0
+    allowed = [int(said) for said in _NUMBER.findall(words) if int(said) < asked]
+    return fewer_tokens(request, max(allowed)) if allowed else None
+
+
+def _leave_out_thinking(request: Request, words: str) -> Request | None:
+    effort, extras = request.sampling.reasoning_effort, dict(request.extras)
+    switched = extras.pop(_SWITCH, None)
+    if (effort is None and switched is None) or not any(word in words for word in _THINKING):
+        return None
+    sampling = replace(request.sampling, reasoning_effort=None)
+    return adjusted(replace(request, sampling=sampling, extras=extras), "thinking")
+
+
+def _ask_for_json(request: Request, words: str) -> Request | None:
+    """The form of the text in words, for a server that cannot hold a model to it."""
+    wanted = request.response_format
+    if wanted is None or not any(word in words for word in _FORMAT):
+        return None
+    text = f"Answer with nothing but JSON that fits this JSON Schema: {wanted.json_schema.decode()}"
+    first = request.messages[0]
+    if first.role == "system":
+        said = f"{first.content}\n\n{text}"
+        messages = (replace(first, content=said), *request.messages[1:])
+    else:
+        messages = (Message("system", text), *request.messages)
+    changed = replace(request, messages=messages, response_format=None)
+    return adjusted(changed, "output_config.format")
+
+
+def _leave_out_images(request: Request, words: str) -> Request | None:
+    if not any(word in words for word in _IMAGES):
+        return None
+    messages = tuple(map(_without_images, request.messages))
+    if messages == request.messages:
+        return None
+    return adjusted(replace(request, messages=messages), "image")
+
+
+def _without_images(message: Message) -> Message:
+    if not isinstance(message.content, tuple):
+        return message
+    parts: list[Part] = [
+        TextPart(NOT_SHOWN) if isinstance(part, ImagePart) else part for part in message.content
+    ]
+    return replace(message, content=joined(parts))
+
+
+def adjusted(request: Request, name: str) -> Request:
+    """The request, with a note that this part of it was changed."""
+    return replace(request, adjusted=tuple(dict.fromkeys((*request.adjusted, name))))
+
+
+_RULES: tuple[Callable[[Request, str], Request | None], ...] = (
+    _lower_limit,
+    _leave_out_thinking,
+    _ask_for_json,
+    _leave_out_images,
+)

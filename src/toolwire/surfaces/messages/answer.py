@@ -1,0 +1,241 @@
+"""Events -> content blocks: as a stream of events, or as a list.
+
+One block is open at a time, and text that comes while a call is written waits for its end.
+Thinking that the client did not ask for is left out: some clients repeat a request because of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from toolwire.gateway.repair.rules import EVERY_RULE
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    Extra,
+    FinishReason,
+    ReasoningDelta,
+    TextDelta,
+    TurnEnd,
+)
+from toolwire.surfaces.messages.thinking import signature
+
+Kind: TypeAlias = Literal["", "text", "thinking", "tool_use"]
+
+STOP_REASONS: Mapping[FinishReason, str] = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "content_filter": "refusal",
+}
+_encode = msgspec.json.Encoder().encode
+_HEAD = b'event: content_block_%b\ndata: {"type":"content_block_%b","index":%%d'
+_START = _HEAD % (b"start", b"start") + b',"content_block":%b}\n\n'
+_DELTA = _HEAD % (b"delta", b"delta") + b',"delta":{"type":"%b",%b:%%b}}\n\n'
+_STOP = _HEAD % (b"stop", b"stop") + b"}\n\n"
+_DELTAS: Mapping[str, bytes] = {
+    "text": _DELTA.replace(b"%d", b"%%d") % (b"text_delta", b'"text"'),
+    "thinking": _DELTA.replace(b"%d", b"%%d") % (b"thinking_delta", b'"thinking"'),
+    "signature": _DELTA.replace(b"%d", b"%%d") % (b"signature_delta", b'"signature"'),
+    "tool_use": _DELTA.replace(b"%d", b"%%d") % (b"input_json_delta", b'"partial_json"'),
+}
+_EMPTY: Mapping[str, bytes] = {
+    "text": b'{"type":"text","text":""}',
+    "thinking": b'{"type":"thinking","thinking":"","signature":""}',
+}
+
+
+class Blocks:
+    """Follows one answer: which block is open, and how the answer ends. `names` are the client's
+    names of tools that were renamed."""
+
+    def __init__(self, names: Mapping[str, str], *, thinking: bool) -> None:
+        self.characters = 0
+        self.count = 0
+        """Blocks that were begun."""
+        self._names = names
+        self._thinking = thinking
+        self._open: Kind = ""
+        self._held: list[str] = []
+        self._spoke = False
+        """Whether there is anything but thinking."""
+        self._ends_with_call = False
+        self._reason: FinishReason = "stop"
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the answer ended. A call that is complete is made, even if it was the last thing
+        that there was room for."""
+        if self._reason == "length" and self._ends_with_call:
+            return "tool_use"
+        return STOP_REASONS[self._reason]
+
+    def feed(self, events: Sequence[Event]) -> None:
+        """Take the next events."""
+        for event in events:
+            if isinstance(event, TextDelta):
+                self._text(event.text)
+            elif isinstance(event, ArgsDelta):
+                self.characters += len(event.json)
+                self._add("tool_use", event.json)
+            elif isinstance(event, ReasoningDelta):
+                self.characters += len(event.text)
+                if self._thinking and self._open != "tool_use":
+                    self._go_on("thinking")
+                    self._add("thinking", event.text)
+            elif isinstance(event, CallStart):
+                self._close()
+                self._open, self._spoke, self._ends_with_call = "tool_use", True, False
+                self._begin_call(event.call_id, self._names.get(event.name, event.name))
+                self.count += 1
+            elif isinstance(event, CallEnd):
+                self._ends_with_call = event.complete
+                self._close()
+                self._release()
+            elif isinstance(event, TurnEnd):
+                self._reason = event.reason
+            elif isinstance(event, Extra) and event.name == "refusal":
+                self._text(msgspec.json.decode(event.json, type=str))
+
+    def finish(self) -> None:
+        """The answer is over. It has a block that is no thinking, whatever the model said."""
+        self._close()
+        self._release()
+        if not self._spoke:
+            self._go_on("text")
+        self._close()
+
+    def _text(self, text: str) -> None:
+        self.characters += len(text)
+        if self._open == "tool_use":
+            self._held.append(text)
+            return
+        if self._open != "text":
+            self._ends_with_call = False
+            self._spoke = True
+            self._go_on("text")
+        self._add("text", text)
+
+    def _release(self) -> None:
+        if self._held:
+            held, self._held = "".join(self._held), []
+            self.characters -= len(held)
+            self._text(held)
+
+    def _go_on(self, kind: Literal["text", "thinking"]) -> None:
+        if self._open != kind:
+            self._close()
+            self._open = kind
+            self._begin(kind)
+            self.count += 1
+
+    def _close(self) -> None:
+        if self._open:
+            self._end(self._open)
+            self._open = ""
+
+    # What a list and a stream do differently.
+
+    def _begin(self, kind: Literal["text", "thinking"]) -> None:
+        raise NotImplementedError
+
+    def _begin_call(self, call_id: str, name: str) -> None:
+        raise NotImplementedError
+
+    def _add(self, kind: Kind, text: str) -> None:
+        raise NotImplementedError
+
+    def _end(self, kind: Kind) -> None:
+        raise NotImplementedError
+
+
+class BlockStream(Blocks):
+    """Writes the events of a stream. `take` what was written."""
+
+    def __init__(self, names: Mapping[str, str], *, thinking: bool) -> None:
+        super().__init__(names, thinking=thinking)
+        self._out: list[bytes] = []
+        self._thought: list[str] = []
+        self._bare = True
+        """Whether the open call has no arguments so far."""
+
+    def take(self) -> bytes:
+        """What was written since the last time."""
+        out = b"".join(self._out)
+        self._out.clear()
+        return out
+
+    def _begin(self, kind: Literal["text", "thinking"]) -> None:
+        self._out.append(_START % (self.count, _EMPTY[kind]))
+
+    def _begin_call(self, call_id: str, name: str) -> None:
+        self._bare = True
+        block = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
+        self._out.append(_START % (self.count, _encode(block)))
+
+    def _add(self, kind: Kind, text: str) -> None:
+        if kind == "thinking":
+            self._thought.append(text)
+        elif kind == "tool_use":
+            self._bare = False
+        self._out.append(_DELTAS[kind] % (self.count - 1, _encode(text)))
+
+    def _end(self, kind: Kind) -> None:
+        at = self.count - 1
+        if kind == "thinking":
+            self._out.append(
+                _DELTAS["signature"] % (at, _encode(signature("".join(self._thought))))
+            )
+            self._thought.clear()
+        elif kind == "tool_use" and self._bare:
+            self._out.append(_DELTAS["tool_use"] % (at, b'"{}"'))
+        self._out.append(_STOP % at)
+
+
+class BlockList(Blocks):
+    """Collects the blocks of a whole answer."""
+
+    def __init__(self, names: Mapping[str, str], *, thinking: bool) -> None:
+        super().__init__(names, thinking=thinking)
+        self.blocks: list[dict[str, Any]] = []
+        self.unreadable: list[str] = []
+        """Tools that were called with arguments that are no JSON object."""
+        self._pieces: list[str] = []
+
+    def _begin(self, kind: Literal["text", "thinking"]) -> None:
+        self.blocks.append({"type": kind, kind: ""})
+
+    def _begin_call(self, call_id: str, name: str) -> None:
+        self.blocks.append({"type": "tool_use", "id": call_id, "name": name, "input": {}})
+
+    def _add(self, kind: Kind, text: str) -> None:  # noqa: ARG002
+        self._pieces.append(text)
+
+    def _end(self, kind: Kind) -> None:
+        block, said = self.blocks[-1], "".join(self._pieces)
+        self._pieces.clear()
+        if kind == "tool_use":
+            arguments = _object(said)
+            if arguments is None:
+                self.unreadable.append(block["name"])
+            block["input"] = arguments or {}
+            return
+        block[kind] = said
+        if kind == "thinking":
+            block["signature"] = signature(said)
+
+
+def _object(arguments: str) -> dict[str, Any] | None:
+    """Arguments as an object; None if they are none, and cannot be made one."""
+    text = arguments if arguments.strip() else "{}"
+    for attempt in (text, EVERY_RULE.as_json(text)):
+        try:
+            value = msgspec.json.decode(attempt or "")
+        except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
+            continue
+        if isinstance(value, dict):
+            return value
+    return None

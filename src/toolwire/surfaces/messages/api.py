@@ -1,0 +1,164 @@
+"""The surface: `POST /v1/messages`, streamed and whole, and `/v1/messages/count_tokens`."""
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from toolwire.errors import GatewayError
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.plan import Plan, make_plan
+from toolwire.gateway.report import Report
+from toolwire.gateway.sink import Flow
+from toolwire.gateway.token_count import count_prompt
+from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
+from toolwire.protocol.events import TurnEnd
+from toolwire.protocol.requests import Request
+from toolwire.protocol.usage import Usage
+from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.surfaces.messages.adapting import without_refused
+from toolwire.surfaces.messages.errors import error_body, error_headers
+from toolwire.surfaces.messages.profiles import fitted
+from toolwire.surfaces.messages.reader import Asked, RequestReader
+from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
+from toolwire.surfaces.messages.tokens import estimated_prompt
+from toolwire.surfaces.profiles import profile_for, profile_named
+
+NAME = "anthropic_messages"
+"""The surface's name in traces."""
+_MOST_CHANGES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The API. It has no state of any request."""
+
+    reader: RequestReader
+    turns: TurnService
+    new_id: Callable[[str], str]
+    """Makes a random id with this prefix."""
+
+    async def answer(self, exchange: Exchange, context: RequestContext) -> None:
+        """Answer with a turn. It is made again without what a backend refuses and a client would
+        not miss; see `adapting`."""
+        http = exchange.request
+        profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
+        context.profile = profile.name
+        caller = _Caller(self, exchange, context)
+        try:
+            await self.turns.answer(caller, context)
+            while caller.waits:
+                context.error = None
+                await self.turns.answer(caller, context)
+        except _NoTokens as wanted:
+            _say_nothing(caller, context, wanted.request)
+
+    async def count(self, exchange: Exchange, context: RequestContext) -> None:
+        """Answer with the number of tokens of a prompt. Nothing is generated."""
+        body = exchange.request.body
+        large = len(body) > LARGE_BODY
+        asked = await asyncio.to_thread(self._count, body) if large else self._count(body)
+        request = asked.request
+        model = self.turns.routes.find(request.model)
+        context.model, context.route = request.model, model.name
+        tools = model.offered(request.tools)
+        tokens = None
+        if model.tokens is not None:
+            backend = model.pool.pick().backend.name
+            tokens = await count_prompt(
+                model.tokens, request.messages, tools, backend=backend, model=request.model
+            )
+        if tokens is None:
+            tokens = estimated_prompt(request.messages, tools.size)
+        headers = [*context.headers(), ("request-id", context.request_id)]
+        headers.append(("content-type", "application/json"))
+        exchange.respond(200, headers, msgspec.json.encode({"input_tokens": tokens}))
+
+    def _count(self, body: bytes) -> Asked:
+        return self.reader.read(body, counting=True)
+
+    def error(self, error: GatewayError) -> tuple[Headers, bytes]:
+        """See `ErrorWriter.error`."""
+        return error_headers(error), error_body(error)
+
+
+class _NoTokens(Exception):
+    """The client wants no answer: it wants the prompt to be in a cache."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__()
+        self.request = request
+
+
+def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -> None:
+    context.model, context.stream = request.model, request.stream
+    plan = make_plan(request, repair_history=True)
+    sink = caller.sink(plan)
+    sink.send(0, [TurnEnd("length")])
+    prompt = estimated_prompt(plan.outgoing.messages, plan.outgoing.tools.size)
+    context.usage = sink.done(Report(usage=Usage(prompt, 0)))
+
+
+@dataclass(slots=True)
+class _Caller:
+    """One request: see `Caller`."""
+
+    api: Messages
+    exchange: Exchange
+    context: RequestContext
+    waits: bool = False
+    """Whether the turn is to be made again, differently."""
+    conversation: Conversation | None = None
+    surface: str = NAME
+    _asked: Asked | None = None
+    _changes: int = 0
+
+    @property
+    def body(self) -> bytes:
+        """See `Caller.body`."""
+        return self.exchange.request.body
+
+    @property
+    def gone(self) -> bool:
+        """See `Caller.gone`."""
+        return self.exchange.gone
+
+    @property
+    def flow(self) -> Flow:
+        """See `Caller.flow`."""
+        return self.exchange.on_flow
+
+    def read(self) -> Request:
+        """See `Caller.read`."""
+        self.waits = False
+        if self._asked is None:
+            self._asked = fitted(
+                self.api.reader.read(self.body), profile_named(self.context.profile)
+            )
+        request = self._asked.request
+        if request.sampling.max_tokens == 0:
+            raise _NoTokens(request)
+        return request
+
+    def sink(self, plan: Plan) -> StreamSink | WholeSink:
+        """See `Caller.sink`."""
+        kind = StreamSink if plan.request.stream else WholeSink
+        asked = self._asked or Asked(plan.request)
+        message_id = self.api.new_id("msg_")
+        return kind(
+            self.exchange, self.context, plan, asked, message_id=message_id, again=self._again
+        )
+
+    def _again(self, error: GatewayError) -> bool:
+        """Whether there is another way to ask."""
+        if self._asked is None or self._changes >= _MOST_CHANGES:
+            return False
+        changed = without_refused(self._asked.request, error)
+        if changed is None:
+            return False
+        self._changes += 1
+        self._asked = dataclasses.replace(self._asked, request=changed)
+        self.waits = True
+        return True

@@ -1,0 +1,190 @@
+"""Content blocks -> neutral parts.
+
+A block that no chat model can be shown (a PDF, the result of a tool that Anthropic runs) becomes a
+line of text in its place, so that the model knows that something was there, and is reported.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from toolwire.protocol.content import Content, ImagePart, Part, TextPart
+from toolwire.surfaces.messages.notes import Notes, Rule, invalid
+
+Block: TypeAlias = dict[str, Any]
+
+BILLING = "x-anthropic-billing-header:"
+"""How a line for Anthropic's accounting begins. It may differ from request to request, so a prompt
+that starts with it is never found in a backend's cache."""
+
+BLOCKS: Mapping[str, Rule] = {
+    "text": Rule("honoured", "Several are joined with a blank line between them."),
+    "image": Rule("translated", "An image part: `base64` as a data URL, or the `url`."),
+    "document": Rule(
+        "translated",
+        "Text and content sources: their text below the title. A PDF: a line that names it.",
+    ),
+    "search_result": Rule("translated", "Its text below the title and the source."),
+    "thinking": Rule(
+        "translated", "The reasoning of its message, for backends that take reasoning back."
+    ),
+    "redacted_thinking": Rule("ignored", "Left out: only Anthropic can read it."),
+    "tool_use": Rule("translated", "A tool call. Names over 64 characters are mapped and back."),
+    "tool_result": Rule(
+        "translated",
+        "A tool message, in the order of the calls. An empty one says `(no output)`, a failed one "
+        "begins with `Error: `. Its images follow in one user message after all results.",
+    ),
+    "tool_reference": Rule(
+        "translated", "In a result: the deferred tools it names are offered from then on."
+    ),
+    "tool_addition": Rule("translated", "In a system message: the tool is offered from then on."),
+    "tool_removal": Rule("translated", "In a system message: the tool is no longer offered."),
+    "server_tool_use": Rule("translated", "A line of text; nobody could answer the call."),
+    "other blocks": Rule("translated", "A line of text with the type, and what text it has."),
+}
+
+_NAMED = ("name", "title", "url", "source", "query", "file_id")
+"""What identifies a block of an unknown kind."""
+_LONGEST = 2000
+
+
+def text_of_blocks(content: object, where: str, notes: Notes) -> str:
+    """The text of content in which there can be nothing else, such as the system prompt."""
+    if isinstance(content, str):
+        return "" if content.startswith(BILLING) else content
+    texts = []
+    for at, block in enumerate(listed(content, where)):
+        if block.get("type") == "text":
+            text = _string(block, "text", f"{where}.{at}")
+            texts += [text] if text and not text.startswith(BILLING) else []
+        else:
+            notes.ignore(f"{where}.{at}:{_kind(block)}")
+    return "\n\n".join(texts)
+
+
+def parts_of(content: object, where: str, notes: Notes) -> list[Part]:
+    """What a message of the user says."""
+    if content is None or isinstance(content, str):
+        return [TextPart(content)] if content else []
+    return [
+        part
+        for at, block in enumerate(listed(content, where))
+        if (part := part_of(block, f"{where}.{at}", notes)) is not None
+    ]
+
+
+def part_of(block: Block, where: str, notes: Notes) -> Part | None:
+    """One block; None if it says nothing."""
+    read = _READERS.get(_kind(block), _other)
+    return read(block, where, notes)
+
+
+def listed(content: object, where: str) -> Sequence[Block]:
+    """Content as a list of blocks. Raises `RequestError`."""
+    if not isinstance(content, list):
+        raise invalid(where, "Input should be a valid string or list of content blocks")
+    for at, block in enumerate(content):
+        if not isinstance(block, dict):
+            raise invalid(f"{where}.{at}", "Input should be an object with a 'type'")
+    return content
+
+
+def joined(parts: Iterable[Part]) -> Content:
+    """Parts as content: neighbouring texts are one, with a blank line between them."""
+    made: list[Part] = []
+    for part in parts:
+        last = made[-1] if made else None
+        if isinstance(part, TextPart) and isinstance(last, TextPart):
+            made[-1] = TextPart(f"{last.text}\n\n{part.text}")
+        else:
+            made.append(part)
+    if len(made) == 1 and isinstance(made[0], TextPart):
+        return made[0].text
+    return tuple(made) if made else ""
+
+
+def _kind(block: Block) -> str:
+    kind = block.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _string(block: Block, name: str, where: str) -> str:
+    value = block.get(name)
+    if not isinstance(value, str):
+        raise invalid(f"{where}.{name}", "Field required" if value is None else "Not a string")
+    return value
+
+
+def _text(block: Block, where: str, _notes: Notes) -> Part | None:
+    text = _string(block, "text", where)
+    return TextPart(text) if text else None
+
+
+def _image(block: Block, where: str, _notes: Notes) -> Part:
+    source = block.get("source")
+    kind = source.get("type") if isinstance(source, dict) else None
+    if isinstance(source, dict) and kind == "base64":
+        data = _string(source, "data", f"{where}.source")
+        return ImagePart(f"data:{_string(source, 'media_type', f'{where}.source')};base64,{data}")
+    if isinstance(source, dict) and kind == "url":
+        return ImagePart(_string(source, "url", f"{where}.source"))
+    raise invalid(f"{where}.source", "Only sources of type 'base64' and 'url' are supported")
+
+
+def _document(block: Block, where: str, notes: Notes) -> Part:
+    source = block.get("source")
+    if not isinstance(source, dict):
+        raise invalid(f"{where}.source", "Field required")
+    head = [str(block[name]) for name in ("title", "context") if block.get(name)]
+    if source.get("type") == "text":
+        return TextPart("\n".join([*head, _string(source, "data", f"{where}.source")]))
+    if source.get("type") == "content":
+        parts = parts_of(source.get("content"), f"{where}.source.content", notes)
+        texts = [
+            part.text if isinstance(part, TextPart) else "(image, not shown)" for part in parts
+        ]
+        return TextPart("\n".join([*head, *texts]))
+    notes.ignore(f"{where}:document")
+    name = block.get("title") or source.get("url") or source.get("file_id")
+    return TextPart(f"(PDF {name}, not shown)" if name else "(PDF, not shown)")
+
+
+def _search_result(block: Block, where: str, notes: Notes) -> Part:
+    parts = parts_of(block.get("content"), f"{where}.content", notes)
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    head = [str(block[name]) for name in ("title", "source") if block.get(name)]
+    return TextPart("\n".join([*head, *texts]))
+
+
+def _other(block: Block, where: str, notes: Notes) -> Part:
+    """A block of a kind that has no meaning here: what it is, and the text in it."""
+    kind = _kind(block)
+    if not kind:
+        raise invalid(f"{where}.type", "Field required")
+    notes.ignore(f"{where}:{kind}")
+    said = " ".join(_words(block, depth=3))[:_LONGEST]
+    return TextPart(f"[{kind}: {said}]" if said else f"[{kind}]")
+
+
+def _words(value: object, depth: int) -> Iterable[str]:
+    if depth and isinstance(value, dict):
+        yield from (str(value[name]) for name in _NAMED if isinstance(value.get(name), str))
+        for name in ("text", "content", "input"):
+            inner = value.get(name)
+            yield from [inner] if isinstance(inner, str) else _words(inner, depth - 1)
+    elif depth and isinstance(value, list):
+        for item in value:
+            yield from _words(item, depth)
+
+
+def _nothing(_block: Block, _where: str, _notes: Notes) -> Part | None:
+    return None
+
+
+_READERS: dict[str, Callable[[Block, str, Notes], Part | None]] = {
+    "text": _text,
+    "image": _image,
+    "document": _document,
+    "search_result": _search_result,
+    "redacted_thinking": _nothing,
+}

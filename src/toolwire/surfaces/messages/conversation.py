@@ -1,0 +1,258 @@
+"""`system` and `messages` -> neutral messages.
+
+A turn of the user may be several messages, and hold results, text and system messages in any
+order. A backend is sent all results first, then one user message with the rest. System messages
+before the first answer join the system prompt, later ones are text of the user's turn: many chat
+templates allow one system message, at the beginning, and moving a later one there would change the
+prompt from its first line with every turn. Nothing that was said before is written differently in
+the next request, so that backends find it in their caches.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from toolwire.protocol.content import ImagePart, Part, TextPart, error_text
+from toolwire.protocol.requests import Message
+from toolwire.protocol.tool_cache import safe_name
+from toolwire.protocol.tools import ToolCall
+from toolwire.surfaces.messages.blocks import (
+    Block,
+    joined,
+    listed,
+    part_of,
+    parts_of,
+    text_of_blocks,
+)
+from toolwire.surfaces.messages.notes import Notes, invalid
+from toolwire.surfaces.messages.thinking import is_changed
+
+NO_OUTPUT = "(no output)"
+_encode = msgspec.json.Encoder().encode
+
+
+class WireMessage(msgspec.Struct):
+    """A message as it was sent."""
+
+    role: Literal["user", "assistant", "system"]
+    content: str | list[Any] | None = None
+    clear_at: str | None = None
+    output_config: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Turns:
+    """A conversation as it is read, message by message."""
+
+    notes: Notes
+    messages: list[Message] = field(default_factory=list)
+    origins: list[int] = field(default_factory=list)
+    """The position of the client's message that each message comes from."""
+    shown: dict[str, None] = field(default_factory=dict)
+    """Deferred tools that were made available, in that order."""
+    removed: set[str] = field(default_factory=set)
+    defined: list[Block] = field(default_factory=list)
+    """Tools that were defined in the conversation."""
+    _system: list[str] = field(default_factory=list)
+    _answered: bool = False
+    _open: dict[str, str] = field(default_factory=dict)
+    """The calls that have no result yet: id and name."""
+    _results: dict[str, Message] = field(default_factory=dict)
+    _images: dict[str, list[Part]] = field(default_factory=dict)
+    _said: list[Part] = field(default_factory=list)
+    _waiting: int | None = None
+    """Where the user's turn began, if there is one."""
+
+    def read(self, system: object, wire: list[WireMessage]) -> tuple[Message, ...]:
+        """All of it."""
+        if system is not None:
+            self._system.append(text_of_blocks(system, "system", self.notes))
+        for at, message in enumerate(wire):
+            if message.role == "assistant":
+                self._flush()
+                self._assistant(message, at)
+            elif message.role == "system":
+                self._late_system(message, at)
+            else:
+                self._user(message, at)
+        self._flush()
+        prompt = "\n\n".join(filter(None, self._system))
+        if prompt:
+            self.messages.insert(0, Message("system", prompt))
+            self.origins.insert(0, 0)
+        return tuple(self.messages)
+
+    def _late_system(self, message: WireMessage, at: int) -> None:
+        where = f"messages.{at}.content"
+        if message.clear_at not in (None, "never"):
+            self.notes.ignore(f"messages.{at}.clear_at")
+        if message.output_config:
+            self.notes.ignore(f"messages.{at}.output_config")
+        content = message.content or ""
+        if not isinstance(content, str):
+            content = [block for block in listed(content, where) if not self._changes_tools(block)]
+        text = text_of_blocks(content, where, self.notes)
+        if not text:
+            return
+        if not self._answered:
+            self._system.append(text)
+            return
+        self._begin(at)
+        self._said.append(TextPart(f"<system-reminder>\n{text}\n</system-reminder>"))
+
+    def _changes_tools(self, block: Block) -> bool:
+        """Apply a `tool_addition` or a `tool_removal`."""
+        kind, tool = block.get("type"), block.get("tool")
+        if kind not in ("tool_addition", "tool_removal") or not isinstance(tool, dict):
+            return False
+        definition = tool.get("definition")
+        if kind == "tool_addition" and isinstance(definition, dict):
+            self.defined.append(definition)
+            return True
+        name = tool.get("tool_name") or tool.get("name")
+        if not isinstance(name, str):
+            self.notes.ignore(str(kind))
+        elif kind == "tool_addition":
+            self.shown[name] = None
+            self.removed.discard(name)
+        else:
+            self.removed.add(name)
+        return True
+
+    def _user(self, message: WireMessage, at: int) -> None:
+        self._begin(at)
+        where = f"messages.{at}.content"
+        if message.content is None or isinstance(message.content, str):
+            self._said += parts_of(message.content, where, self.notes)
+            return
+        for number, block in enumerate(listed(message.content, where)):
+            place = f"{where}.{number}"
+            if block.get("type") == "tool_result":
+                self._result(block, place)
+            elif (part := part_of(block, place, self.notes)) is not None:
+                self._said.append(part)
+
+    def _begin(self, at: int) -> None:
+        if self._waiting is None:
+            self._waiting = at
+
+    def _result(self, block: Block, where: str) -> None:
+        call_id = block.get("tool_use_id")
+        if not isinstance(call_id, str) or not call_id:
+            raise invalid(f"{where}.tool_use_id", "Field required")
+        text, images = self._output(block, f"{where}.content")
+        failed = bool(block.get("is_error"))
+        if call_id not in self._open or call_id in self._results:
+            self.notes.repair(f"orphan_result:{where}")
+            self._said += [
+                TextPart(f"(result of an earlier call: {error_text(text) if failed else text})"),
+                *images,
+            ]
+            return
+        self._results[call_id] = Message("tool", text, call_id=call_id, is_error=failed)
+        if images:
+            label = TextPart(f"(image of the result of {self._open[call_id]}:)")
+            self._images[call_id] = [label, *images]
+
+    def _output(self, block: Block, where: str) -> tuple[str, list[Part]]:
+        """The text of a result, and its images."""
+        content = block.get("content")
+        if content is None or isinstance(content, str):
+            return content or NO_OUTPUT, []
+        blocks = listed(content, where)
+        parts = parts_of([b for b in blocks if not _is_reference(b)], where, self.notes)
+        images: list[Part] = [part for part in parts if isinstance(part, ImagePart)]
+        texts = [part.text for part in parts if isinstance(part, TextPart)]
+        if names := [str(b["tool_name"]) for b in blocks if _is_reference(b)]:
+            self.shown.update(dict.fromkeys(names))
+            self.removed.difference_update(names)
+            texts.append(f"Now available: {', '.join(names)}.")
+        if images:
+            texts.append("(an image, shown below)")
+        return "\n\n".join(texts) or NO_OUTPUT, images
+
+    def _assistant(self, message: WireMessage, at: int) -> None:
+        where, content = f"messages.{at}.content", message.content or ""
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        said: list[Part] = []
+        thought: list[str] = []
+        calls: list[ToolCall] = []
+        for number, block in enumerate(listed(blocks, where)):
+            place = f"{where}.{number}"
+            if block.get("type") == "tool_use":
+                calls.append(_call(block, place))
+            elif block.get("type") == "thinking":
+                thought += self._thought(block, place)
+            elif (part := part_of(block, place, self.notes)) is not None:
+                said.append(part)
+        texts = joined(said)
+        made = Message(
+            "assistant", texts or None, tuple(calls), reasoning="\n".join(thought) or None
+        )
+        self._append_answer(made, at)
+        self._open |= {call.call_id: call.name for call in calls}
+        self._answered = True
+
+    def _append_answer(self, made: Message, at: int) -> None:
+        """Two answers in a row are one: roles have to alternate."""
+        last = self.messages[-1] if self.messages else None
+        if last is None or last.role != "assistant":
+            self.messages.append(made)
+            self.origins.append(at)
+            return
+        said = [part for one in (last, made) for part in _parts(one)]
+        thought = "\n".join(filter(None, (last.reasoning, made.reasoning)))
+        calls = (*last.calls, *made.calls)
+        content = joined(said) or None
+        self.messages[-1] = Message("assistant", content, calls, reasoning=thought or None)
+
+    def _thought(self, block: Block, where: str) -> list[str]:
+        text = block.get("thinking")
+        if not isinstance(text, str) or not text:
+            return []
+        if is_changed(text, block.get("signature")):
+            self.notes.repair(f"changed_thinking:{where}")
+            return []
+        return [text]
+
+    def _flush(self) -> None:
+        """The user's turn is over: the results in the order of the calls, then the rest."""
+        at = self._waiting
+        if at is None:
+            return
+        for call_id in self._open:
+            if (result := self._results.get(call_id)) is not None:
+                self._append(result, at)
+        images = [part for c in self._open for part in self._images.get(c, ())]
+        said = [*images, *self._said]
+        if said or not self._results:
+            self._append(Message("user", joined(said)), at)
+        self._open, self._results, self._images = {}, {}, {}
+        self._said, self._waiting = [], None
+
+    def _append(self, message: Message, at: int) -> None:
+        self.messages.append(message)
+        self.origins.append(at)
+
+
+def _parts(message: Message) -> list[Part]:
+    content = message.content
+    if isinstance(content, tuple):
+        return list(content)
+    return [TextPart(content)] if content else []
+
+
+def _is_reference(block: Block) -> bool:
+    return block.get("type") == "tool_reference" and isinstance(block.get("tool_name"), str)
+
+
+def _call(block: Block, where: str) -> ToolCall:
+    call_id, name, given = block.get("id"), block.get("name"), block.get("input")
+    if not isinstance(call_id, str) or not call_id:
+        raise invalid(f"{where}.id", "Field required")
+    if not isinstance(name, str) or not name:
+        raise invalid(f"{where}.name", "Field required")
+    # Some clients send back the text of arguments that they could not decode.
+    arguments = given if isinstance(given, str) else _encode(given or {}).decode()
+    return ToolCall(call_id, safe_name(name), arguments)

@@ -1,0 +1,125 @@
+"""A `GatewayError` -> Anthropic's error body, headers, or event of a stream.
+
+Clients branch on the words: "prompt is too long: N tokens > M maximum" starts a summary of the
+conversation, `overloaded_error` a retry.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from toolwire.errors import (
+    ArgumentsUnchecked,
+    ArgumentsUnfit,
+    GatewayError,
+    MethodNotAllowed,
+    Place,
+    RequestError,
+    ToolChoiceUnmet,
+)
+from toolwire.surfaces.exchange import Headers
+
+FULL = "context_length_exceeded"
+_TYPES = {
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+STATUSES = {502: 500, 503: 529}
+"""Statuses that this API has other numbers for."""
+_DETAILED = frozenset({"thread_unsupported_request"})
+"""Codes that SDKs act on."""
+_FINAL = (ToolChoiceUnmet, ArgumentsUnfit, ArgumentsUnchecked)
+"""Failures of the model, after it was asked again already."""
+
+_WINDOW = re.compile(
+    r"(?:context (?:length|size|window)|model length|must be <=|less than|> )\D{0,40}?(\d{3,})"
+)
+_PROMPT = re.compile(
+    r"(?:resulted in|request \(|prompt \(length|has|contains(?: at least)?|given:|too long:) ?(\d+)"
+    r"|(\d+) (?:tokens )?(?:in the (?:messages|prompt)|input tokens|`inputs`|of text input)"
+)
+
+
+def error_body(error: GatewayError, origins: Sequence[int] = (), prompt_tokens: int = 0) -> bytes:
+    """The error object. `origins` are the client's positions of the request's messages, and
+    `prompt_tokens` is what its prompt is estimated to have."""
+    about: dict[str, object] = {
+        "type": error_type(error),
+        "message": message_of(error, origins, prompt_tokens),
+    }
+    if error.code in _DETAILED:
+        about["details"] = {"error_code": error.code}
+    body: dict[str, object] = {"type": "error", "error": about}
+    if error.request_id:
+        body["request_id"] = error.request_id
+    return msgspec.json.encode(body)
+
+
+def error_event(error: GatewayError, origins: Sequence[int] = (), prompt_tokens: int = 0) -> bytes:
+    """The error as the last event of a stream."""
+    return b"event: error\ndata: " + error_body(error, origins, prompt_tokens) + b"\n\n"
+
+
+def error_headers(error: GatewayError) -> Headers:
+    """The headers of the error response."""
+    headers = [("content-type", "application/json")]
+    if error.request_id:
+        headers.append(("request-id", error.request_id))
+    if error.retry_after is not None:
+        headers.append(("retry-after", str(math.ceil(error.retry_after))))
+    if error.lasting or isinstance(error, _FINAL):
+        headers.append(("x-should-retry", "false"))
+    if isinstance(error, MethodNotAllowed):
+        headers.append(("allow", ", ".join(error.allowed)))
+    return headers
+
+
+def status_of(error: GatewayError) -> int:
+    """The status of the error response."""
+    return STATUSES.get(error.status, error.status)
+
+
+def error_type(error: GatewayError) -> str:
+    """The type that clients know, by the status."""
+    fallback = "invalid_request_error" if 400 <= error.status < 500 else "api_error"
+    return _TYPES.get(error.status, fallback)
+
+
+def message_of(error: GatewayError, origins: Sequence[int], prompt_tokens: int) -> str:
+    """The words, which begin with the place."""
+    if error.code == FULL:
+        prompt, window = sizes_in(error.message)
+        asked = prompt or max(prompt_tokens, (window or 0) + 1)
+        return f"prompt is too long: {asked} tokens > {window or asked - 1} maximum"
+    where = _path(error.place, origins) if error.place is not None else None
+    if where is None and isinstance(error, RequestError):
+        where = error.param
+    if not where or error.message.startswith(where):
+        return error.message
+    return f"{where}: {error.message}"
+
+
+def sizes_in(words: str) -> tuple[int | None, int | None]:
+    """The tokens of the prompt and of the context, as far as a server's words tell them."""
+    said = words.casefold().replace(",", "")
+    prompt, window = _PROMPT.search(said), _WINDOW.search(said)
+    asked = int(prompt[1] or prompt[2]) if prompt else None
+    return asked, int(window[1]) if window else None
+
+
+def _path(place: Place, origins: Sequence[int]) -> str:
+    if place.tool is not None:
+        return f"tools.{place.tool}"
+    if place.message is None:
+        return place.field
+    at = origins[place.message] if place.message < len(origins) else place.message
+    return f"messages.{at}.content" if place.part is not None else f"messages.{at}"

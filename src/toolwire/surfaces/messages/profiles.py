@@ -1,0 +1,30 @@
+"""What is done differently on this surface for particular clients."""
+
+import dataclasses
+
+from msgspec.structs import replace
+
+from toolwire.protocol.content import text_of
+from toolwire.protocol.requests import Request
+from toolwire.protocol.tools import ToolChoice
+from toolwire.surfaces.messages.adapting import adjusted
+from toolwire.surfaces.messages.reader import Asked
+from toolwire.surfaces.profiles import Profile
+
+CLAUDE_CODE = "claude_code"
+_TEXT_ONLY = "Respond with TEXT ONLY. Do NOT call any tools."
+"""How Claude Code begins to ask for a summary. It gives up if the model calls a tool instead, as
+small models do, so they are not allowed to."""
+
+
+def fitted(asked: Asked, profile: Profile) -> Asked:
+    """What a client asks for, with the workarounds for it."""
+    request = profile.adapted(asked.request)
+    if profile.name == CLAUDE_CODE and _wants_text(request):
+        request = adjusted(replace(request, choice=ToolChoice("none")), "tool_choice")
+    return asked if request is asked.request else dataclasses.replace(asked, request=request)
+
+
+def _wants_text(request: Request) -> bool:
+    last = request.messages[-1]
+    return last.role == "user" and _TEXT_ONLY in text_of(last.content)

@@ -1,0 +1,316 @@
+"""The body of a request -> `Asked`: the neutral request, and what the answer has to know of it.
+
+Nothing is refused that can be ignored: agents send new fields every month, and repeat a request
+that is refused with fewer features, several times.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import jsonschema_rs
+import msgspec
+from msgspec import Meta, Raw
+
+from toolwire.errors import RequestError
+from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.sampling import ResponseFormat, SamplingParams
+from toolwire.protocol.width import check_width
+from toolwire.surfaces.messages.conversation import Turns, WireMessage
+from toolwire.surfaces.messages.notes import Notes, Rule, invalid
+from toolwire.surfaces.messages.tools import ToolReader, read_choice
+
+T = TypeVar("T")
+
+Fields: TypeAlias = dict[str, Raw]
+
+FIELDS: Mapping[str, Rule] = {
+    "model": Rule("honoured", "Selects the route. The answer repeats it."),
+    "messages": Rule("honoured", "See below. A last message of the assistant is refused."),
+    "system": Rule(
+        "honoured", "Text blocks are joined with blank lines; the billing line is left out."
+    ),
+    "max_tokens": Rule(
+        "honoured", "Lowered to what the backend allows, if it says so. 0: an empty answer."
+    ),
+    "stream": Rule("honoured", ""),
+    "stop_sequences": Rule(
+        "honoured", "The first four; the rest is ignored, since backends take four."
+    ),
+    "temperature": Rule("honoured", ""),
+    "top_p": Rule("honoured", ""),
+    "top_k": Rule("honoured", "By backends that have it."),
+    "tools": Rule("honoured", "See below."),
+    "tool_choice": Rule(
+        "translated",
+        "`any` requires a call, `tool` one of that name; `disable_parallel_tool_use` holds.",
+    ),
+    "thinking": Rule(
+        "translated",
+        "On or off, as the backend takes it; `budget_tokens` becomes an effort. Thinking is shown "
+        "unless it is absent or `disabled`; `display` is ignored.",
+    ),
+    "output_config": Rule(
+        "translated", "`effort` becomes `reasoning_effort`, `format` a JSON Schema of the text."
+    ),
+    "metadata": Rule("translated", "`user_id` becomes `user`, hashed if it is long."),
+    "service_tier": Rule("ignored", ""),
+    "speed": Rule("ignored", ""),
+    "inference_geo": Rule("ignored", ""),
+    "container": Rule("ignored", ""),
+    "diagnostics": Rule("ignored", ""),
+    "user_profile_id": Rule("ignored", ""),
+    "workspace_id": Rule("ignored", ""),
+    "cache_control": Rule("ignored", "Backends cache prompts by themselves."),
+    "fallbacks": Rule("ignored", ""),
+    "fallback_credit_token": Rule("ignored", ""),
+    "context_management": Rule("ignored", "Nothing is cleared from the conversation."),
+    "mcp_servers": Rule("ignored", "The server would have to call them."),
+    "thread": Rule(
+        "refused", "With the error that makes SDKs send the whole conversation instead."
+    ),
+    "compaction": Rule("refused", "It asks for something else than an answer."),
+    "other fields": Rule("ignored", ""),
+}
+"""Every field of a request, and what is done with it."""
+
+_MOST_STOPS = 4
+_LONGEST_USER = 64
+_MOST_FIELDS = 1000
+_EFFORTS = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
+_SHOWN = ("enabled", "adaptive", "between_tools")
+_NULL = Raw(b"null")
+
+_Tokens = Annotated[int, Meta(ge=0)]
+
+
+class _Thinking(msgspec.Struct):
+    type: str
+    budget_tokens: int | None = None
+    display: str | None = None
+
+
+class _Format(msgspec.Struct):
+    type: str
+    schema: dict[str, Any] | None = None
+
+
+class _OutputConfig(msgspec.Struct):
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    format: _Format | None = None
+
+
+class _Metadata(msgspec.Struct):
+    user_id: str | None = None
+
+
+_body = msgspec.json.Decoder(dict[str, Raw])
+_messages = msgspec.json.Decoder(Annotated[list[WireMessage], Meta(min_length=1)])
+_any = msgspec.json.Decoder()
+_str = msgspec.json.Decoder(Annotated[str, Meta(min_length=1, max_length=256)])
+_bool = msgspec.json.Decoder(bool)
+_tokens = msgspec.json.Decoder(_Tokens)
+_stops = msgspec.json.Decoder(list[str])
+_thinking = msgspec.json.Decoder(_Thinking)
+_output_config = msgspec.json.Decoder(_OutputConfig)
+_metadata = msgspec.json.Decoder(_Metadata)
+_NUMBERS: dict[str, "msgspec.json.Decoder[Any]"] = {
+    "temperature": msgspec.json.Decoder(Annotated[float, Meta(ge=0, le=2)]),
+    "top_p": msgspec.json.Decoder(Annotated[float, Meta(ge=0, le=1)]),
+}
+_top_k = msgspec.json.Decoder(int)
+_READ = frozenset(n for n, rule in FIELDS.items() if rule.treatment in ("honoured", "translated"))
+
+
+class ThreadUnsupported(RequestError):
+    """Conversations are not kept: SDKs that read this code send them whole."""
+
+    code = "thread_unsupported_request"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "thread: this server keeps no threads. Send the whole conversation without 'thread'.",
+            param="thread",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a client asks for."""
+
+    request: Request
+    origins: tuple[int, ...] = ()
+    """The client's position of each message of the request."""
+    shows_thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReader:
+    """Reads bodies. Has the tool cache and the limits, and no state of any request."""
+
+    tools: ToolReader
+    max_messages: int
+    max_values: int
+
+    def read(self, body: bytes, *, counting: bool = False) -> Asked:
+        """Decode one body; one to be counted needs less. Raises `RequestError`."""
+        check_width(body, "", self.max_values)
+        fields, notes = split(body), Notes()
+        _refuse(fields)
+        turns = Turns(notes)
+        messages = self._messages(fields, turns, counting=counting)
+        toolset = self.tools.read(fields.get("tools"), turns)
+        choice, parallel = read_choice(fields.get("tool_choice"), toolset, notes)
+        params = _Params(fields, notes)
+        sampling, extras = params.sampling(counting=counting), params.extras()
+        for name in fields.keys() - _READ:
+            notes.ignore(name)
+        request = Request(
+            model=_value(fields, "model", _str),
+            messages=messages,
+            tools=toolset,
+            choice=choice,
+            parallel=parallel,
+            stream="stream" in fields and _value(fields, "stream", _bool),
+            include_usage=True,
+            sampling=sampling,
+            response_format=params.response_format(),
+            extras=extras,
+            ignored=tuple(notes.ignored),
+            adjusted=tuple(notes.adjusted),
+            repairs=(*toolset.repairs, *notes.repairs),
+        )
+        return Asked(request, tuple(turns.origins), params.shows_thinking)
+
+    def _messages(self, fields: Fields, turns: Turns, *, counting: bool) -> tuple[Message, ...]:
+        wire = _value(fields, "messages", _messages)
+        if len(wire) > self.max_messages:
+            raise invalid("messages", f"List should have at most {self.max_messages} items")
+        if wire[-1].role == "assistant" and not counting:
+            raise invalid(
+                f"messages.{len(wire) - 1}",
+                "This model does not support assistant message prefill. "
+                "The conversation must end with a user message.",
+            )
+        system = _decoded(_any, fields["system"], "system") if "system" in fields else None
+        return turns.read(system, wire)
+
+
+def split(body: bytes) -> Fields:
+    """The top-level fields, each as its own JSON; `null` is "not given"."""
+    try:
+        if not body.isascii():
+            body.decode()
+        fields = _body.decode(body)
+    except msgspec.ValidationError:
+        raise RequestError("The body must be a JSON object.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RequestError(f"The request body is not valid JSON: {error}") from None
+    if len(fields) > _MOST_FIELDS:
+        raise RequestError(f"The body has more than {_MOST_FIELDS} fields.")
+    return {name: raw for name, raw in fields.items() if raw != _NULL}
+
+
+def _refuse(fields: Fields) -> None:
+    """What cannot be ignored without doing something else than what is asked."""
+    if "thread" in fields:
+        raise ThreadUnsupported
+    if "compaction" in fields:
+        raise invalid("compaction", "This server does not summarize conversations")
+
+
+def _value(fields: Fields, name: str, decoder: "msgspec.json.Decoder[T]") -> T:
+    if name not in fields:
+        raise invalid(name, "Field required")
+    return _decoded(decoder, fields[name], name)
+
+
+def _decoded(decoder: "msgspec.json.Decoder[T]", raw: Raw, name: str) -> T:
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$")
+        place = path.rstrip("`").replace("[", ".").replace("]", "")
+        raise invalid(name + place, what.replace("`", "'")) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise invalid(name, f"Not valid JSON: {error}") from None
+
+
+class _Params:
+    """The fields besides the conversation and its tools."""
+
+    def __init__(self, fields: Fields, notes: Notes) -> None:
+        self._fields = fields
+        self._notes = notes
+        self._thinking = self._get("thinking", _thinking)
+        self._output = self._get("output_config", _output_config) or _OutputConfig()
+
+    def _get(self, name: str, decoder: "msgspec.json.Decoder[T]") -> T | None:
+        return _decoded(decoder, self._fields[name], name) if name in self._fields else None
+
+    @property
+    def shows_thinking(self) -> bool:
+        """Whether the client expects thinking."""
+        return self._thinking is not None and self._thinking.type in _SHOWN
+
+    def sampling(self, *, counting: bool) -> SamplingParams:
+        """What every backend has."""
+        given = self._get("stop_sequences", _stops)
+        stops = tuple(given) if given else ()
+        if len(stops) > _MOST_STOPS:
+            self._notes.adjust("stop_sequences")
+        limit = None if counting else _value(self._fields, "max_tokens", _tokens)
+        numbers = {name: self._get(name, decoder) for name, decoder in _NUMBERS.items()}
+        return SamplingParams(
+            max_tokens=limit, stop=stops[:_MOST_STOPS], reasoning_effort=self._effort(), **numbers
+        )
+
+    def _effort(self) -> str | None:
+        asked = self._output.effort
+        if asked is not None:
+            if _EFFORTS[asked] != asked:
+                self._notes.adjust("output_config.effort")
+            return _EFFORTS[asked]
+        budget = self._thinking.budget_tokens if self._thinking is not None else None
+        if budget is None or not self.shows_thinking:
+            return None
+        return "low" if budget < 4096 else "medium" if budget < 16384 else "high"
+
+    def extras(self) -> dict[str, bytes]:
+        """What only some backends have, under their names."""
+        extras: dict[str, bytes] = {}
+        if (top_k := self._get("top_k", _top_k)) is not None:
+            extras["top_k"] = msgspec.json.encode(top_k)
+        metadata = self._get("metadata", _metadata)
+        if metadata is not None and metadata.user_id:
+            extras["user"] = msgspec.json.encode(_user(metadata.user_id))
+        if self._thinking is not None:
+            if self._thinking.display == "omitted":
+                self._notes.ignore("thinking.display")
+            on = self.shows_thinking
+            # Templates know the switch by either name, and ignore the other.
+            switch = {"enable_thinking": on, "thinking": on}
+            extras["chat_template_kwargs"] = msgspec.json.encode(switch)
+        return extras
+
+    def response_format(self) -> ResponseFormat | None:
+        """The form that the client wants text in. Raises `RequestError`."""
+        wanted = self._output.format
+        if wanted is None:
+            return None
+        if wanted.type != "json_schema" or wanted.schema is None:
+            raise invalid("output_config.format", "Only 'json_schema' with a 'schema' is supported")
+        try:
+            jsonschema_rs.meta.validate(wanted.schema)
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+            why = str(error).splitlines()[0][:200]
+            raise invalid("output_config.format.schema", why) from None
+        return ResponseFormat("json_schema", msgspec.json.encode(wanted.schema))
+
+
+def _user(name: str) -> str:
+    """A name that every backend takes: agents send a JSON object as text."""
+    if len(name) <= _LONGEST_USER:
+        return name
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,59 @@
+"""Token counts: the `usage` object, and what a prompt has before a backend has said so.
+
+An estimate counts a little too much: a client that summarizes too late gets an error, one that
+does so too early only loses time.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolwire.protocol.content import Content, ImagePart, TextPart
+from toolwire.protocol.requests import Message
+from toolwire.protocol.usage import Usage
+
+_BYTES_PER_TOKEN = 3.6
+_PER_MESSAGE = 4
+_PER_IMAGE = 1200
+
+
+def usage_fields(usage: Usage) -> dict[str, Any]:
+    """Anthropic's figures. The three of the input add up to the prompt."""
+    cached = min(usage.cached_tokens, usage.prompt_tokens)
+    figures: dict[str, Any] = {
+        "input_tokens": usage.prompt_tokens - cached,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": cached,
+        "output_tokens": usage.completion_tokens,
+    }
+    if usage.reasoning_tokens:
+        figures["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
+    return figures
+
+
+def estimated_prompt(messages: Sequence[Message], tools_bytes: int) -> int:
+    """About how many tokens a prompt has."""
+    size, images = tools_bytes, 0
+    for message in messages:
+        said, shown = _size(message.content)
+        size, images = size + said, images + shown
+        size += sum(len(call.name) + len(call.arguments) for call in message.calls)
+    return int(size / _BYTES_PER_TOKEN) + _PER_MESSAGE * len(messages) + _PER_IMAGE * images + 1
+
+
+def estimated_answer(characters: int) -> int:
+    """About how many tokens an answer has: never none."""
+    return int(characters / _BYTES_PER_TOKEN) + 1
+
+
+def _size(content: Content) -> tuple[int, int]:
+    """The bytes of text, and the number of images."""
+    if content is None:
+        return 0, 0
+    if isinstance(content, str):
+        return _bytes(content), 0
+    texts = sum(_bytes(part.text) for part in content if isinstance(part, TextPart))
+    return texts, sum(isinstance(part, ImagePart) for part in content)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

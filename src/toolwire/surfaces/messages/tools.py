@@ -1,0 +1,271 @@
+"""`tools` and `tool_choice` -> a checked `ToolSet` and a `ToolChoice`.
+
+Tools that Anthropic's servers would run are left out: no client answers a call of them. Tools that
+the client runs and whose schema only Claude knows are given one.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.errors import RequestError, ToolSchemaError
+from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
+from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft, safe_name
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, Tool, ToolChoice, ToolSet
+from toolwire.surfaces.messages.blocks import Block
+from toolwire.surfaces.messages.conversation import Turns
+from toolwire.surfaces.messages.notes import Notes, Rule, invalid
+
+_MAX_NAME = 128
+
+
+def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _string(about: str, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "description": about, **more}
+
+
+_RANGE = {
+    "type": "array",
+    "items": {"type": "integer"},
+    "description": "For view: the first and the last line, counted from 1; -1 is the end.",
+}
+_LINE = {
+    "type": "integer",
+    "description": "For insert: the line after which to insert; 0: before all.",
+}
+
+CLIENT_TOOLS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "bash": (
+        "Runs a command in a bash session that lasts over the whole conversation.",
+        _schema(
+            [],
+            command=_string("The command to run. Required unless 'restart' is set."),
+            restart={"type": "boolean", "description": "Start a new session instead."},
+        ),
+    ),
+    "text_editor": (
+        "Views, creates and edits text files.",
+        _schema(
+            ["command", "path"],
+            command=_string("What to do.", enum=["view", "create", "str_replace", "insert"]),
+            path=_string("The file, or for view also a directory."),
+            file_text=_string("For create: the content of the file."),
+            old_str=_string("For str_replace: the text to replace. It must be there exactly once."),
+            new_str=_string("For str_replace: the text to put in its place."),
+            insert_line=_LINE,
+            insert_text=_string("For insert: the text to insert."),
+            view_range=_RANGE,
+        ),
+    ),
+    "memory": (
+        "Reads and writes files below /memories, which last beyond this conversation.",
+        _schema(
+            ["command"],
+            command=_string(
+                "What to do.",
+                enum=["view", "create", "str_replace", "insert", "delete", "rename"],
+            ),
+            path=_string("The file or directory, below /memories."),
+            file_text=_string("For create: the content of the file."),
+            old_str=_string("For str_replace: the text to replace. It must be there exactly once."),
+            new_str=_string("For str_replace: the text to put in its place."),
+            insert_line=_LINE,
+            insert_text=_string("For insert: the text to insert."),
+            old_path=_string("For rename: the path now."),
+            new_path=_string("For rename: the new path."),
+            view_range=_RANGE,
+        ),
+    ),
+}
+"""Tools that the client runs, by their type without its date: description and schema."""
+
+TOOLS: Mapping[str, Rule] = {
+    "custom (or no type)": Rule("honoured", "A function with `input_schema` as its parameters."),
+    "strict": Rule(
+        "honoured", "Calls are held to the schema; not if the schema is none that can be strict."
+    ),
+    "defer_loading": Rule(
+        "honoured", "Not offered until a `tool_reference` or a `tool_addition` names it."
+    ),
+    "bash_*, text_editor_*, memory_*": Rule(
+        "translated", "The client runs them: they get a description and a schema."
+    ),
+    "other types": Rule(
+        "ignored", "`web_search_*`, `code_execution_*`, ...: left out and reported."
+    ),
+    "cache_control, eager_input_streaming, input_examples, allowed_callers": Rule(
+        "ignored", "They change nothing about what a call looks like."
+    ),
+}
+
+_decode = msgspec.json.Decoder(list[dict[str, Any]]).decode
+
+
+class ToolReader:
+    """Reads `tools`, with a cache."""
+
+    def __init__(self, *, max_tools: int, cache_bytes: int, limits: SchemaLimits) -> None:
+        self._max_tools = max_tools
+        self._cache = ToolCache(cache_bytes, limits)
+
+    def read(self, raw: Raw | None, turns: Turns) -> ToolSet:
+        """The tools that are offered at the end of a conversation. Raises `RequestError`."""
+        if turns.defined:
+            raw = Raw(msgspec.json.encode([*_listed(raw), *turns.defined]))
+        if raw is None:
+            return NO_TOOLS
+        shown, removed = tuple(turns.shown), frozenset(turns.removed)
+        read = partial(self._check, shown=shown, removed=removed)
+        return self._cache.toolset(raw, ("messages", shown, removed), read)
+
+    def _check(self, raw: Raw, *, shown: tuple[str, ...], removed: frozenset[str]) -> ToolSetDraft:
+        wire = _listed(raw)
+        if len(wire) > self._max_tools:
+            raise invalid("tools", f"List should have at most {self._max_tools} items")
+        draft = ToolSetDraft()
+        named = [(_name(spec, f"tools.{at}"), f"tools.{at}", spec) for at, spec in enumerate(wire)]
+        for name, where, spec in _offered(named, shown, removed):
+            described = _described(spec, where)
+            if described is None:
+                draft.repairs.append(f"tool_left_out:{spec.get('type')}")
+            else:
+                self._add(draft, name, described, bool(spec.get("strict")), where)
+        return draft
+
+    def _add(
+        self,
+        draft: ToolSetDraft,
+        name: str,
+        described: tuple[str | None, dict[str, Any]],
+        strict: bool,  # noqa: FBT001
+        where: str,
+    ) -> None:
+        safe, (description, schema) = safe_name(name), described
+        if safe in draft.tools:
+            raise invalid("tools", f"Tool names must be unique: '{name}' is there twice")
+        checked = self._strict_schema(schema, safe, draft) if strict else None
+        strict = checked is not None
+        if checked is None:
+            checked = self._schema(schema, safe, draft, where)
+        draft.add(Tool(safe, description, checked.schema, strict), checked, original=name)
+
+    def _strict_schema(
+        self, schema: dict[str, Any], name: str, draft: ToolSetDraft
+    ) -> CheckedSchema | None:
+        """None if no server could hold a model to the schema: then the tool is not strict."""
+        try:
+            return self._cache.schema(schema, name, strict=True, budget=draft.budget)
+        except ToolSchemaError:
+            draft.repairs.append(f"not_strict:{name}")
+            return None
+
+    def _schema(
+        self, schema: dict[str, Any], name: str, draft: ToolSetDraft, where: str
+    ) -> CheckedSchema:
+        try:
+            return self._cache.schema(schema, name, strict=False, budget=draft.budget)
+        except ToolSchemaError as error:
+            error.param = f"{where}.input_schema"
+            raise
+
+
+_Named: TypeAlias = tuple[str, str, Block]
+"""A tool: its name, its place and what is said of it."""
+
+
+def _offered(
+    tools: list[_Named], shown: tuple[str, ...], removed: frozenset[str]
+) -> Iterator[_Named]:
+    """Those that are not deferred, then those that were made available, in that order: what a
+    prompt begins with does not change when a tool is loaded."""
+    deferred = {}
+    for tool in tools:
+        if tool[2].get("defer_loading"):
+            deferred[tool[0]] = tool
+        elif tool[0] not in removed:
+            yield tool
+    yield from (deferred[name] for name in shown if name in deferred and name not in removed)
+
+
+def _listed(raw: Raw | None) -> list[Block]:
+    if raw is None:
+        return []
+    try:
+        return _decode(raw)
+    except msgspec.ValidationError:
+        raise invalid("tools", "Input should be a valid list of tools") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise invalid("tools", f"Not valid JSON: {error}") from None
+
+
+def _name(spec: Block, where: str) -> str:
+    name = spec.get("name")
+    if isinstance(name, str) and 0 < len(name) <= _MAX_NAME:
+        return name
+    if name is None and not _is_custom(spec):
+        return str(spec.get("type"))
+    raise invalid(f"{where}.name", f"String should have 1 to {_MAX_NAME} characters")
+
+
+def _is_custom(spec: Block) -> bool:
+    return spec.get("type") in (None, "custom")
+
+
+def _described(spec: Block, where: str) -> tuple[str | None, dict[str, Any]] | None:
+    """The description and the schema of a tool; None if the client does not run it."""
+    if _is_custom(spec):
+        schema = spec.get("input_schema")
+        if not isinstance(schema, dict):
+            raise invalid(f"{where}.input_schema", "Field required")
+        description = spec.get("description")
+        schema = schema if "type" in schema or not schema else {"type": "object", **schema}
+        return (description if isinstance(description, str) else None), schema
+    family = str(spec.get("type")).rpartition("_")[0]
+    return CLIENT_TOOLS.get(family)
+
+
+def read_choice(raw: Raw | None, tools: ToolSet, notes: Notes) -> tuple[ToolChoice, bool]:
+    """`tool_choice`, and whether several calls are allowed. Raises `RequestError`."""
+    if raw is None:
+        return FREE_CHOICE, True
+    value = _choice_object(raw)
+    parallel = not value.get("disable_parallel_tool_use")
+    kind = value.get("type")
+    if kind not in ("auto", "any", "tool", "none"):
+        raise invalid("tool_choice.type", "Input should be 'auto', 'any', 'tool' or 'none'")
+    if kind == "tool":
+        return ToolChoice("required", frozenset({_known(value, tools)}), named=True), parallel
+    if kind == "any" and not tools.tools:
+        notes.ignore("tool_choice")
+        return FREE_CHOICE, parallel
+    return {"auto": FREE_CHOICE, "any": ToolChoice("required"), "none": ToolChoice("none")}[
+        kind
+    ], parallel
+
+
+def _choice_object(raw: Raw) -> Block:
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise invalid("tool_choice", "Input should be an object with a 'type'")
+    return value
+
+
+def _known(value: Block, tools: ToolSet) -> str:
+    name = value.get("name")
+    if not isinstance(name, str):
+        raise invalid("tool_choice.name", "Field required")
+    if safe_name(name or "_") not in tools.tools:
+        raise RequestError(
+            f"tool_choice.name: Tool '{name[:100]}' not found in provided tools",
+            param="tool_choice.name",
+        )
+    return safe_name(name)

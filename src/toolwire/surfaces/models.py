@@ -1,0 +1,111 @@
+"""`GET /v1/models` and `GET /v1/models/{id}`: the models that are served.
+
+One answer for the clients of both APIs: a model has OpenAI's fields and Anthropic's, and so has the
+list, which is paged if the client asks for it. A `*` route has no names of its own, so its backends
+are asked for theirs.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import msgspec
+
+from toolwire.errors import ModelNotFound, UpstreamError
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.routes import Routes
+from toolwire.surfaces.exchange import Exchange
+
+_JSON = ("content-type", "application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The endpoint. `started` is used as the time at which models were "created"."""
+
+    routes: Routes
+    started: int
+    fetch: Callable[[], Awaitable[list[str]]]
+    """Fetches the model names of the `*` route's backends; raises `UpstreamError`."""
+
+    async def list(self, exchange: Exchange, context: RequestContext) -> None:
+        """Answer `GET /v1/models`."""
+        names = dict.fromkeys(self.routes.names)
+        if self.routes.any is not None:
+            try:
+                names |= dict.fromkeys(await self.fetch())
+            except UpstreamError:
+                # Clients also use the list to check that the server is up.
+                if not names:
+                    raise
+        page, more = page_of([*names], exchange.request.target.partition(b"?")[2])
+        body = {
+            "object": "list",
+            "data": [self._model(name, context.key_name or "") for name in page],
+            "has_more": more,
+            "first_id": page[0] if page else None,
+            "last_id": page[-1] if page else None,
+        }
+        exchange.respond(200, [*context.headers(), _JSON], msgspec.json.encode(body))
+
+    async def show(self, exchange: Exchange, context: RequestContext) -> None:
+        """Answer `GET /v1/models/{id}`."""
+        name = unquote(exchange.request.path.removeprefix("/v1/models/"))
+        model = self.routes.find(name)
+        if model is self.routes.any and name not in await self.fetch():
+            raise ModelNotFound(
+                f"The model '{name[:100]}' does not exist or you do not have access to it."
+            )
+        body = msgspec.json.encode(self._model(name, context.key_name or ""))
+        exchange.respond(200, [*context.headers(), _JSON], body)
+
+    def _model(self, name: str, asker: str) -> dict[str, Any]:
+        model = self.routes.find(name)
+        strategies = model.strategies
+        backends = model.pool.backends
+        found = {b.name: strategies.format_of(name, b.capabilities) for b in backends}
+        told = {b.name: "without tools" for b in backends if not b.capabilities.has_tools}
+        about: dict[str, Any] = {
+            "mode": strategies.mode,
+            "formats": {backend: (f.format, f.reason) for backend, f in found.items()},
+            "learned": told | strategies.known(name, asker),
+        }
+        if model.aliases:
+            about |= {"name": model.name, "aliases": model.aliases}
+        return {
+            "id": name,
+            "object": "model",
+            "created": self.started,
+            "owned_by": "toolwire",
+            "type": "model",
+            "display_name": name,
+            "created_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.started)),
+            "toolwire": about,
+        }
+
+
+def page_of(names: list[str], query: bytes) -> tuple[list[str], bool]:
+    """The names that a query asks for, and whether there are more in its direction.
+
+    `limit`, `after_id` and `before_id` are Anthropic's; without them, it is all names. Other
+    parameters are ignored.
+    """
+    given = {name: values[-1] for name, values in parse_qs(query.decode("latin-1")).items()}
+    limit = given.get("limit", "")
+    most = max(int(limit), 1) if limit.isdecimal() and len(limit) < _DIGITS else len(names)
+    if "after_id" in given:
+        names = names[_index(names, given["after_id"]) + 1 :]
+    elif "before_id" in given:
+        names = names[: _index(names, given["before_id"])]
+        return names[-most:], len(names) > most
+    return names[:most], len(names) > most
+
+
+_DIGITS = 10
+
+
+def _index(names: list[str], name: str) -> int:
+    """Where a name is; after the last one if it is unknown, so that paging comes to an end."""
+    return names.index(name) if name in names else len(names)

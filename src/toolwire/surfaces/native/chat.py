@@ -1,0 +1,226 @@
+"""`POST /native/v1/chat`."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from toolwire.errors import GatewayError, RequestError
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.sink import Flow
+from toolwire.gateway.turn import Conversation, TurnService
+from toolwire.protocol.requests import Request
+from toolwire.protocol.tools import ToolCall
+from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.surfaces.native.answer import AnswerHead, encode_event, replayed
+from toolwire.surfaces.native.call_map import HEADER, CallMapSigner, InvalidCallMap, SignedMap
+from toolwire.surfaces.native.errors import error_body, error_headers
+from toolwire.surfaces.native.ids import ToolCallIdMap
+from toolwire.surfaces.native.reader import Earlier, Incoming, NativeReader
+from toolwire.surfaces.native.session import minted_id
+from toolwire.surfaces.native.session_turn import AnswerKnown, Sessions, SessionTurn
+from toolwire.surfaces.native.sinks import (
+    CONVERSATION,
+    STREAM_HEADERS,
+    AnswerFrame,
+    StreamSink,
+    WholeSink,
+)
+from toolwire.surfaces.native.wire import NEW, AnswerWarning
+
+IDEMPOTENCY_KEY = b"idempotency-key"
+LONGEST_KEY = 255
+_CALL_MAP = HEADER.encode()
+_JSON = ("content-type", "application/json")
+_REPLAYED = ("toolwire-replayed", "true")
+_NOT_OURS = (
+    f"Invalid header '{HEADER}': it was not signed by this server for this API key. Send it back "
+    "as it was given, or leave it out."
+)
+_KEY_IGNORED = AnswerWarning(
+    "idempotency_key_ignored",
+    "An 'Idempotency-Key' needs a conversation: without one, nothing is kept to answer from.",
+    "Idempotency-Key",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NativeChat:
+    """The endpoint. It has no state of any request."""
+
+    reader: NativeReader
+    turns: TurnService
+    sessions: Sessions
+    signer: CallMapSigner
+    new_id: Callable[[str], str]
+    now: Callable[[], float]
+    """Seconds since 1970."""
+    name: str = "native_chat"
+
+    async def answer(self, exchange: Exchange, context: RequestContext) -> None:
+        """Answer one request."""
+        caller = NativeCaller(self, exchange, context)
+        try:
+            await self.turns.answer(caller, context)
+        except AnswerKnown as known:
+            _replay(exchange, context, caller, known.answer)
+        except GatewayError as error:
+            headers = [*context.headers(), *error_headers(error)]
+            context.error = error.code
+            exchange.respond(error.status, headers, error_body(error, caller.origins))
+        finally:
+            await caller.release()
+
+    def error(self, error: GatewayError) -> tuple[Headers, bytes]:
+        """See `ErrorWriter.error`."""
+        return error_headers(error), error_body(error)
+
+
+class NativeCaller:
+    """One request: see `Caller`."""
+
+    def __init__(self, api: NativeChat, exchange: Exchange, context: RequestContext) -> None:
+        self._api = api
+        self._exchange = exchange
+        self._context = context
+        self._owner = context.key_name or ""
+        self._incoming: Incoming | None = None
+        self._signed: SignedMap | None = None
+        self._frame: AnswerFrame | None = None
+        self._conversation: SessionTurn | None = None
+        self._conversation_id: str | None = None
+        self._warnings: list[AnswerWarning] = []
+
+    @property
+    def surface(self) -> str:
+        """See `Caller.surface`."""
+        return self._api.name
+
+    @property
+    def body(self) -> bytes:
+        """See `Caller.body`."""
+        return self._exchange.request.body
+
+    @property
+    def gone(self) -> bool:
+        """See `Caller.gone`."""
+        return self._exchange.gone
+
+    @property
+    def flow(self) -> Flow:
+        """See `Caller.flow`."""
+        return self._exchange.on_flow
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """See `Caller.conversation`."""
+        return self._conversation
+
+    @property
+    def origins(self) -> Sequence[str]:
+        """Where each message of the history came from."""
+        return self._incoming.origins if self._incoming is not None else ()
+
+    @property
+    def conversation_id(self) -> str | None:
+        """The conversation, if there is one."""
+        return self._conversation_id
+
+    @property
+    def streams(self) -> bool:
+        """Whether the client wants a stream."""
+        return self._incoming is not None and bool(self._incoming.fields.get("stream"))
+
+    def read(self) -> Request:
+        """See `Caller.read`. In a conversation, `load` makes the request."""
+        incoming = self._incoming = self._api.reader.read(self.body)
+        key = self._idempotency_key(incoming)
+        conversation_id = incoming.conversation_id
+        if conversation_id is None:
+            if key:
+                self._warnings.append(_KEY_IGNORED)
+            return incoming.request(self._earlier(incoming))
+        if conversation_id == NEW:
+            conversation_id = minted_id(self._owner, key) if key else self._api.new_id("conv_")
+        self._conversation_id = conversation_id
+        sessions = self._api.sessions
+        self._conversation = SessionTurn(
+            sessions,
+            sessions.key(self._owner, conversation_id),
+            incoming,
+            body=self.body,
+            idempotency_key=key,
+            respond=lambda whole, report: self._made().make(whole, report),
+        )
+        return Request(incoming.fields.get("model") or "", ())
+
+    def sink(self, plan: Plan) -> WholeSink | StreamSink:
+        """See `Caller.sink`."""
+        api = self._api
+        head = AnswerHead(
+            api.new_id("chatcmpl-"),
+            int(api.now()),
+            plan.request.model,
+            self._conversation_id,
+            self._warnings,
+        )
+        frame = self._frame = AnswerFrame(
+            self._exchange, self._context, plan, head, self.origins, self._call_map
+        )
+        return StreamSink(frame) if plan.request.stream else WholeSink(frame)
+
+    async def release(self) -> None:
+        """The request is over: let go of the conversation, also if this is being cancelled."""
+        if self._conversation is not None:
+            await asyncio.shield(asyncio.ensure_future(self._conversation.release()))
+
+    def _made(self) -> AnswerFrame:
+        assert self._frame is not None, "a turn is kept after its sink was made"  # noqa: S101
+        return self._frame
+
+    def _idempotency_key(self, incoming: Incoming) -> str:
+        key = self._exchange.request.header(IDEMPOTENCY_KEY)
+        if len(key) > LONGEST_KEY:
+            text = f"Invalid header 'Idempotency-Key': it has more than {LONGEST_KEY} characters."
+            incoming.problems.add("Idempotency-Key", text, "string_above_max_length")
+        return key
+
+    def _earlier(self, incoming: Incoming) -> Earlier:
+        """The ids of a history that the client carries: by its map, or else by position."""
+        value = self._exchange.request.header(_CALL_MAP)
+        if not value:
+            return Earlier()
+        try:
+            signed = self._signed = self._api.signer.read(value, self._owner)
+        except InvalidCallMap:
+            incoming.problems.take([RequestError(_NOT_OURS, param=HEADER, code="invalid_call_map")])
+            return Earlier()
+        return Earlier(ids=signed.ids, known_only=not signed.truncated)
+
+    def _call_map(self, calls: Sequence[ToolCall]) -> str | None:
+        """The map for the next request: the calls of this history, and those of this answer."""
+        if self._conversation is not None:
+            return None
+        known = self._signed.ids if self._signed is not None else ToolCallIdMap()
+        said = [c.call_id for m in self._made().plan.request.messages for c in m.calls]
+        ids = known.only(said)
+        for call in calls:
+            ids.add(call.call_id, call.provider_id)
+        if not len(ids):
+            return None
+        truncated = self._signed is not None and self._signed.truncated
+        left_out = len(said) > len(known.only(said))
+        signed = SignedMap(ids, truncated=truncated or left_out)
+        return self._api.signer.write(signed, self._owner)
+
+
+def _replay(
+    exchange: Exchange, context: RequestContext, caller: NativeCaller, answer: bytes
+) -> None:
+    """Send the answer that the same request got before."""
+    headers = [*context.headers(), _REPLAYED, (CONVERSATION, caller.conversation_id or "")]
+    if not caller.streams:
+        exchange.respond(200, [*headers, _JSON], answer)
+        return
+    exchange.start(200, [*headers, *STREAM_HEADERS])
+    exchange.end(b"".join(map(encode_event, replayed(answer))))

@@ -1,0 +1,114 @@
+"""A conversation as it is stored: one JSON document, in the words of the native wire.
+
+Messages are kept as they were sent and answered, so what is shown is what was said, and one reader
+reads both.
+"""
+
+import hashlib
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.errors import InternalError
+from toolwire.surfaces.native import wire
+from toolwire.surfaces.native.ids import ToolCallIdMap
+
+KIND = "conversation"
+"""What stores call these documents."""
+VERSION = 1
+_NO_TOOLS = Raw(b"[]")
+_MOST_ANSWERS = 8
+_ANSWER_BYTES = 256 * 1024
+"""Answers that are kept for requests that are sent again: so many, or so much of them."""
+
+
+class KnownAnswer(msgspec.Struct, array_like=True):
+    """The answer to a request with an `Idempotency-Key`."""
+
+    key: str
+    fingerprint: str
+    answer: Raw
+
+
+class Session(msgspec.Struct):
+    """One conversation. Times are seconds since 1970."""
+
+    version: int
+    created: float
+    updated: float = 0.0
+    model: str = ""
+    turns: int = 0
+    tools: Raw = _NO_TOOLS
+    system: list[Raw] = []
+    messages: list[Raw] = []
+    ids: dict[str, str] = {}
+    answers: list[KnownAnswer] = []
+
+    @property
+    def id_map(self) -> ToolCallIdMap:
+        """The ids of its calls."""
+        return ToolCallIdMap(self.ids)
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether it has any tools."""
+        return self.tools != _NO_TOOLS
+
+    def size(self) -> int:
+        """How many bytes its history and its tools have."""
+        said = sum(len(raw) for raw in self.system) + sum(len(raw) for raw in self.messages)
+        return said + len(self.tools)
+
+    def known(self, key: str) -> KnownAnswer | None:
+        """The answer to an earlier request with this key."""
+        return next((known for known in self.answers if known.key == key), None)
+
+    def remember(self, answer: KnownAnswer) -> None:
+        """Keep an answer, and drop the oldest ones that there is no room for."""
+        self.answers = [*self.answers, answer][-_MOST_ANSWERS:]
+        while len(self.answers) > 1 and sum(len(a.answer) for a in self.answers) > _ANSWER_BYTES:
+            self.answers = self.answers[1:]
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Session).decode
+_decode_messages = msgspec.json.Decoder(list[wire.Message]).decode
+
+
+def new_session(now: float) -> Session:
+    """A conversation in which nothing has been said."""
+    return Session(VERSION, now, now)
+
+
+def read_session(document: bytes) -> Session:
+    """A conversation from a store. Raises `InternalError` if nobody here can read it."""
+    try:
+        session = _decode(document)
+    except msgspec.MsgspecError:
+        session = None
+    if session is None or session.version != VERSION:
+        raise InternalError(
+            "This conversation was stored by another version of Toolwire, and cannot be read. "
+            "Begin a new one."
+        )
+    return session
+
+
+def write_session(session: Session) -> bytes:
+    """A conversation for a store."""
+    return _encode(session)
+
+
+def read_messages(raw: list[Raw]) -> list[wire.Message]:
+    """Stored messages. They were checked when they were stored."""
+    return _decode_messages(b"[" + b",".join(map(bytes, raw)) + b"]") if raw else []
+
+
+def fingerprint(body: bytes) -> str:
+    """What tells two requests with the same key apart."""
+    return hashlib.sha256(body).hexdigest()[:32]
+
+
+def minted_id(owner: str, key: str) -> str:
+    """The id of a new conversation whose request may be sent again: the same each time."""
+    return "conv_" + hashlib.sha256(f"{owner}\0{key}".encode("utf-8", "replace")).hexdigest()[:32]

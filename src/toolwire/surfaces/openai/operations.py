@@ -1,0 +1,63 @@
+"""OpenAI's chat completions, described: see `surfaces.operations`."""
+
+from toolwire.errors import ArgumentsUnfit, HistoryError, ModelNotFound, ToolChoiceUnmet
+from toolwire.surfaces.openai.wire import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatRequest,
+    ErrorWire,
+    ModelListWire,
+    ModelWire,
+)
+from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Api, Operation, Parameter
+
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "The weather in a city",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
+    },
+}
+
+_OPERATIONS = (
+    Operation(
+        "POST",
+        "/v1/chat/completions",
+        "Make a chat completion",
+        "OpenAI's API, streamed with `stream: true`. A model's bad call is repaired where that is "
+        "safe, asked for again where that is enabled, and otherwise delivered as text.",
+        body=ChatRequest,
+        example={
+            "model": "local",
+            "messages": [{"role": "user", "content": "What is the weather in Paris?"}],
+            "tools": [_TOOL],
+        },
+        answer=ChatCompletion,
+        events={"": ChatCompletionChunk},
+        errors=(*OF_A_TURN, HistoryError, ToolChoiceUnmet, ArgumentsUnfit),
+        error=ErrorWire,
+    ),
+    Operation(
+        "GET",
+        "/v1/models",
+        "List the models",
+        answer=ModelListWire,
+        error=ErrorWire,
+    ),
+    Operation(
+        "GET",
+        "/v1/models/{id}",
+        "Show a model",
+        parameters=(Parameter("id", "path", "The model's name"),),
+        answer=ModelWire,
+        errors=(*ANYWHERE, ModelNotFound),
+        error=ErrorWire,
+    ),
+)
+
+API = Api("OpenAI chat completions", "Chat", _OPERATIONS)

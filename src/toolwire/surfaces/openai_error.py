@@ -1,0 +1,36 @@
+"""The error object of OpenAI's APIs, and the headers of an error response."""
+
+import math
+
+import msgspec
+
+from toolwire.errors import GatewayError, MethodNotAllowed, UpstreamError
+
+
+def error_object(error: GatewayError, message: str, param: str | None, code: str | None) -> bytes:
+    """The body of an error response: always four keys."""
+    fields = {"message": message, "type": error_type(error), "param": param, "code": code}
+    return msgspec.json.encode({"error": fields})
+
+
+def error_type(error: GatewayError) -> str:
+    """What the backend calls it; else a refusal is the client's error by its status, and the rest
+    is said on the class."""
+    if isinstance(error, UpstreamError) and error.own_type and error.status != 429:
+        return error.own_type
+    if error.status == 429:
+        return error.code if error.code == "insufficient_quota" else "requests"
+    return "invalid_request_error" if 400 <= error.status < 500 else error.type
+
+
+def error_headers(error: GatewayError) -> list[tuple[str, str]]:
+    """The headers of the error response."""
+    headers = [("content-type", "application/json")]
+    if error.retry_after is not None:
+        headers.append(("retry-after", str(math.ceil(error.retry_after))))
+    if error.lasting:
+        # Some libraries retry by the status alone, and others for a minute, unless told not to.
+        headers.append(("x-should-retry", "false"))
+    if isinstance(error, MethodNotAllowed):
+        headers.append(("allow", ", ".join(error.allowed)))
+    return headers

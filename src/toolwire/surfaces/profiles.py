@@ -1,0 +1,87 @@
+"""Workarounds for particular clients: one record each, matched by User-Agent, for every surface. No
+other code depends on which client it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from toolwire.protocol.requests import Message, Request
+
+RESULT_ELSEWHERE = "The result of this call is in the next user message."
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The workarounds for one client."""
+
+    name: str
+    user_agents: tuple[str, ...] = ()
+    """Prefixes of its User-Agent."""
+    call_id_in_deltas: bool = False
+    """Adds `call_id` next to `id`. Without it Cline 2 loses the results of its own calls."""
+    lost_result: str | None = None
+    """What it sends in place of a lost result; the real one is in the next message."""
+    shows_calls: bool = False
+    """It shows the arguments of a call while they arrive, so they are not held until the call is
+    complete."""
+    lenient_names: bool = False
+    """It sends names that backends refuse (MCP names with `.` and `/`), which are mapped."""
+    overflow_in_stream: bool = False
+    """It understands a full context only as the end of a stream, not as the status of an answer."""
+
+    def adapted(self, request: Request) -> Request:
+        """The request, with this client's known mistakes fixed, and what it does said."""
+        if self.shows_calls:
+            request = replace(request, shows_calls=True)
+        if self.lost_result is not None:
+            request = replace(request, messages=self.repaired(request.messages))
+        return request
+
+    def repaired(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """The history, with this client's known mistakes fixed."""
+        if self.lost_result is None:
+            return tuple(messages)
+        return tuple(
+            Message("tool", RESULT_ELSEWHERE, call_id=message.call_id)
+            if message.role == "tool" and message.content == self.lost_result
+            else message
+            for message in messages
+        )
+
+
+PLAIN = Profile("default")
+PROFILES = (
+    Profile(
+        "cline2",
+        user_agents=("Cline/",),
+        call_id_in_deltas=True,
+        lost_result="result missing",
+        shows_calls=True,
+        lenient_names=True,
+    ),
+    Profile(
+        "codex",
+        user_agents=("codex_exec/", "codex_cli_rs/", "codex_vscode/", "codex-tui/"),
+        lenient_names=True,
+        overflow_in_stream=True,
+    ),
+    Profile("claude_code", user_agents=("claude-cli/",), lenient_names=True),
+    Profile("live", shows_calls=True),
+)
+_BY_NAME = {profile.name: profile for profile in (PLAIN, *PROFILES)}
+
+
+def profile_named(name: str) -> Profile:
+    """The profile of this name; that of any client if there is none."""
+    return _BY_NAME.get(name, PLAIN)
+
+
+def profile_for(user_agent: str, override: str = "") -> Profile:
+    """The profile of a client; `override` (the header `toolwire-profile`) names one instead."""
+    if override in _BY_NAME:
+        return _BY_NAME[override]
+    for profile in PROFILES:
+        if profile.user_agents and user_agent.startswith(profile.user_agents):
+            return profile
+    return PLAIN

@@ -1,0 +1,357 @@
+"""Input items -> messages.
+
+Items are flat, messages are not: all that the assistant said and called up to the next item of
+somebody else is one message. Results are put behind the calls they belong to, wherever they are.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import msgspec
+
+from toolwire.errors import RequestError
+from toolwire.protocol.content import Content, ImagePart, Part, TextPart, text_of
+from toolwire.protocol.ids import MAX_CLIENT_ID
+from toolwire.protocol.requests import Message, Role
+from toolwire.protocol.tools import ToolCall
+from toolwire.surfaces.explain import bad_value, json_kind, missing, wrong_type
+from toolwire.surfaces.responses.kinds import BY_ITEM, KINDS, WireTool
+from toolwire.surfaces.responses.parts import joined, read_content
+from toolwire.surfaces.responses.reasoning import unseal
+from toolwire.surfaces.responses.tools import OfferedTools
+
+Item: TypeAlias = Mapping[str, Any]
+
+IMAGE_BELOW = "(image, see below)"
+_NO_TEXT = "(no text)"
+_ROLES: dict[str, Role] = {
+    "user": "user",
+    "system": "system",
+    "developer": "developer",
+    "assistant": "assistant",
+}
+_SILENT = frozenset({"additional_tools"})
+_encode = msgspec.json.Encoder().encode
+
+
+def is_reference(item: Item) -> bool:
+    """Whether an item only names one that was stored."""
+    kind = item.get("type")
+    return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What the assistant did before somebody else said something."""
+
+    at: int
+    reasoning: list[str] = field(default_factory=list)
+    content: Content = None
+    calls: list[ToolCall] = field(default_factory=list)
+    results: dict[str, Content] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Said:
+    """What somebody else said."""
+
+    at: int
+    role: Role
+    content: Content
+
+
+@dataclass(slots=True)
+class ReadInput:
+    """The messages, the position of the item that each was made of, and what is reported."""
+
+    messages: list[Message] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    repairs: list[str] = field(default_factory=list)
+
+
+def read_items(items: Sequence[Item], tools: OfferedTools, instructions: str | None) -> ReadInput:
+    """The conversation. Raises `RequestError` naming the item."""
+    reader = _Reader(tools)
+    for at, item in enumerate(items):
+        reader.take(at, item)
+    written = _Writer(reader.out)
+    written.write(reader.entries, instructions)
+    return reader.out
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Items -> turns and what is between them."""
+
+    tools: OfferedTools
+    out: ReadInput = field(default_factory=ReadInput)
+    entries: list[_Turn | _Said] = field(default_factory=list)
+    open: bool = False
+    """Whether the next item of the assistant belongs to the last turn."""
+    owners: dict[str, list[_Turn]] = field(default_factory=dict)
+
+    def take(self, at: int, item: Item) -> None:
+        kind = item.get("type")
+        kind = "message" if kind is None and "role" in item else kind
+        if not isinstance(kind, str):
+            raise missing(f"input[{at}].type")
+        if kind in BY_ITEM:
+            self._call(at, item, kind)
+        elif read := _TAKERS.get(kind):
+            read(self, at, item)
+        elif kind not in _SILENT:
+            self.out.ignored.append(f"input[{at}]:{kind}")
+
+    def message(self, at: int, item: Item) -> None:
+        role = item.get("role")
+        if not isinstance(role, str) or role not in _ROLES:
+            raise bad_value(str(role), f"input[{at}].role", _WORDS)
+        content = read_content(item.get("content"), f"input[{at}].content", self.out.ignored)
+        if content is None:
+            raise missing(f"input[{at}].content")
+        if role == "assistant":
+            turn = self._turn(at)
+            turn.content = joined(turn.content, content)
+            return
+        self._say(at, _ROLES[role], content)
+
+    def agent_message(self, at: int, item: Item) -> None:
+        """What one of several agents wrote to another."""
+        content = read_content(item.get("content"), f"input[{at}].content", self.out.ignored)
+        head = f"Message from {item.get('author')} to {item.get('recipient')}:"
+        self._say(at, "user", joined(head, content))
+
+    def reasoning(self, at: int, item: Item) -> None:
+        text = self._reasoning(at, item)
+        if text:
+            self._turn(at).reasoning.append(text)
+
+    def _reasoning(self, at: int, item: Item) -> str:
+        sealed = item.get("encrypted_content")
+        if isinstance(sealed, str) and (text := unseal(sealed)) is not None:
+            return text
+        for name in ("content", "summary"):
+            said = item.get(name)
+            if said:
+                content = read_content(said, f"input[{at}].{name}", self.out.ignored)
+                if text := text_of(content):
+                    return text
+        if sealed:
+            self.out.ignored.append(f"input[{at}].encrypted_content")
+        return ""
+
+    def _call(self, at: int, item: Item, kind: str) -> None:
+        tool_kind = BY_ITEM[kind]
+        known = KINDS[tool_kind]
+        name, namespace = known.name, ""
+        if known.named:
+            name = _string(item, "name", at)
+            space = item.get("namespace")
+            namespace = space if isinstance(space, str) else ""
+        arguments = known.read(item)
+        if arguments is None:
+            raise missing(f"input[{at}].{known.needs}")
+        call_id = _string(item, "call_id" if item.get("call_id") else "id", at)
+        if len(call_id) > MAX_CLIENT_ID:
+            raise _long_id(call_id, at)
+        offered = self.tools.offered_name(WireTool(tool_kind, name, namespace))
+        turn = self._turn(at)
+        turn.calls.append(ToolCall(call_id, offered, arguments))
+        turn.places[call_id] = at
+        self.owners.setdefault(call_id, []).append(turn)
+        if isinstance(own := item.get("id"), str) and kind == "local_shell_call":
+            self.owners.setdefault(own, []).append(turn)  # whose output names the item
+            turn.places.setdefault(own, at)
+
+    def output(self, at: int, item: Item) -> None:
+        """The result of a call."""
+        call_id = item.get("call_id") or item.get("id")
+        if call_id is None and (call_id := self._unanswered()) is not None:
+            self.out.repairs.append(f"call_id_missing:input[{at}]")
+        if not isinstance(call_id, str):
+            raise missing(f"input[{at}].call_id")
+        self._result(at, call_id, self._output(at, item))
+
+    def tool_search_output(self, at: int, item: Item) -> None:
+        """What a search found. The tools themselves join those of the request."""
+        found = item.get("tools")
+        names = ", ".join(_names(found if isinstance(found, list) else []))
+        call_id = item.get("call_id")
+        if isinstance(call_id, str):
+            self._result(at, call_id, f"Now available: {names}." if names else "Nothing found.")
+
+    def _output(self, at: int, item: Item) -> Content:
+        said, where = item.get("output"), f"input[{at}].output"
+        if item.get("type") == "shell_call_output" and isinstance(said, list):
+            return "\n".join(_shell_output(part) for part in said if isinstance(part, dict))
+        if isinstance(said, dict):
+            if said.get("type") == "computer_screenshot":
+                return read_content([said], where, self.out.ignored)
+            return _encode(said).decode()
+        if said is None and "status" in item:
+            return str(item["status"])
+        return read_content(said, where, self.out.ignored)
+
+    def _result(self, at: int, call_id: str, content: Content) -> None:
+        turns = self.owners.get(call_id)
+        self.open = False
+        if not turns:
+            self.out.repairs.append(f"orphan_result:input[{at}]")
+            return
+        turn = next((one for one in turns if call_id not in one.results), turns[-1])
+        if call_id in turn.results:
+            self.out.repairs.append(f"result_repeated:input[{at}]")
+        elif turn is not self.entries[-1]:
+            self.out.repairs.append(f"result_moved:input[{at}]")
+        turn.results[call_id] = content
+
+    def _unanswered(self) -> str | None:
+        """The only call of the last turn without a result."""
+        last = self.entries[-1] if self.entries else None
+        if not isinstance(last, _Turn):
+            return None
+        calls = [call.call_id for call in last.calls if call.call_id not in last.results]
+        return calls[0] if len(calls) == 1 else None
+
+    def _turn(self, at: int) -> _Turn:
+        last = self.entries[-1] if self.open and self.entries else None
+        if isinstance(last, _Turn):
+            return last
+        turn = _Turn(at)
+        self.entries.append(turn)
+        self.open = True
+        return turn
+
+    def _say(self, at: int, role: Role, content: Content) -> None:
+        self.open = False
+        self.entries.append(_Said(at, role, content))
+
+
+_WORDS = "'user', 'assistant', 'system', and 'developer'"
+_TAKERS: dict[str, Callable[[_Reader, int, Item], None]] = {
+    "message": _Reader.message,
+    "agent_message": _Reader.agent_message,
+    "reasoning": _Reader.reasoning,
+    "function_call_output": _Reader.output,
+    "custom_tool_call_output": _Reader.output,
+    "local_shell_call_output": _Reader.output,
+    "shell_call_output": _Reader.output,
+    "apply_patch_call_output": _Reader.output,
+    "computer_call_output": _Reader.output,
+    "tool_search_output": _Reader.tool_search_output,
+}
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Turns -> messages, in the order that every chat template takes: one system message, then
+    users and assistants by turns."""
+
+    out: ReadInput
+
+    def write(self, entries: Sequence[_Turn | _Said], instructions: str | None) -> None:
+        first = next((n for n, e in enumerate(entries) if isinstance(e, _Turn)), len(entries))
+        opening = [entry for entry in entries[:first] if isinstance(entry, _Said)]
+        system = [text_of(said.content, "\n") for said in opening if said.role != "user"]
+        texts = [text for text in (instructions, *system) if text]
+        if texts:
+            self._add(Message("system", "\n\n".join(texts)), 0)
+        for entry in [*(said for said in opening if said.role == "user"), *entries[first:]]:
+            if isinstance(entry, _Turn):
+                self._assistant(entry)
+            else:
+                self._user(entry)
+
+    def _add(self, message: Message, at: int) -> None:
+        self.out.messages.append(message)
+        self.out.positions.append(at)
+
+    def _user(self, said: _Said) -> None:
+        content = said.content
+        if said.role != "user":
+            # Later than at the beginning, it must neither move there, which would change the whole
+            # prompt, nor stay a system message, which many chat templates refuse.
+            content = f"<system-reminder>\n{text_of(content, chr(10))}\n</system-reminder>"
+        last = self.out.messages[-1] if self.out.messages else None
+        if last is not None and last.role == "user":
+            merged = Message("user", joined(last.content, content))
+            self.out.messages[-1] = merged
+            return
+        self._add(Message("user", content), said.at)
+
+    def _assistant(self, turn: _Turn) -> None:
+        if not turn.content and not turn.calls:
+            return
+        reasoning = "\n\n".join(turn.reasoning) or None
+        self._add(
+            Message("assistant", turn.content, tuple(turn.calls), reasoning=reasoning), turn.at
+        )
+        images: list[Part] = []
+        for call in turn.calls:
+            key = _result_key(turn, call)
+            if key is not None:
+                text, shown = _split(turn.results[key])
+                self._add(Message("tool", text, call_id=call.call_id), turn.places[call.call_id])
+                if shown:
+                    images += [TextPart(f"The output of {call.name}:"), *shown]
+        if images:
+            self._user(_Said(turn.at, "user", tuple(images)))
+
+
+def _result_key(turn: _Turn, call: ToolCall) -> str | None:
+    if call.call_id in turn.results:
+        return call.call_id
+    at = turn.places[call.call_id]
+    return next((key for key in turn.results if turn.places.get(key) == at), None)
+
+
+def _split(content: Content) -> tuple[str, list[Part]]:
+    """The text of a result, and what else is in it: no server takes that in a tool message."""
+    if content is None or isinstance(content, str):
+        return content or "", []
+    texts = [part.text for part in content if isinstance(part, TextPart)]
+    others: list[Part] = [part for part in content if not isinstance(part, TextPart)]
+    below = IMAGE_BELOW if any(isinstance(part, ImagePart) for part in others) else _NO_TEXT
+    return "\n".join(texts) or below, others
+
+
+def _names(tools: Iterable[Any]) -> list[str]:
+    """The names of tools that were found, also of those in namespaces."""
+    names = []
+    for tool in tools:
+        if isinstance(tool, dict):
+            inner = tool.get("tools")
+            space = f"{tool.get('name')}__"
+            names += [space + name for name in _names(inner)] if isinstance(inner, list) else []
+            names += [] if isinstance(inner, list) else [str(tool.get("name"))]
+    return names
+
+
+def _shell_output(part: Mapping[str, Any]) -> str:
+    outcome = part.get("outcome")
+    code = outcome.get("exit_code") if isinstance(outcome, dict) else None
+    end = f"[exit code {code}]" if code else "[timed out]" if code is None and outcome else ""
+    return "\n".join(
+        filter(None, (str(part.get("stdout") or ""), str(part.get("stderr") or ""), end))
+    )
+
+
+def _string(item: Item, name: str, at: int) -> str:
+    value = item.get(name)
+    if value is None or value == "":
+        raise missing(f"input[{at}].{name}")
+    if not isinstance(value, str):
+        raise wrong_type(f"input[{at}].{name}", "str", json_kind(value))
+    return value
+
+
+def _long_id(call_id: str, at: int) -> RequestError:
+    return RequestError(
+        f"Invalid 'input[{at}].call_id': string too long. Expected a string with maximum length "
+        f"{MAX_CLIENT_ID}, but got a string with length {len(call_id)} instead.",
+        param=f"input[{at}].call_id",
+        code="string_above_max_length",
+    )

@@ -1,0 +1,232 @@
+"""The kinds of tools that a client runs: how the model is offered each, and how its calls look.
+
+A model is only ever offered functions. A tool of another kind becomes a function with a schema of
+ours, and a call of it becomes the item that the client expects, and back again.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from toolwire.protocol.free_text import unwrap_text, wrap_text
+
+ToolKind: TypeAlias = Literal[
+    "function", "custom", "tool_search", "local_shell", "shell", "apply_patch"
+]
+Fields: TypeAlias = dict[str, Any]
+
+INPUT = "input"
+"""The only parameter of the function that stands for a custom tool."""
+
+_encode = msgspec.json.Encoder().encode
+_STRING = {"type": "string"}
+_LIMITS = {"timeout_ms": {"type": "integer", "description": "Time limit in milliseconds."}}
+
+
+class WireTool(msgspec.Struct, frozen=True):
+    """A tool as the client knows it."""
+
+    kind: ToolKind
+    name: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallKind:
+    """How calls of one kind of tool look."""
+
+    item: str
+    """The type of the item of a call."""
+    prefix: str
+    """What the ids of such items begin with."""
+    write: Callable[[str], Fields]
+    """The fields of the item, by the arguments of the call, which may be no JSON."""
+    read: Callable[[Mapping[str, Any]], str | None]
+    """The arguments of a call, by the fields of its item; None if they are not there."""
+    needs: str
+    """The field that an item must have."""
+    streamed: str = ""
+    """The name of the events that carry the arguments piece by piece, if there are any."""
+    named: bool = True
+    """Whether the item has the name of the tool."""
+    name: str = ""
+    """What the model knows the tool by, if clients do not name it."""
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def free_text(arguments: str) -> str:
+    """The text that a call of a custom tool is about."""
+    text = unwrap_text(arguments, INPUT)
+    return arguments if text is None else text
+
+
+def _object(arguments: str) -> Fields:
+    try:
+        value = msgspec.json.decode(arguments)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _function_fields(arguments: str) -> Fields:
+    return {"arguments": arguments or "{}"}
+
+
+def _function_arguments(item: Mapping[str, Any]) -> str | None:
+    said = item.get("arguments")
+    return said if isinstance(said, str) or said is None else _encode(said).decode()
+
+
+def _custom_arguments(item: Mapping[str, Any]) -> str | None:
+    said = item.get(INPUT)
+    return wrap_text(said, INPUT) if isinstance(said, str) else None
+
+
+def _search_fields(arguments: str) -> Fields:
+    return {"execution": "client", "arguments": _object(arguments)}
+
+
+def _exec_fields(arguments: str) -> Fields:
+    asked = _object(arguments)
+    command = asked.get("command")
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    if isinstance(command, str):
+        words = ["bash", "-lc", command]
+    action = {"type": "exec", "command": words, "env": {}}
+    return {"action": action | _given(asked, "timeout_ms", "working_directory")}
+
+
+def _shell_fields(arguments: str) -> Fields:
+    asked = _object(arguments)
+    said = asked.get("commands", asked.get("command", []))
+    commands = [said] if isinstance(said, str) else [str(line) for line in said or ()]
+    limits = {"timeout_ms": None, "max_output_length": None}
+    return {"action": {"commands": commands} | limits | _given(asked, *limits)}
+
+
+def _patch_fields(arguments: str) -> Fields:
+    asked = _object(arguments)
+    operation = {"type": asked.get("type", "update_file"), "path": str(asked.get("path", ""))}
+    if operation["type"] != "delete_file":
+        operation["diff"] = str(asked.get("diff", ""))
+    return {"operation": operation}
+
+
+def _given(asked: Fields, *names: str) -> Fields:
+    return {name: asked[name] for name in names if asked.get(name) is not None}
+
+
+def _member(name: str) -> Callable[[Mapping[str, Any]], str | None]:
+    def arguments(item: Mapping[str, Any]) -> str | None:
+        said = item.get(name)
+        if not isinstance(said, dict):
+            return None
+        said = {key: value for key, value in said.items() if value not in (None, {}, "exec")}
+        return _encode(said).decode()
+
+    return arguments
+
+
+KINDS: dict[ToolKind, CallKind] = {
+    "function": CallKind(
+        "function_call",
+        "fc_",
+        _function_fields,
+        _function_arguments,
+        "arguments",
+        streamed="response.function_call_arguments",
+    ),
+    "custom": CallKind(
+        "custom_tool_call",
+        "ctc_",
+        lambda arguments: {INPUT: free_text(arguments)},
+        _custom_arguments,
+        INPUT,
+        streamed="response.custom_tool_call_input",
+    ),
+    "tool_search": CallKind(
+        "tool_search_call",
+        "tsc_",
+        _search_fields,
+        _function_arguments,
+        "arguments",
+        named=False,
+        name="tool_search",
+        description="Search for more tools.",
+        parameters={"type": "object", "properties": {"query": _STRING}},
+    ),
+    "local_shell": CallKind(
+        "local_shell_call",
+        "lsh_",
+        _exec_fields,
+        _member("action"),
+        "action",
+        named=False,
+        name="local_shell",
+        description="Run a command in the user's shell and return its output.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "command": {
+                    "type": "array",
+                    "items": _STRING,
+                    "description": 'The program and its arguments, as in ["bash", "-lc", "ls"].',
+                },
+                "working_directory": _STRING,
+                **_LIMITS,
+            },
+            "required": ["command"],
+        },
+    ),
+    "shell": CallKind(
+        "shell_call",
+        "sh_",
+        _shell_fields,
+        _member("action"),
+        "action",
+        named=False,
+        name="shell",
+        description="Run commands in the user's shell and return their output.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "commands": {
+                    "type": "array",
+                    "items": _STRING,
+                    "description": "The command lines, run one after the other.",
+                },
+                **_LIMITS,
+                "max_output_length": {"type": "integer"},
+            },
+            "required": ["commands"],
+        },
+    ),
+    "apply_patch": CallKind(
+        "apply_patch_call",
+        "apc_",
+        _patch_fields,
+        _member("operation"),
+        "operation",
+        named=False,
+        name="apply_patch",
+        description="Create, change or delete a file.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "type": {"enum": ["create_file", "update_file", "delete_file"]},
+                "path": _STRING,
+                "diff": {
+                    "type": "string",
+                    "description": "The change in V4A form: lines that begin with a space, '-' "
+                    "or '+', in sections that begin with '@@'; for a new file, '+' lines only.",
+                },
+            },
+            "required": ["type", "path"],
+        },
+    ),
+}
+BY_ITEM: dict[str, ToolKind] = {kind.item: name for name, kind in KINDS.items()}
+"""The kind of tool by the type of the item of a call."""

@@ -1,0 +1,170 @@
+"""Reads the body of `POST /v1/responses`: first its fields, then, with what was stored, the
+conversation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.errors import RequestError
+from toolwire.protocol.requests import Request
+from toolwire.protocol.tools import FREE_CHOICE, ToolChoice
+from toolwire.protocol.width import MOST_VALUES, check_width
+from toolwire.surfaces.explain import check_nesting, decode, missing
+from toolwire.surfaces.json_body import read_members
+from toolwire.surfaces.responses.fields import Params, read_params
+from toolwire.surfaces.responses.items import Item, ReadInput, is_reference, read_items
+from toolwire.surfaces.responses.tool_choice import read_choice
+from toolwire.surfaces.responses.tools import NO_OFFER, OfferedTools, ToolReader
+
+_decode_input = msgspec.json.Decoder(str | list[dict[str, Any]])
+_encode = msgspec.json.Encoder().encode
+_NULL = Raw(b"null")
+_ADDING = ("additional_tools", "tool_search_output")
+"""Items that bring tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, before anything that was stored is added to it."""
+
+    params: Params
+    items: Sequence[Item]
+
+    @property
+    def previous(self) -> str | None:
+        """The response that this one follows."""
+        previous: str | None = self.params.values.get("previous_response_id")
+        return previous
+
+    @property
+    def refers(self) -> bool:
+        """Whether the conversation is not all here."""
+        return self.previous is not None or any(map(is_reference, self.items))
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether nothing is asked: some tools try an API that way."""
+        few = self.params.values.get("max_output_tokens") == 1
+        return few and not self.items and self.previous is None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A request with all of its conversation."""
+
+    request: Request
+    tools: OfferedTools
+    positions: Sequence[int]
+    """The item that each message was made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseReader:
+    """Reads bodies. Has the tool cache and the limits, and no state of any request."""
+
+    tools: ToolReader
+    max_items: int
+    strict_parallel: bool = False
+    max_values: int = MOST_VALUES
+
+    def read(self, body: bytes) -> Asked:
+        """Decode one body. Raises `RequestError`."""
+        check_width(body, "", self.max_values)
+        fields = {name: raw for name, raw in read_members(body).items() if raw != _NULL}
+        params = read_params(fields, self.tools.max_depth)
+        _check_model(params)
+        asked = Asked(params, self._items(fields))
+        if not asked.items and asked.previous is None and not asked.is_probe:
+            raise missing("input")
+        return asked
+
+    def request(self, asked: Asked, items: Sequence[Item]) -> ReadRequest:
+        """The request, with these items as its conversation. Raises `RequestError`."""
+        params = asked.params
+        tools = self._tools(params, items)
+        conversation = read_items(items, tools, params.values.get("instructions"))
+        self._check_width(conversation)
+        if not conversation.messages:
+            raise _nothing_left()
+        parallel, adjusted = self._parallel(params, tools)
+        request = Request(
+            model=params.values["model"],
+            messages=tuple(conversation.messages),
+            tools=tools,
+            choice=_choice(params, tools),
+            parallel=parallel,
+            stream=bool(params.values.get("stream")),
+            include_usage=True,
+            sampling=params.sampling(),
+            response_format=params.response_format(),
+            extras=params.extras(),
+            ignored=(*params.ignored, *tools.ignored, *conversation.ignored),
+            adjusted=adjusted,
+            repairs=(*tools.repairs, *conversation.repairs),
+        )
+        return ReadRequest(request, tools, conversation.positions)
+
+    def _items(self, fields: dict[str, Raw]) -> Sequence[Item]:
+        if "input" not in fields:
+            return ()
+        raw = fields["input"]
+        check_nesting(bytes(raw), "input", self.tools.max_depth)
+        said: str | list[dict[str, Any]] = decode(_decode_input, raw, "input")
+        if isinstance(said, str):
+            return ({"type": "message", "role": "user", "content": said},)
+        if len(said) > self.max_items:
+            raise RequestError(
+                f"Invalid 'input': array too long. Expected an array with maximum length "
+                f"{self.max_items}, but got an array with length {len(said)} instead.",
+                param="input",
+                code="array_above_max_length",
+            )
+        return said
+
+    def _tools(self, params: Params, items: Sequence[Item]) -> OfferedTools:
+        lists = {"tools": params.raws["tools"]} if "tools" in params.raws else {}
+        for at, item in enumerate(items):
+            if item.get("type") in _ADDING and item.get("tools"):
+                lists[f"input[{at}].tools"] = Raw(_encode(item["tools"]))
+        return self.tools.read(lists) if lists else NO_OFFER
+
+    def _parallel(self, params: Params, tools: OfferedTools) -> tuple[bool, tuple[str, ...]]:
+        asked = params.values.get("parallel_tool_calls")
+        if asked and tools.strict and not self.strict_parallel:
+            return False, ("parallel_tool_calls",)
+        return asked is not False, ()
+
+    def _check_width(self, conversation: ReadInput) -> None:
+        """Arguments are JSON inside JSON, and count towards the limit as well."""
+        for message, at in zip(conversation.messages, conversation.positions, strict=True):
+            for call in message.calls:
+                check_width(call.arguments, f"input[{at}].arguments", self.max_values)
+
+
+def _check_model(params: Params) -> None:
+    if "model" not in params.values:
+        raise missing("model")
+    if not 0 < len(params.values["model"]) <= 256:
+        raise RequestError(
+            "Invalid 'model': expected a model name of 1 to 256 characters.",
+            param="model",
+            code="invalid_value",
+        )
+
+
+def _choice(params: Params, tools: OfferedTools) -> ToolChoice:
+    if "tool_choice" not in params.raws:
+        return FREE_CHOICE
+    return read_choice(bytes(params.raws["tool_choice"]), tools)
+
+
+def _nothing_left() -> RequestError:
+    return RequestError(
+        "Invalid 'input': it has no message that a model could answer. Send at least one item of "
+        "type 'message'.",
+        param="input",
+        code="invalid_value",
+    )

@@ -1,0 +1,225 @@
+"""The sinks of this surface: a stream of events, or one body. Both fill the same `Output`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from toolwire.errors import GatewayError
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.estimate import estimate
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.repair.findings import Finding
+from toolwire.gateway.report import Report
+from toolwire.gateway.sink import Begun
+from toolwire.protocol.events import Event
+from toolwire.protocol.usage import Usage
+from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
+from toolwire.surfaces.openai_error import error_headers
+from toolwire.surfaces.responses.errors import error_body, stream_code, worded
+from toolwire.surfaces.responses.fields import REPORTED_AS
+from toolwire.surfaces.responses.kinds import Fields
+from toolwire.surfaces.responses.output import Output
+from toolwire.surfaces.responses.response import ResponseHead
+from toolwire.surfaces.responses.tools import OfferedTools
+from toolwire.surfaces.responses.writer import EventWriter, NoEvents
+
+_encode = msgspec.json.Encoder().encode
+OVERFLOW = "context_length_exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What the sinks need to know of a request, besides its plan."""
+
+    exchange: Exchange
+    context: RequestContext
+    head: ResponseHead
+    tools: OfferedTools
+    positions: Sequence[int]
+    new_id: Callable[[str], str]
+    now: Callable[[], float]
+    sealed: bool = False
+    """Whether reasoning is to come with something that the client can send back."""
+    overflow_in_stream: bool = False
+    """Whether the client only understands that the context is full if a stream says so."""
+
+
+class _Sink:
+    """What both sinks share."""
+
+    def __init__(self, about: Answering, plan: Plan, writer: EventWriter) -> None:
+        self.about = about
+        self.plan = plan
+        self.committed = False
+        self._writer = writer
+        self._begun: Begun | None = None
+        self._finished: Fields | None = None
+        self.output = self._fresh()
+
+    def _fresh(self) -> Output:
+        about = self.about
+        return Output(self._writer, about.tools, about.new_id, sealed=about.sealed)
+
+    def begin(self, begun: Begun) -> None:
+        """See `Sink.begin`."""
+        self._begun = begun
+        if not self.committed:
+            self.output = self._fresh()
+        context = self.about.context
+        context.way, context.backend = begun.mode, begun.backend
+
+    def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
+        """The headers that describe this answer."""
+        context, request = self.about.context, self.plan.request
+        headers = [*context.headers(), ("toolwire-profile", context.profile)]
+        ignored: Sequence[str] = request.ignored
+        if self._begun is not None:
+            headers.append(("toolwire-backend", header_word(context.backend)))
+            headers.append(("toolwire-mode", header_word(context.way)))
+            unsent = [REPORTED_AS.get(name, name) for name in self._begun.ignored]
+            ignored = [*ignored, *unsent]
+        labels = [finding.label for finding in findings]
+        reports = {
+            "toolwire-ignored-params": ignored,
+            "toolwire-adjusted-params": request.adjusted,
+            "toolwire-repairs": repairs,
+            "toolwire-findings": labels,
+        }
+        headers += [(name, header_list(list(said))) for name, said in reports.items() if said]
+        return headers
+
+    def fail(self, error: GatewayError) -> None:
+        """Send an error body."""
+        headers = [*self.headers(self.plan.repairs), *error_headers(error)]
+        body = error_body(error, self.about.positions)
+        self.about.exchange.respond(error.status, headers, body)
+
+    def usage_of(self, report: Report) -> Usage:
+        """What the turn consumed, estimated if the backend did not say."""
+        if report.usage is not None:
+            return report.usage
+        outgoing = self.plan.outgoing
+        return estimate(outgoing.messages, outgoing.tools.size, self.output.characters)
+
+    def finished(self, report: Report) -> Fields:
+        """The response as it is in the end, which is known before that is sent."""
+        if self._finished is None:
+            self.output.finish()
+            self._finished = self._ended(self.usage_of(report))
+        return self._finished
+
+    def _ended(self, usage: Usage) -> Fields:
+        cut, items = self.output.cut, self.output.items
+        head = self.about.head
+        if cut is None:
+            now = int(self.about.now())
+            return head.object("completed", items, usage=usage, completed_at=now)
+        details = {"reason": cut}
+        return head.object("incomplete", items, usage=usage, incomplete_details=details)
+
+
+class StreamSink(_Sink):
+    """Sends events as they arise. The first wait until the backend answers: until then, an error
+    can have its own status, and another backend can be tried."""
+
+    def __init__(self, about: Answering, plan: Plan) -> None:
+        super().__init__(about, plan, EventWriter())
+
+    def send(self, choice: int, events: list[Event]) -> None:  # noqa: ARG002 - there is only one
+        """See `Sink.send`."""
+        if self.committed:
+            self.output.feed(events)
+            return
+        self._start()
+        self.output.feed(events)
+        self.committed = self.output.begun
+
+    def flush(self) -> None:
+        """See `Sink.flush`."""
+        if self._writer:
+            self.about.exchange.write(self._writer.take())
+
+    def keepalive(self) -> None:
+        """See `Sink.keepalive`. It is an event, since Codex counts only these."""
+        if self.about.exchange.started:
+            self._progress()
+        self._start()
+        self.flush()
+
+    def done(self, report: Report) -> Usage:
+        """Send the last events, in one write."""
+        self._start()
+        response = self.finished(report)
+        notes: Fields = {}
+        if repairs := sorted(report.repairs.difference(self.plan.repairs)):
+            notes["repairs"] = repairs
+        if report.findings:
+            notes["findings"] = report.findings
+        if report.usage is None:
+            notes["usage"] = "estimated"
+        if notes:
+            response = {**response, "toolwire": notes}
+        self._writer.event(f"response.{response['status']}", {"response": response})
+        self.about.exchange.end(self._writer.take())
+        return self.usage_of(report)
+
+    def fail(self, error: GatewayError) -> None:
+        """Send an error body or, if a stream has begun, an error twice: some clients only know
+        the event `error`, and others only `response.failed`."""
+        about = self.about
+        if not about.exchange.started:
+            if error.code != OVERFLOW or not about.overflow_in_stream:
+                super().fail(error)
+                return
+            self._start()
+        message, param = worded(error, about.positions)
+        code = stream_code(error)
+        self._writer.event("error", {"code": code, "message": message, "param": param})
+        failure = {"code": code, "message": message}
+        response = about.head.object("failed", self.output.items, error=failure)
+        self._writer.event("response.failed", {"response": response})
+        about.exchange.end(self._writer.take())
+
+    def _start(self) -> None:
+        about = self.about
+        if about.exchange.started:
+            return
+        headers = self.headers(self.plan.repairs)
+        headers.append(("content-type", "text/event-stream; charset=utf-8"))
+        headers.append(("cache-control", "no-cache"))
+        headers.append(("x-accel-buffering", "no"))
+        about.exchange.start(200, headers)
+        self._writer.event("response.created", {"response": about.head.object("in_progress")})
+        self._progress()
+
+    def _progress(self) -> None:
+        response = self.about.head.object("in_progress", short=True)
+        self._writer.event("response.in_progress", {"response": response})
+
+
+class WholeSink(_Sink):
+    """Sends one body at the end. Nothing is sent earlier, so a failed attempt is invisible."""
+
+    def __init__(self, about: Answering, plan: Plan) -> None:
+        super().__init__(about, plan, NoEvents())
+
+    def send(self, choice: int, events: list[Event]) -> None:  # noqa: ARG002 - there is only one
+        """See `Sink.send`."""
+        self.output.feed(events)
+
+    def flush(self) -> None:
+        """See `Sink.flush`."""
+
+    def keepalive(self) -> None:
+        """Nothing can be sent before a whole body."""
+
+    def done(self, report: Report) -> Usage:
+        """Send the body."""
+        response = self.finished(report)
+        headers = self.headers(sorted(report.repairs), report.findings)
+        headers.append(("content-type", "application/json"))
+        if report.usage is None:
+            headers.append(("toolwire-usage", "estimated"))
+        self.about.exchange.respond(200, headers, _encode(response))
+        return self.usage_of(report)

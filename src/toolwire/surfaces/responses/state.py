@@ -1,0 +1,146 @@
+"""Responses that are kept: what a later request can go on from, refer to, read and delete.
+
+A document holds a response and all of the conversation before it, so that one read is enough to go
+on, and deleting one response breaks no other. Each output item is a document, too, since clients
+refer to items by their ids alone.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from toolwire.errors import RequestError
+from toolwire.sessions.base import Key, Store
+from toolwire.surfaces.responses.errors import ResponseNotFound
+from toolwire.surfaces.responses.items import Item, is_reference
+from toolwire.surfaces.responses.kinds import Fields
+
+RESPONSE, ITEM = "response", "response_item"
+_MOST_REFERENCES = 1000
+_encode = msgspec.json.Encoder().encode
+_decode_item = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class StoredResponse(msgspec.Struct):
+    """A response, and the items that it answered."""
+
+    response: dict[str, Any]
+    input: list[dict[str, Any]]
+
+
+_decode = msgspec.json.Decoder(StoredResponse).decode
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseStore:
+    """Keeps the responses of one owner apart from those of all others."""
+
+    store: Store | None
+    ttl: float
+    max_bytes: int
+
+    @property
+    def on(self) -> bool:
+        """Whether anything is kept."""
+        return self.store is not None
+
+    async def get(self, owner: str, response_id: str) -> StoredResponse:
+        """A response; raises `ResponseNotFound`."""
+        found = await self._read(Key(RESPONSE, owner, response_id))
+        if found is None:
+            raise ResponseNotFound(f"Response with id '{response_id[:100]}' not found. {self._why}")
+        return _decode(found)
+
+    async def delete(self, owner: str, response_id: str) -> None:
+        """Delete a response and its items; raises `ResponseNotFound`."""
+        stored = await self.get(owner, response_id)
+        assert self.store is not None  # noqa: S101
+        for item in stored.response["output"]:
+            await self.store.delete(Key(ITEM, owner, item["id"]))
+        await self.store.delete(Key(RESPONSE, owner, response_id))
+
+    async def put(self, owner: str, stored: StoredResponse) -> bool:
+        """Keep a response; False if it is too large."""
+        assert self.store is not None  # noqa: S101
+        whole = _encode(stored)
+        if len(whole) > self.max_bytes:
+            return False
+        values = {Key(RESPONSE, owner, stored.response["id"]): whole}
+        for item in stored.response["output"]:
+            values[Key(ITEM, owner, item["id"])] = _encode(item)
+        await self.store.put(values, self.ttl)
+        return True
+
+    async def resolve(
+        self, owner: str, previous: str | None, items: Sequence[Item]
+    ) -> Sequence[Item]:
+        """All of a conversation: what came before, then these items, each with all of it."""
+        before: list[Item] = []
+        if previous is not None:
+            before = await self._before(owner, previous)
+        wanted = [item["id"] for item in items if is_reference(item) and "id" in item]
+        if not wanted:
+            return [*before, *items]
+        if len(wanted) > _MOST_REFERENCES:
+            raise RequestError(
+                f"Invalid 'input': expected at most {_MOST_REFERENCES} item references.",
+                param="input",
+                code="array_above_max_length",
+            )
+        found = await asyncio.gather(*[self._item(owner, str(name)) for name in wanted])
+        known = dict(zip(wanted, found, strict=True))
+        return [*before, *(known[item["id"]] if is_reference(item) else item for item in items)]
+
+    async def _before(self, owner: str, previous: str) -> list[Item]:
+        found = await self._read(Key(RESPONSE, owner, previous))
+        if found is None:
+            raise RequestError(
+                f"Previous response with id '{previous[:100]}' not found. {self._why}",
+                param="previous_response_id",
+                code="previous_response_not_found",
+            )
+        stored = _decode(found)
+        return [*stored.input, *stored.response["output"]]
+
+    async def _item(self, owner: str, item_id: str) -> Mapping[str, Any]:
+        found = await self._read(Key(ITEM, owner, item_id))
+        if found is None:
+            raise ResponseNotFound(
+                f"Item with id '{item_id[:100]}' not found. Items are not kept when `store` is "
+                f"set to false. {self._why} Or send the whole item instead of its id.",
+                param="input",
+            )
+        return _decode_item(found)
+
+    async def _read(self, key: Key) -> bytes | None:
+        return None if self.store is None else await self.store.get(key)
+
+    @property
+    def _why(self) -> str:
+        if self.store is None:
+            return "This server keeps no responses: set `sessions.store`."
+        return "It may have expired, have been made with another key, or with `store` false."
+
+
+def as_kept(items: Sequence[Item], response_id: str) -> list[Fields]:
+    """Items as they are kept: each has an id, which lists are paged by, and messages have parts, as
+    clients that list them expect."""
+    tail = response_id.partition("_")[2]
+    kept = []
+    for at, item in enumerate(items):
+        name = item.get("id")
+        own = {"id": name if isinstance(name, str) else f"msg_{at}_{tail}"[:64]}
+        kept.append({**item, **own, **_message_fields(item)})
+    return kept
+
+
+def _message_fields(item: Item) -> Fields:
+    if item.get("type", "message") != "message" or not isinstance(item.get("content"), str):
+        return {}
+    text: Fields = {"type": "input_text", "text": item["content"]}
+    if item.get("role") == "assistant":
+        text = {"type": "output_text", "text": item["content"], "annotations": []}
+    return {"type": "message", "status": "completed", "content": [text]}

@@ -1,0 +1,202 @@
+"""`POST /v1/responses`: the surface, and one request to it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from toolwire.errors import GatewayError, RequestError, StoreUnavailable
+from toolwire.gateway.collect import Whole
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.estimate import estimate
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.report import Report
+from toolwire.gateway.sink import Flow
+from toolwire.gateway.token_count import count_prompt
+from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
+from toolwire.protocol.requests import Request
+from toolwire.protocol.usage import Usage
+from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.surfaces.openai_error import error_headers
+from toolwire.surfaces.profiles import PLAIN, Profile, profile_for
+from toolwire.surfaces.responses.errors import error_body
+from toolwire.surfaces.responses.fields import ENCRYPTED
+from toolwire.surfaces.responses.items import Item
+from toolwire.surfaces.responses.reader import Asked, ReadRequest, ResponseReader
+from toolwire.surfaces.responses.response import ResponseHead, echo_of
+from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
+from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
+
+_JSON = ("content-type", "application/json")
+
+
+class Nothing(Exception):
+    """A request that asks for nothing, which is answered with nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Responses:
+    """The surface. It has no state of any request."""
+
+    reader: ResponseReader
+    turns: TurnService
+    stored: ResponseStore
+    new_id: Callable[[str], str]
+    """Makes a random id with this prefix."""
+    now: Callable[[], float]
+    """Seconds since 1970."""
+
+    async def answer(self, exchange: Exchange, context: RequestContext) -> None:
+        """Answer one request."""
+        caller = ResponsesCaller(self, exchange, context)
+        try:
+            await self.turns.answer(caller, context)
+        except Nothing:
+            head = caller.head(parallel=True)
+            body = head.object("completed", usage=Usage(0, 0), completed_at=head.created)
+            headers = [*context.headers(), _JSON]
+            exchange.respond(200, headers, msgspec.json.encode(body))
+
+    async def count(self, exchange: Exchange, context: RequestContext) -> None:
+        """Answer with the number of tokens of a prompt. Nothing is generated."""
+        caller = ResponsesCaller(self, exchange, context)
+        large = len(caller.body) > LARGE_BODY
+        request = await asyncio.to_thread(caller.read) if large else caller.read()
+        request = await caller.load(request)
+        model = self.turns.routes.find(request.model)
+        context.model, context.route = request.model, model.name
+        tools = model.offered(request.tools)
+        tokens = None
+        if model.tokens is not None:
+            backend = model.pool.pick().backend.name
+            tokens = await count_prompt(
+                model.tokens, request.messages, tools, backend=backend, model=request.model
+            )
+        headers = [*context.headers(), _JSON]
+        if tokens is None:
+            tokens = estimate(request.messages, tools.size, 0).prompt_tokens
+            headers.append(("toolwire-usage", "estimated"))
+        body = {"object": "response.input_tokens", "input_tokens": tokens}
+        exchange.respond(200, headers, msgspec.json.encode(body))
+
+    def error(self, error: GatewayError) -> tuple[Headers, bytes]:
+        """See `ErrorWriter.error`."""
+        return error_headers(error), error_body(error)
+
+
+class ResponsesCaller:
+    """One request: see `Caller` and `Conversation`."""
+
+    surface = "responses"
+
+    def __init__(self, api: Responses, exchange: Exchange, context: RequestContext) -> None:
+        self._api = api
+        self._exchange = exchange
+        self._context = context
+        self._owner = context.key_name or ""
+        self._profile: Profile = PLAIN
+        self._asked: Asked | None = None
+        self._items: list[Item] = []
+        self._read: ReadRequest | None = None
+        self._sink: StreamSink | WholeSink | None = None
+
+    @property
+    def body(self) -> bytes:
+        """See `Caller.body`."""
+        return self._exchange.request.body
+
+    @property
+    def gone(self) -> bool:
+        """See `Caller.gone`."""
+        return self._exchange.gone
+
+    @property
+    def flow(self) -> Flow:
+        """See `Caller.flow`."""
+        return self._exchange.on_flow
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """See `Caller.conversation`: this request, if it needs what was kept, or is kept."""
+        return self if self._keeps or self._given.refers else None
+
+    def read(self) -> Request:
+        """See `Caller.read`. What refers to something that was kept is read in `load`."""
+        http = self._exchange.request
+        self._profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
+        self._context.profile = self._profile.name
+        asked = self._asked = self._api.reader.read(self.body)
+        if asked.is_probe:
+            self._api.turns.routes.find(asked.params.values["model"])
+            raise Nothing
+        if asked.refers:
+            return Request(asked.params.values["model"], ())
+        return self._request(list(asked.items))
+
+    async def load(self, request: Request) -> Request:
+        """See `Conversation.load`."""
+        asked = self._given
+        if not asked.refers:
+            return request
+        found = await self._api.stored.resolve(self._owner, asked.previous, asked.items)
+        if len(found) > self._api.reader.max_items:
+            raise RequestError(
+                f"Invalid 'input': together with 'previous_response_id' it has more than "
+                f"{self._api.reader.max_items} items.",
+                param="input",
+                code="array_above_max_length",
+            )
+        if len(self.body) > LARGE_BODY:
+            return await asyncio.to_thread(self._request, list(found))
+        return self._request(list(found))
+
+    async def keep(self, request: Request, answer: Whole, report: Report) -> None:  # noqa: ARG002
+        """See `Conversation.keep`: the items as the client got them."""
+        if not self._keeps or self._sink is None:
+            return
+        response = self._sink.finished(report)
+        stored = StoredResponse(response, as_kept(self._items, response["id"]))
+        try:
+            response["store"] = await self._api.stored.put(self._owner, stored)
+        except StoreUnavailable:
+            # The answer is there, and is worth more than the promise to keep it.
+            response["store"] = False
+
+    def sink(self, plan: Plan) -> StreamSink | WholeSink:
+        """See `Caller.sink`."""
+        read = self._read or self._api.reader.request(self._given, self._items)
+        about = Answering(
+            self._exchange,
+            self._context,
+            self.head(parallel=plan.request.parallel),
+            read.tools,
+            read.positions,
+            self._api.new_id,
+            self._api.now,
+            sealed=ENCRYPTED in self._given.params.included,
+            overflow_in_stream=self._profile.overflow_in_stream,
+        )
+        self._sink = (StreamSink if plan.request.stream else WholeSink)(about, plan)
+        return self._sink
+
+    def head(self, *, parallel: bool) -> ResponseHead:
+        """What is known of the response."""
+        echo = echo_of(self._given.params, stored=self._keeps, parallel=parallel)
+        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo)
+
+    def _request(self, items: list[Item]) -> Request:
+        self._items = items
+        self._read = self._api.reader.request(self._given, items)
+        return self._read.request
+
+    @property
+    def _given(self) -> Asked:
+        if self._asked is None:
+            raise RuntimeError("the request was not read yet")
+        return self._asked
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether the response is kept."""
+        return self._api.stored.on and self._given.params.values.get("store") is not False

@@ -1,0 +1,93 @@
+"""`tool_choice` in all its forms: JSON -> `ToolChoice`."""
+
+from typing import Any, get_args
+
+import msgspec
+
+from toolwire.errors import RequestError
+from toolwire.protocol.tools import FREE_CHOICE, ToolChoice, ToolMode
+from toolwire.surfaces.explain import (
+    bad_value,
+    decode,
+    empty_array,
+    json_kind,
+    missing,
+    wrong_type,
+)
+from toolwire.surfaces.responses.kinds import KINDS
+from toolwire.surfaces.responses.tools import OfferedTools
+
+_any = msgspec.json.Decoder()
+_MODES = get_args(ToolMode)
+_WORDS = "'none', 'auto', and 'required'"
+_NAMED = ("function", "custom")
+_BUILT_IN = frozenset(kind for kind, known in KINDS.items() if not known.named)
+
+
+def read_choice(raw: bytes, tools: OfferedTools) -> ToolChoice:
+    """Decode a `tool_choice`. Raises `RequestError` with its place."""
+    value = decode(_any, raw, "tool_choice")
+    if value in ("auto", "none"):
+        return ToolChoice(value)
+    if not tools.tools:
+        raise RequestError(
+            "Invalid value for 'tool_choice': it demands a call, but the request has no tools "
+            "that can be called here.",
+            param="tool_choice",
+            code="invalid_value",
+        )
+    if isinstance(value, str):
+        if value not in _MODES:
+            raise bad_value(value, "tool_choice", _WORDS)
+        return ToolChoice("required")
+    if not isinstance(value, dict):
+        raise wrong_type("tool_choice", "str | object", json_kind(value))
+    if value.get("type") == "allowed_tools":
+        return _allowed(value, tools)
+    return ToolChoice("required", frozenset({_offered(value, tools, "tool_choice")}), named=True)
+
+
+def _allowed(value: dict[str, Any], tools: OfferedTools) -> ToolChoice:
+    mode = value.get("mode", "auto")
+    if mode not in ("auto", "required"):
+        raise bad_value(str(mode), "tool_choice.mode", "'auto' and 'required'")
+    listed = value.get("tools")
+    if not isinstance(listed, list):
+        raise wrong_type("tool_choice.tools", "array", json_kind(listed))
+    if not listed:
+        raise empty_array("tool_choice.tools")
+    names = set()
+    for at, tool in enumerate(listed):
+        where = f"tool_choice.tools[{at}]"
+        if not isinstance(tool, dict):
+            raise wrong_type(where, "object", json_kind(tool))
+        if tool.get("type", "function") in (*_NAMED, *_BUILT_IN):
+            names.add(_offered(tool, tools, where))
+    if not names:
+        # Nothing but tools that are not run here: the model may call none.
+        return FREE_CHOICE if mode == "auto" and not tools.tools else ToolChoice("none")
+    return ToolChoice(mode, frozenset(names))
+
+
+def _offered(value: dict[str, Any], tools: OfferedTools, where: str) -> str:
+    """The name that the model knows the chosen tool by."""
+    kind = value.get("type", "function")
+    name, namespace = value.get("name"), str(value.get("namespace") or "")
+    if kind in _BUILT_IN:
+        name = KINDS[kind].name
+    elif kind in _NAMED:
+        if not isinstance(name, str):
+            raise missing(f"{where}.name")
+    else:
+        raise RequestError(
+            f"Unsupported value: '{where}.type' is '{str(kind)[:100]}', which is not run here. "
+            "Choose a tool of type 'function' or 'custom'.",
+            param=f"{where}.type",
+            code="unsupported_value",
+        )
+    offered = tools.named(name, namespace)
+    if offered is None:
+        raise RequestError(
+            f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param="tool_choice"
+        )
+    return offered

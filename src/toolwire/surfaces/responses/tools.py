@@ -1,0 +1,274 @@
+"""The tools of a request: function, custom, namespace and built-in ones -> a checked `ToolSet`.
+
+Tools come from `tools`, and from items of the conversation that add more. A tool in a namespace is
+offered under one flat name; which tool of the client that is, is looked up in a table and never
+guessed from the text.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.errors import RequestError, ToolSchemaError
+from toolwire.protocol.schemas.check import CheckedSchema
+from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, safe_name
+from toolwire.protocol.tools import Tool, ToolSet
+from toolwire.surfaces.explain import check_nesting, decode, json_kind, missing, wrong_type
+from toolwire.surfaces.responses.kinds import INPUT, KINDS, ToolKind, WireTool
+
+DEFAULT_NAMESPACE = "functions"
+"""Tools in this namespace keep their bare names: it is what Codex calls the top level."""
+_UNUSED = ("output_schema", "allowed_callers", "async")
+_BUILT_IN: tuple[ToolKind, ...] = ("local_shell", "shell", "apply_patch")
+_decode_tools = msgspec.json.Decoder(list[dict[str, Any]])
+_EXAMPLE = """
+Example of a complete input:
+*** Begin Patch
+*** Update File: notes.txt
+@@
+-old line
++new line
+*** Add File: new.txt
++first line
+*** End Patch"""
+
+
+@dataclass(frozen=True, eq=False)
+class OfferedTools(ToolSet):
+    """The tools by the names that the model is given, and what the client knows each by."""
+
+    wire: Mapping[str, WireTool] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+
+    def offered_name(self, tool: WireTool) -> str:
+        """What the model knows this tool of the client by; also one that is no longer offered."""
+        for name in (flat_name(tool), _told_apart(tool)):
+            if self.wire.get(name) == tool:
+                return name
+        return flat_name(tool)
+
+    def named(self, name: str, namespace: str = "") -> str | None:
+        """What the model knows a tool by, whatever its kind."""
+        for offered, tool in self.wire.items():
+            if tool.name == name and (not namespace or tool.namespace == namespace):
+                return offered
+        return None
+
+
+NO_OFFER = OfferedTools()
+
+
+def flat_name(tool: WireTool) -> str:
+    """The name of a tool with its namespace, in a form that every backend takes."""
+    if not tool.namespace or tool.namespace == DEFAULT_NAMESPACE:
+        return safe_name(tool.name)
+    return safe_name(f"{tool.namespace}__{tool.name}")
+
+
+def _told_apart(tool: WireTool) -> str:
+    """The name of a tool whose flat name another one has."""
+    digest = hashlib.sha256(f"{tool.namespace}\0{tool.name}\0{tool.kind}".encode()).hexdigest()[:8]
+    return f"{flat_name(tool)[: MAX_NAME - 9]}_{digest}"
+
+
+@dataclass(slots=True)
+class _Draft(ToolSetDraft):
+    """Builds `OfferedTools`."""
+
+    wire: dict[str, WireTool] = field(default_factory=dict)
+    ignored: list[str] = field(default_factory=list)
+
+    def name_for(self, tool: WireTool) -> str:
+        """The name of the next tool. One that is there already is replaced."""
+        name = flat_name(tool)
+        if self.wire.get(name, tool) != tool:
+            name = _told_apart(tool)
+        if name in self.wire:
+            self.repairs.append(f"tool_repeated:{name}")
+        self.wire[name] = tool
+        return name
+
+    def toolset(self) -> OfferedTools:
+        """See `ToolSetDraft.toolset`."""
+        return OfferedTools(
+            self.tools,
+            self.validators,
+            repairs=tuple(self.repairs),
+            costs=self.costs,
+            aliases=_aliases(self.wire),
+            wire=self.wire,
+            ignored=tuple(self.ignored),
+        )
+
+
+def _aliases(wire: Mapping[str, WireTool]) -> dict[str, str]:
+    """Bare names of tools in namespaces, as far as only one tool can be meant."""
+    bare = Counter(tool.name for tool in wire.values())
+    return {
+        tool.name: name
+        for name, tool in wire.items()
+        if bare[tool.name] == 1 and tool.name not in wire
+    }
+
+
+class ToolReader:
+    """Reads lists of tools, with a cache."""
+
+    def __init__(self, cache: ToolCache, max_tools: int) -> None:
+        self._cache = cache
+        self._max_tools = max_tools
+
+    @property
+    def max_depth(self) -> int:
+        """Maximum nesting of the JSON."""
+        return self._cache.limits.depth
+
+    def read(self, lists: Mapping[str, Raw]) -> OfferedTools:
+        """Decode and check JSON arrays of tools, by where they are. Raises `RequestError`."""
+        places = tuple(lists)
+        raw = Raw(b"\n".join(bytes(raw) for raw in lists.values()))
+
+        def read(_raw: Raw) -> ToolSetDraft:
+            return self._check(lists)
+
+        read_before = self._cache.toolset(raw, ("responses", places), read)
+        return read_before if isinstance(read_before, OfferedTools) else NO_OFFER
+
+    def _check(self, lists: Mapping[str, Raw]) -> _Draft:
+        draft = _Draft()
+        for where, raw in lists.items():
+            check_nesting(bytes(raw), where, self.max_depth)
+            specs = decode(_decode_tools, raw, where)
+            self._read(draft, specs, where)
+        if len(draft.tools) > self._max_tools:
+            raise RequestError(
+                f"Invalid 'tools': array too long. Expected at most {self._max_tools} tools, but "
+                f"got {len(draft.tools)} tools instead.",
+                param="tools",
+                code="array_above_max_length",
+            )
+        return draft
+
+    def _read(
+        self, draft: _Draft, specs: Iterable[dict[str, Any]], root: str, namespace: str = ""
+    ) -> None:
+        for position, spec in enumerate(specs):
+            where, kind = f"{root}[{position}]", spec.get("type", "function")
+            if kind == "namespace" and not namespace:
+                self._namespace(draft, spec, where)
+            elif kind == "function":
+                self._function(draft, spec, where, namespace)
+            elif kind == "custom":
+                self._custom(draft, spec, where, namespace)
+            elif (kind == "tool_search" and spec.get("execution") == "client") or (
+                kind in _BUILT_IN and not _runs_elsewhere(spec)
+            ):
+                self._built_in(draft, spec, kind, where)
+            else:
+                draft.ignored.append(f"{where}:{kind}")
+
+    def _namespace(self, draft: _Draft, spec: dict[str, Any], where: str) -> None:
+        name, members = _text(spec, "name", where), spec.get("tools")
+        if not name:
+            raise missing(f"{where}.name")
+        if members is None:
+            raise missing(f"{where}.tools")
+        if not isinstance(members, list):
+            raise wrong_type(f"{where}.tools", "array", json_kind(members))
+        for at, member in enumerate(members):
+            if not isinstance(member, dict):
+                raise wrong_type(f"{where}.tools[{at}]", "object", json_kind(member))
+        about = _text(spec, "description", where)
+        told = [_described(member, about) for member in members] if about else members
+        self._read(draft, told, f"{where}.tools", name)
+
+    def _function(self, draft: _Draft, spec: dict[str, Any], where: str, namespace: str) -> None:
+        strict = spec.get("strict")
+        if not isinstance(strict, bool | None):
+            raise wrong_type(f"{where}.strict", "bool", json_kind(strict))
+        parameters = spec.get("parameters")
+        if not isinstance(parameters, dict | None):
+            raise wrong_type(f"{where}.parameters", "object", json_kind(parameters))
+        name = self._name(draft, spec, "function", where, namespace)
+        checked = self._schema(draft, parameters or {}, name, where, strict=bool(strict))
+        about = _text(spec, "description", where)
+        draft.add(Tool(name, about, checked.schema, bool(strict)), checked)
+        draft.ignored += [f"{where}.{unused}" for unused in _UNUSED if spec.get(unused)]
+
+    def _custom(self, draft: _Draft, spec: dict[str, Any], where: str, namespace: str) -> None:
+        """A tool that takes free text: a function with one string, for there is nothing that more
+        backends can do."""
+        name = self._name(draft, spec, "custom", where, namespace)
+        about, text = _text(spec, "description", where) or "", f"The whole {INPUT}, as plain text."
+        schema = {
+            "type": "object",
+            "properties": {INPUT: {"type": "string", "description": text}},
+            "required": [INPUT],
+            "additionalProperties": False,
+        }
+        checked = self._schema(draft, schema, name, where, strict=False)
+        tool = Tool(name, about + _grammar(spec, name), checked.schema, free_text=INPUT)
+        draft.add(tool, checked)
+
+    def _built_in(self, draft: _Draft, spec: dict[str, Any], kind: ToolKind, where: str) -> None:
+        known = KINDS[kind]
+        name = draft.name_for(WireTool(kind, known.name))
+        schema = spec.get("parameters")
+        parameters = schema if isinstance(schema, dict) else dict(known.parameters)
+        checked = self._schema(draft, parameters, name, where, strict=False)
+        about = _text(spec, "description", where) or known.description
+        draft.add(Tool(name, about, checked.schema), checked)
+
+    def _name(
+        self, draft: _Draft, spec: dict[str, Any], kind: ToolKind, where: str, namespace: str
+    ) -> str:
+        name = _text(spec, "name", where)
+        if not name:
+            raise missing(f"{where}.name")
+        return draft.name_for(WireTool(kind, name, namespace))
+
+    def _schema(
+        self, draft: _Draft, parameters: dict[str, Any], name: str, where: str, *, strict: bool
+    ) -> CheckedSchema:
+        try:
+            return self._cache.schema(parameters, name, strict=strict, budget=draft.budget)
+        except ToolSchemaError as error:
+            error.param = f"{where}.parameters"
+            raise
+
+
+def _text(spec: Mapping[str, Any], name: str, where: str) -> str | None:
+    value = spec.get(name)
+    if isinstance(value, str | None):
+        return value
+    raise wrong_type(f"{where}.{name}", "str", json_kind(value))
+
+
+def _described(member: dict[str, Any], about: str) -> dict[str, Any]:
+    """A tool with the description of its namespace before its own."""
+    own = member.get("description")
+    return {**member, "description": f"{about}\n{own}" if isinstance(own, str) and own else about}
+
+
+def _runs_elsewhere(spec: Mapping[str, Any]) -> bool:
+    """Whether a shell is one of the provider's containers."""
+    environment = spec.get("environment")
+    return isinstance(environment, dict) and environment.get("type") not in (None, "local")
+
+
+def _grammar(spec: Mapping[str, Any], name: str) -> str:
+    """What is to be said about the form of a custom tool's input."""
+    form = spec.get("format")
+    definition = form.get("definition") if isinstance(form, dict) else None
+    if not isinstance(form, dict) or not isinstance(definition, str):
+        return ""
+    syntax = {"lark": "Lark grammar", "regex": "regular expression"}.get(
+        str(form.get("syntax")), "grammar"
+    )
+    example = _EXAMPLE if name == "apply_patch" else ""
+    return f"\n\nThe {INPUT} must match this {syntax}:\n{definition}{example}"

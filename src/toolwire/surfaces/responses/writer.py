@@ -1,0 +1,54 @@
+"""Numbers and encodes the events of one stream."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+_encode = msgspec.json.Encoder().encode
+
+
+class EventWriter:
+    """Collects encoded events until they are taken. Their numbers have no gaps."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._events: list[bytes] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._events)
+
+    def event(self, kind: str, fields: Mapping[str, Any]) -> None:
+        """Add an event."""
+        data = _encode({"type": kind, "sequence_number": self._number, **fields})
+        self._number += 1
+        self._events.append(b"event: %b\ndata: %b\n\n" % (kind.encode(), data))
+
+    def template(self, kind: str, fields: Mapping[str, Any], tail: bytes = b"") -> bytes:
+        """What the many events with a `delta` of one item have in common, for `delta`."""
+        common = _encode(fields)[1:-1].replace(b"%", b"%%")
+        name = kind.encode()
+        head = b'event: %b\ndata: {"type":"%b","sequence_number":%%d,' % (name, name)
+        return head + common + b',"delta":%b' + tail + b"}\n\n"
+
+    def delta(self, template: bytes, text: str) -> None:
+        """Add the next piece of something."""
+        self._events.append(template % (self._number, _encode(text)))
+        self._number += 1
+
+    def take(self) -> bytes:
+        """What was added since the last time."""
+        events = self._events
+        taken = events[0] if len(events) == 1 else b"".join(events)
+        events.clear()
+        return taken
+
+
+class NoEvents(EventWriter):
+    """For an answer that is sent whole."""
+
+    def event(self, kind: str, fields: Mapping[str, Any]) -> None:
+        """Nothing is sent."""
+
+    def delta(self, template: bytes, text: str) -> None:
+        """Nothing is sent."""

@@ -1,0 +1,1 @@
+"""`toolwire doctor` and `toolwire init` on scripted servers, each with one fault."""

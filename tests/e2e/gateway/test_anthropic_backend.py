@@ -1,0 +1,141 @@
+"""An OpenAI client in front of a server with Anthropic's Messages API."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.contract.joining import join, whole
+from tests.e2e.gateway.messages_server import KEY, MessagesServer, messages_server
+from tests.e2e.gateway.process import Gateway, running
+from tests.e2e.gateway.wire import Reply, ask, chat_body
+
+from toolwire.server.check import check_backends
+from toolwire.server.config.loader import Config, load
+
+CONFIG = """
+[[models]]
+name = "claude"
+backend = {{ url = "{url}", dialect = "anthropic", model = "claude-x", key_env = "THE_KEY" }}
+[retries]
+attempts = 0
+"""
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "read_file",
+            "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+        },
+    }
+]
+ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Read it."}]
+
+
+@pytest.fixture(scope="module")
+def claude() -> Iterator[MessagesServer]:
+    with messages_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def gateway(claude: MessagesServer) -> Iterator[Gateway]:
+    config = CONFIG.format(url=claude.url)
+    with running(config=config, env={"THE_KEY": KEY}) as process:
+        yield process
+
+
+@pytest.fixture(autouse=True)
+def _fresh(claude: MessagesServer) -> None:
+    claude.bodies.clear()
+    claude.heads.clear()
+    claude.status, claude.breaks = 200, False
+
+
+def send(gateway: Gateway, messages: list[Any], **more: Any) -> Reply:
+    return ask(gateway.port, chat_body(model="claude", messages=messages, tools=TOOLS, **more))
+
+
+def events(reply: Reply) -> list[Any]:
+    data = [part.removeprefix("data: ") for part in reply.body.decode().split("\n\n")[:-1]]
+    return [json.loads(text) for text in data if text != "[DONE]"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_task_of_two_turns_is_done(
+    gateway: Gateway, claude: MessagesServer, *, stream: bool
+) -> None:
+    reply = send(gateway, ASKED, stream=stream)
+    said = join(events(reply))[0] if stream else whole(reply.json)[0]
+    assert said.content == "I read it."
+    assert said.finish_reason == "tool_calls"
+    (call,) = said.calls
+    assert json.loads(call["function"]["arguments"]) == {"path": "notes.txt"}
+    echo = {"role": "assistant", "content": said.content, "tool_calls": said.calls}
+    result = {"role": "tool", "tool_call_id": call["id"], "content": "a note"}
+    reply = send(gateway, [*ASKED, echo, result], stream=stream)
+    said = join(events(reply))[0] if stream else whole(reply.json)[0]
+    assert (said.content, said.finish_reason) == ("Done.", "stop")
+    first, second = claude.bodies
+    assert first["system"] == "Be brief."
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert second["messages"][-1]["content"][0]["tool_use_id"] == call["id"]
+    assert second["model"] == "claude-x"
+
+
+def test_the_key_goes_where_the_api_wants_it(gateway: Gateway, claude: MessagesServer) -> None:
+    send(gateway, ASKED)
+    (head,) = claude.heads
+    assert head["x-api-key"] == KEY
+    assert head["anthropic-version"] == "2023-06-01"
+    assert "authorization" not in head
+
+
+def test_what_is_not_sent_is_told(gateway: Gateway, claude: MessagesServer) -> None:
+    reply = send(gateway, ASKED, seed=1, response_format={"type": "json_object"}, temperature=0.5)
+    ignored = set(reply.headers["toolwire-ignored-params"].split(", "))
+    assert ignored == {"seed", "response_format"}
+    assert claude.bodies[0]["temperature"] == 0.5
+
+
+def test_usage_counts_what_came_from_the_cache(gateway: Gateway) -> None:
+    usage = send(gateway, ASKED).json["usage"]
+    assert (usage["prompt_tokens"], usage["completion_tokens"]) == (100, 5)
+    assert usage["prompt_tokens_details"]["cached_tokens"] == 90
+
+
+def test_a_busy_server_is_503(gateway: Gateway, claude: MessagesServer) -> None:
+    claude.status = 529
+    reply = send(gateway, ASKED)
+    assert (reply.status, "Overloaded" in reply.error["message"]) == (503, True)
+
+
+def test_an_error_within_the_stream_ends_it(gateway: Gateway, claude: MessagesServer) -> None:
+    claude.breaks = True
+    last = events(send(gateway, ASKED, stream=True))[-1]
+    assert "Overloaded" in last["error"]["message"]
+
+
+def configured(claude: MessagesServer) -> Config:
+    flags = {"upstream": [claude.url], "upstream_dialect": "anthropic"}
+    return load(None, env={}, flags=flags)
+
+
+def test_the_check_knows_its_models_and_its_tools(claude: MessagesServer) -> None:
+    (finding,) = check_backends(configured(claude))
+    assert finding.ok
+    assert "models: claude-x" in finding.text
+
+
+def test_the_messages_surface_is_passed_to_it_too(gateway: Gateway, claude: MessagesServer) -> None:
+    tool = {"name": "read_file", "input_schema": {"type": "object"}}
+    body = {
+        "model": "claude",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Read it."}],
+        "tools": [tool],
+    }
+    reply = ask(gateway.port, body, path="/v1/messages")
+    assert [block["type"] for block in reply.json["content"]] == ["text", "tool_use"]
+    assert claude.bodies[0]["max_tokens"] == 9
+    assert claude.bodies[0]["tools"] == [tool]

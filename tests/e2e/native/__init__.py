@@ -1,0 +1,1 @@
+"""The native API of a real gateway process."""

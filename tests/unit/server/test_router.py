@@ -1,0 +1,56 @@
+"""The table of paths."""
+
+from typing import Any
+
+from toolwire.server.router import Resource, Router
+
+
+class _Writer:
+    def error(self, error: Any) -> Any:
+        raise NotImplementedError
+
+
+ONE, TWO, OTHER = _Writer(), _Writer(), _Writer()
+ROUTER = Router(
+    {
+        "/v1/models": Resource(ONE, {}),
+        "/v1/models/{id...}": Resource(ONE, {"GET": None}),  # type: ignore[dict-item]
+        "/v1/things/{id}": Resource(TWO, {}),
+        "/v1/things/{id}/parts": Resource(TWO, {"GET": None}),  # type: ignore[dict-item]
+        "/v1/things/new": Resource(TWO, {"POST": None}),  # type: ignore[dict-item]
+    },
+    OTHER,
+)
+
+
+def _methods(path: str) -> list[str] | None:
+    found = ROUTER.find(path)
+    return None if found is None else list(found.methods)
+
+
+def test_a_parameter_is_one_segment() -> None:
+    assert _methods("/v1/things/a") == []
+    assert _methods("/v1/things/a/parts") == ["GET"]
+    assert _methods("/v1/things/a/b") is None
+    assert _methods("/v1/things/") is None
+
+
+def test_a_parameter_with_dots_is_all_that_follows() -> None:
+    assert _methods("/v1/models/a/b/c") == ["GET"]
+    assert _methods("/v1/models/") is None
+
+
+def test_a_path_without_parameters_comes_first() -> None:
+    assert _methods("/v1/things/new") == ["POST"]
+
+
+def test_points_and_stars_in_a_path_are_no_patterns() -> None:
+    router = Router({"/a.b/{id}": Resource(ONE, {})}, OTHER)
+    assert router.find("/aXb/1") is None
+
+
+def test_errors_below_a_path_are_written_by_the_api_of_the_path() -> None:
+    assert ROUTER.writer("/v1/things/a/b/c") is TWO
+    assert ROUTER.writer("/v1/things") is TWO
+    assert ROUTER.writer("/v1/models/x") is ONE
+    assert ROUTER.writer("/elsewhere") is OTHER

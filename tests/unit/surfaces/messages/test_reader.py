@@ -1,0 +1,132 @@
+"""The fields of a request besides its messages and tools."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.contract.messaging import READER, asked
+
+from toolwire.errors import RequestError
+from toolwire.surfaces.messages.reader import FIELDS, ThreadUnsupported
+
+SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}}
+
+
+def test_sampling_is_forwarded() -> None:
+    request = asked(max_tokens=5, temperature=0.5, top_p=0.9, top_k=7, stop_sequences=["#"]).request
+    sampling = request.sampling
+    assert (sampling.max_tokens, sampling.temperature, sampling.top_p) == (5, 0.5, 0.9)
+    assert sampling.stop == ("#",)
+    assert request.extras["top_k"] == b"7"
+
+
+def test_more_stop_sequences_than_backends_take_are_reported() -> None:
+    request = asked(stop_sequences=list("abcdef")).request
+    assert request.sampling.stop == ("a", "b", "c", "d")
+    assert request.adjusted == ("stop_sequences",)
+
+
+@pytest.mark.parametrize(
+    ("thinking", "effort", "on", "shown"),
+    [
+        ({"type": "adaptive"}, None, True, True),
+        ({"type": "between_tools"}, None, True, True),
+        ({"type": "enabled", "budget_tokens": 1024}, "low", True, True),
+        ({"type": "enabled", "budget_tokens": 8000}, "medium", True, True),
+        ({"type": "enabled", "budget_tokens": 31999}, "high", True, True),
+        ({"type": "disabled"}, None, False, False),
+    ],
+)
+def test_thinking_is_switched_as_backends_take_it(
+    thinking: dict[str, Any], effort: str | None, on: bool, shown: bool
+) -> None:
+    made = asked(thinking=thinking)
+    switch = json.loads(made.request.extras["chat_template_kwargs"])
+    assert switch == {"enable_thinking": on, "thinking": on}
+    assert made.request.sampling.reasoning_effort == effort
+    assert made.shows_thinking is shown
+
+
+def test_without_a_word_about_thinking_the_backend_decides_and_nothing_is_shown() -> None:
+    made = asked()
+    assert "chat_template_kwargs" not in made.request.extras
+    assert not made.shows_thinking
+
+
+@pytest.mark.parametrize(
+    ("effort", "sent"), [("low", "low"), ("high", "high"), ("xhigh", "high"), ("max", "high")]
+)
+def test_effort_is_clamped(effort: str, sent: str) -> None:
+    request = asked(output_config={"effort": effort}).request
+    assert request.sampling.reasoning_effort == sent
+    assert request.adjusted == (() if effort == sent else ("output_config.effort",))
+
+
+def test_a_wanted_form_is_a_json_schema() -> None:
+    form = {"type": "json_schema", "schema": SCHEMA}
+    wanted = asked(output_config={"format": form}).request.response_format
+    assert wanted is not None
+    assert json.loads(wanted.schema) == SCHEMA
+
+
+def test_a_long_user_id_is_hashed() -> None:
+    assert asked(metadata={"user_id": "u"}).request.extras["user"] == b'"u"'
+    long = asked(metadata={"user_id": json.dumps({"device": "x" * 99})}).request.extras["user"]
+    assert len(json.loads(long)) == 64
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name, rule in FIELDS.items() if rule.treatment == "ignored" and " " not in name],
+)
+def test_what_has_no_effect_is_reported(name: str) -> None:
+    assert asked(**{name: {"any": "thing"}}).request.ignored == (name,)
+
+
+def test_unknown_fields_are_reported() -> None:
+    assert asked(next_month="x").request.ignored == ("next_month",)
+
+
+def test_null_is_not_given() -> None:
+    request = asked(system=None, tools=None, thinking=None, metadata=None, thread=None).request
+    assert request.ignored == ()
+
+
+@pytest.mark.parametrize("kind", ["create", "continue"])
+def test_threads_are_refused_with_the_code_that_sdks_know(kind: str) -> None:
+    with pytest.raises(ThreadUnsupported) as refused:
+        asked(thread={"type": kind})
+    assert refused.value.code == "thread_unsupported_request"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"max_tokens": ...}, "max_tokens: Field required"),
+        ({"model": ...}, "model: Field required"),
+        ({"messages": ...}, "messages: Field required"),
+        ({"max_tokens": "9"}, "max_tokens: Expected 'int', got 'str'"),
+        ({"max_tokens": -1}, "max_tokens: "),
+        ({"temperature": 9}, "temperature: "),
+        ({"stream": "yes"}, "stream: "),
+        ({"output_config": {"effort": "huge"}}, "output_config.effort: "),
+        ({"output_config": {"format": {"type": "xml"}}}, "output_config.format: "),
+        ({"compaction": {"type": "summarize"}}, "compaction: "),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError) as refused:
+        asked(**fields)
+    assert refused.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"a": "\xff"}', b"\x1f\x8b"])
+def test_a_body_that_is_no_object_is_refused(body: bytes) -> None:
+    with pytest.raises(RequestError):
+        READER.read(body)
+
+
+def test_a_prompt_that_is_only_counted_needs_no_limit_and_may_end_with_an_answer() -> None:
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    assert len(READER.read(body, counting=True).request.messages) == 2

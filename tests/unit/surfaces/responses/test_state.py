@@ -1,0 +1,230 @@
+"""What is kept of responses, for whom, and what is said where nothing is kept."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.contract.chatting import Client, speaking
+from tests.unit.surfaces.responses.responding import (
+    CALLED,
+    END,
+    WEATHER,
+    Answer,
+    ask,
+    call,
+    result,
+    user,
+)
+
+from toolwire.errors import GatewayError, StoreUnavailable
+from toolwire.gateway.context import RequestContext
+from toolwire.protocol.fragments import Fragment
+from toolwire.sessions.base import Key
+from toolwire.sessions.memory import MemoryStore
+from toolwire.surfaces.exchange import HttpRequest
+from toolwire.surfaces.responses.errors import error_body
+from toolwire.surfaces.responses.state import ResponseStore
+from toolwire.surfaces.responses.stored import StoredResponses
+
+BOTH = pytest.mark.parametrize("stream", [False, True])
+SPOKEN = (
+    Fragment(reasoning="Hm."),
+    Fragment(text="Let me see."),
+    call("get_weather", '{"city":"Paris"}'),
+    CALLED,
+)
+
+
+def first(kept: MemoryStore, **fields: Any) -> Answer:
+    answer = ask(speaking(*SPOKEN), kept=kept, tools=[WEATHER], input="Weather?", **fields)
+    assert answer.status == 200, answer.written
+    return answer
+
+
+def results_of(answer: Answer) -> list[Any]:
+    made = [item for item in answer.output if item["type"] == "function_call"]
+    return [result(item["call_id"], "rain") for item in made]
+
+
+@BOTH
+def test_a_conversation_goes_on_from_a_response(stream: bool) -> None:
+    store = MemoryStore()
+    before = first(store, stream=stream, instructions="Be brief.")
+    assert before.response["store"] is True
+    answer = ask(
+        kept=store,
+        previous_response_id=before.response["id"],
+        input=results_of(before),
+        tools=[WEATHER],
+    )
+    messages = answer.asked[0].messages
+    assert [message.role for message in messages] == ["user", "assistant", "tool"]
+    assert (messages[1].content, messages[1].reasoning) == ("Let me see.", "Hm.")
+    assert messages[2].content == "rain"
+    assert answer.response["previous_response_id"] == before.response["id"]
+
+
+def test_a_chain_holds_all_that_came_before() -> None:
+    store = MemoryStore()
+    previous = first(store)
+    for number in range(3):
+        items = [*(results_of(previous) if not number else ()), user(f"turn {number}")]
+        previous = ask(kept=store, previous_response_id=previous.response["id"], input=items)
+    texts = [message.content for message in previous.asked[0].messages]
+    assert texts[-1] == "turn 2"
+    assert texts[0] == "Weather?"
+
+
+def test_items_can_be_sent_as_references_only() -> None:
+    store = MemoryStore()
+    before = first(store)
+    references = [{"type": "item_reference", "id": item["id"]} for item in before.output[:2]]
+    items = [user("Weather?"), *references, before.output[2], *results_of(before)]
+    messages = ask(kept=store, input=items, tools=[WEATHER]).asked[0].messages
+    assert [message.role for message in messages] == ["user", "assistant", "tool"]
+    assert (messages[1].content, messages[1].reasoning) == ("Let me see.", "Hm.")
+
+
+def test_an_item_with_nothing_but_an_id_is_a_reference() -> None:
+    store = MemoryStore()
+    before = first(store)
+    answer = ask(kept=store, input=[user("a"), {"id": before.output[1]["id"]}, user("b")])
+    assert answer.asked[0].messages[1].content == "Let me see."
+
+
+def test_what_is_not_to_be_kept_is_not() -> None:
+    store = MemoryStore()
+    before = first(store, store=False)
+    assert before.response["store"] is False
+    refused = ask(kept=store, previous_response_id=before.response["id"])
+    assert refused.status == 400
+    assert refused.json["error"]["code"] == "previous_response_not_found"
+    assert refused.json["error"]["param"] == "previous_response_id"
+
+
+def test_another_key_sees_nothing_of_it() -> None:
+    store = MemoryStore()
+    before = first(store, owner="one")
+    asked = {"kept": store, "previous_response_id": before.response["id"]}
+    assert ask(owner="one", **asked).status == 200
+    assert ask(owner="two", **asked).status == 400
+    item = {"type": "item_reference", "id": before.output[1]["id"]}
+    assert ask(kept=store, owner="two", input=[user("a"), item]).status == 404
+
+
+def test_without_a_store_nothing_is_said_to_be_kept_and_references_are_errors() -> None:
+    assert ask(store=True).response["store"] is False
+    refused = ask(previous_response_id="resp_1")
+    assert (refused.status, refused.json["error"]["code"]) == (400, "previous_response_not_found")
+    assert "keeps no responses" in refused.json["error"]["message"]
+    unknown = ask(input=[user("a"), {"type": "item_reference", "id": "msg_1"}])
+    assert (unknown.status, unknown.json["error"]["code"]) == (404, None)
+    assert "msg_1" in unknown.json["error"]["message"]
+    assert "`store` is set to false" in unknown.json["error"]["message"]
+
+
+class _Broken(MemoryStore):
+    async def put(self, values: dict[Key, bytes], ttl: float) -> None:
+        raise StoreUnavailable("gone")
+
+
+@BOTH
+def test_an_answer_that_cannot_be_kept_says_so_and_is_given(stream: bool) -> None:
+    answer = ask(kept=_Broken(), stream=stream)
+    assert (answer.status, answer.response["store"]) == (200, False)
+
+
+def test_what_is_too_large_is_not_kept_and_says_so() -> None:
+    answer = ask(kept=MemoryStore(), input="x" * (1 << 20))
+    assert answer.response["store"] is False
+
+
+def call_endpoint(store: MemoryStore | None, name: str, target: str, owner: str = "") -> Client:
+    client = Client(HttpRequest("GET", target.encode()))
+    ends = StoredResponses(ResponseStore(store, 60, 1 << 20))
+    try:
+        asyncio.run(getattr(ends, name)(client, RequestContext("req_1", key_name=owner)))
+    except GatewayError as error:
+        client.respond(error.status, [], error_body(error))
+    return client
+
+
+def test_a_response_can_be_read_and_deleted_with_its_items() -> None:
+    store = MemoryStore()
+    before = first(store)
+    path = f"/v1/responses/{before.response['id']}"
+    assert call_endpoint(store, "show", path).json == before.response
+    deleted = call_endpoint(store, "delete", path).json
+    assert deleted == {"id": before.response["id"], "object": "response", "deleted": True}
+    for name in ("show", "delete", "list_input", "cancel"):
+        assert call_endpoint(store, name, path).status == 404
+    item = {"type": "item_reference", "id": before.output[1]["id"]}
+    assert ask(kept=store, input=[user("a"), item]).status == 404
+
+
+def test_a_streamed_response_can_be_read_as_it_was_in_the_end() -> None:
+    store = MemoryStore()
+    before = first(store, stream=True)
+    shown = call_endpoint(store, "show", f"/v1/responses/{before.response['id']}").json
+    assert shown["output"] == before.output
+    assert shown["usage"] == before.response["usage"]
+
+
+def test_another_key_cannot_read_or_delete_a_response() -> None:
+    store = MemoryStore()
+    path = f"/v1/responses/{first(store, owner='one').response['id']}"
+    assert call_endpoint(store, "delete", path, "two").status == 404
+    assert call_endpoint(store, "show", path, "one").status == 200
+
+
+def test_the_input_is_listed_by_pages() -> None:
+    store = MemoryStore()
+    items = [user(f"turn {number}") for number in range(5)]
+    path = f"/v1/responses/{ask(kept=store, input=items).response['id']}/input_items"
+    page = call_endpoint(store, "list_input", f"{path}?order=asc&limit=2").json
+    assert [item["content"][0]["text"] for item in page["data"]] == ["turn 0", "turn 1"]
+    assert (page["object"], page["has_more"]) == ("list", True)
+    rest = f"{path}?order=asc&limit=100&after={page['last_id']}"
+    page = call_endpoint(store, "list_input", rest).json
+    assert [item["content"][0]["text"] for item in page["data"]] == ["turn 2", "turn 3", "turn 4"]
+    assert page["has_more"] is False
+    assert (
+        call_endpoint(store, "list_input", path).json["data"][0]["content"][0]["text"] == "turn 4"
+    )
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "order=up"])
+def test_a_wrong_page_is_refused(query: str) -> None:
+    store = MemoryStore()
+    path = f"/v1/responses/{first(store).response['id']}/input_items?{query}"
+    assert call_endpoint(store, "list_input", path).status == 400
+
+
+def test_events_are_not_replayed_and_nothing_can_be_cancelled() -> None:
+    store = MemoryStore()
+    path = f"/v1/responses/{first(store).response['id']}"
+    for name, target in (("show", f"{path}?stream=true"), ("cancel", f"{path}/cancel")):
+        refused = call_endpoint(store, name, target)
+        assert refused.status == 400
+        assert refused.json["error"]["code"] == "unsupported_parameter"
+
+
+def test_the_tokens_of_a_prompt_are_counted_without_a_model() -> None:
+    store = MemoryStore()
+    before = first(store)
+    answer = ask(
+        kept=store, endpoint="count", previous_response_id=before.response["id"], input="And now?"
+    )
+    counted = json.loads(answer.written)
+    assert counted["object"] == "response.input_tokens"
+    assert counted["input_tokens"] > 10
+    assert answer.headers["toolwire-usage"] == "estimated"
+    assert answer.asked == []
+
+
+def test_an_empty_input_goes_on_from_a_response() -> None:
+    store = MemoryStore()
+    before = ask(speaking(Fragment(text="Hello."), END), kept=store)
+    answer = ask(kept=store, previous_response_id=before.response["id"], input=[])
+    assert [message.role for message in answer.asked[0].messages] == ["user", "assistant"]
