@@ -481,7 +481,9 @@ def repairs() -> str:
         ),
         "A model's bad call is no HTTP error, unless the tool is strict or, delivered whole, "
         "it is no JSON object and `tool_choice` demands a call: agents recover from a bad "
-        "call and stop at an error. What was delivered although it does not fit is named in "
+        "call and stop at an error. Arguments that have a key twice are malformed, so the model is "
+        "asked again. Clients can decode them, so if it insists they are delivered as they are. "
+        "What was delivered although it does not fit is named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
         "`toolwire_unfit_calls_total` and recorded in the [trace](traces.md):",
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),

@@ -14,7 +14,7 @@ from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
-from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, make_plan
+from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, is_long, make_plan
 from toolwire.gateway.pump import Pump
 from toolwire.gateway.repair.costly import Checker
 from toolwire.gateway.report import Report
@@ -142,6 +142,7 @@ class TurnService:
         kept = caller.conversation
         if kept is not None:
             request = await kept.load(request)
+            large = large or is_long(request.messages)
         asker = context.key_name or ""
         if large:
             plan, model = await asyncio.to_thread(self._plan, request, asker, large=True)

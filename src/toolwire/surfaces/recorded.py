@@ -40,7 +40,7 @@ def _chat(body: bytes, profile_name: str) -> Request:
 def _messages(body: bytes, profile_name: str) -> Request:
     tools = MessagesToolReader(max_tools=_MOST, cache_bytes=0, limits=SchemaLimits())
     reader = MessagesReader(tools, max_messages=_MOST, max_values=_MOST)
-    return fitted(reader.read(body), profile_name).request
+    return fitted(reader.read(body), profile_for("", profile_name)).request
 
 
 _READERS: dict[str, Callable[[bytes, str], Request]] = {CHAT: _chat, MESSAGES: _messages}

@@ -1,10 +1,12 @@
 """Turns with and without a conversation, through a real process, tools native and prompted."""
 
+import contextlib
 import json
 import socket
 import subprocess
 import sys
 import threading
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +223,38 @@ def test_a_conversation_goes_on_in_another_process_after_a_kill(
         assert answered(reply)["content"] == "It is 3."
 
 
-def test_the_example_of_the_docs_runs(gateway: Gateway, backend: ScriptedServer) -> None:
+@pytest.mark.parametrize("variant", ["hang_mid", "hang_end"])
+def test_a_process_that_is_killed_in_mid_turn_changes_nothing(
+    backend: ScriptedServer, tmp_path: Path, variant: str
+) -> None:
+    flags = ("--upstream", backend.url, "--sessions", f"sqlite:{tmp_path}/sessions.db")
+    body = {"conversation_id": "c", "messages": [user("b")]}
+    backend.use("std", ["hello"])
+    with running(*flags) as one:
+        client = NativeClient(one.port)
+        answered(client.chat(model="m", conversation_id="c", messages=[user("a")]))
+        before = client.get("/c").json
+        backend.use(variant, ["a long answer that never ends"])
+        waiting = threading.Thread(target=lost_request, args=(client, body))
+        waiting.start()
+        backend.wait_for(lambda: backend.requests)
+        one.process.kill()
+        waiting.join()
+    backend.use("std", ["hello"])
+    with running(*flags) as other:
+        client = NativeClient(other.port)
+        assert client.get("/c").json == before
+        # Its lock expires by itself, and until then there is an error that says so.
+        assert client.chat(**body).status in (200, 409)
+
+
+def lost_request(client: NativeClient, body: Any) -> None:
+    """A request whose server dies."""
+    with contextlib.suppress(OSError, HTTPException):
+        client.chat(**body)
+
+
+def test_the_example_of_the_docs_runs(backend: ScriptedServer) -> None:
     weather = [{"calls": [["get_weather", {"city": "Paris"}]]}, "It rains in Paris."]
     backend.use("std", weather)
     example = Path(__file__).parents[3] / "examples" / "native_api.py"

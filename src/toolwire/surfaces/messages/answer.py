@@ -113,9 +113,10 @@ class Blocks:
         if self._open == "tool_use":
             self._held.append(text)
             return
-        self._ends_with_call = False
-        self._spoke = True
-        self._go_on("text")
+        if self._open != "text":
+            self._ends_with_call = False
+            self._spoke = True
+            self._go_on("text")
         self._add("text", text)
 
     def _release(self) -> None:

@@ -20,12 +20,14 @@ from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
-from toolwire.surfaces.messages.profiles import fitted, profile_for
+from toolwire.surfaces.messages.profiles import fitted
 from toolwire.surfaces.messages.reader import Asked, RequestReader
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.tokens import estimated_prompt
+from toolwire.surfaces.profiles import profile_for, profile_named
 
 NAME = "anthropic_messages"
+"""The surface's name in traces."""
 _MOST_CHANGES = 4
 
 
@@ -41,7 +43,9 @@ class Messages:
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with a turn. It is made again without what a backend refuses and a client would
         not miss; see `adapting`."""
-        context.profile = profile_for(exchange.request.header(b"user-agent"))
+        http = exchange.request
+        profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
+        context.profile = profile.name
         caller = _Caller(self, exchange, context)
         try:
             await self.turns.answer(caller, context)
@@ -59,14 +63,15 @@ class Messages:
         request = asked.request
         model = self.turns.routes.find(request.model)
         context.model, context.route = request.model, model.name
+        tools = model.offered(request.tools)
         tokens = None
         if model.tokens is not None:
             backend = model.pool.pick().backend.name
             tokens = await count_prompt(
-                model.tokens, request.messages, request.tools, backend=backend, model=request.model
+                model.tokens, request.messages, tools, backend=backend, model=request.model
             )
         if tokens is None:
-            tokens = estimated_prompt(request.messages, request.tools.size)
+            tokens = estimated_prompt(request.messages, tools.size)
         headers = [*context.headers(), ("request-id", context.request_id)]
         headers.append(("content-type", "application/json"))
         exchange.respond(200, headers, msgspec.json.encode({"input_tokens": tokens}))
@@ -129,7 +134,9 @@ class _Caller:
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
-            self._asked = fitted(self.api.reader.read(self.body), self.context.profile)
+            self._asked = fitted(
+                self.api.reader.read(self.body), profile_named(self.context.profile)
+            )
         request = self._asked.request
         if request.sampling.max_tokens == 0:
             raise _NoTokens(request)

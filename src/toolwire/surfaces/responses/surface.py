@@ -26,7 +26,7 @@ from toolwire.surfaces.responses.items import Item
 from toolwire.surfaces.responses.reader import Asked, ReadRequest, ResponseReader
 from toolwire.surfaces.responses.response import ResponseHead, echo_of
 from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
-from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, with_ids
+from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
 
 _JSON = ("content-type", "application/json")
 
@@ -66,15 +66,16 @@ class Responses:
         request = await caller.load(request)
         model = self.turns.routes.find(request.model)
         context.model, context.route = request.model, model.name
+        tools = model.offered(request.tools)
         tokens = None
         if model.tokens is not None:
             backend = model.pool.pick().backend.name
             tokens = await count_prompt(
-                model.tokens, request.messages, request.tools, backend=backend, model=request.model
+                model.tokens, request.messages, tools, backend=backend, model=request.model
             )
         headers = [*context.headers(), _JSON]
         if tokens is None:
-            tokens = estimate(request.messages, request.tools.size, 0).prompt_tokens
+            tokens = estimate(request.messages, tools.size, 0).prompt_tokens
             headers.append(("toolwire-usage", "estimated"))
         body = {"object": "response.input_tokens", "input_tokens": tokens}
         exchange.respond(200, headers, msgspec.json.encode(body))
@@ -155,7 +156,7 @@ class ResponsesCaller:
         if not self._keeps or self._sink is None:
             return
         response = self._sink.finished(report)
-        stored = StoredResponse(response, with_ids(self._items, response["id"]))
+        stored = StoredResponse(response, as_kept(self._items, response["id"]))
         try:
             response["store"] = await self._api.stored.put(self._owner, stored)
         except StoreUnavailable:
