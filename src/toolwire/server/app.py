@@ -25,6 +25,7 @@ from toolwire.errors import (
 )
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
+from toolwire.gateway.trace.records import TraceSwitch
 from toolwire.gateway.turn import TurnService
 from toolwire.inspector.endpoints import POLLED, inspector_endpoints, page_endpoints
 from toolwire.server.assembly import (
@@ -101,7 +102,7 @@ class App:
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
             observer=self.watch,
-            watched=self._traces.watched if self._traces is not None else bool,
+            tracing=self._traces.tracing if self._traces is not None else TraceSwitch(on=False),
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         described = Descriptions()
@@ -279,6 +280,7 @@ class App:
     def _account(self, exchange: Exchange, context: RequestContext, started: float) -> None:
         seconds = self._clock() - started
         request = exchange.request
+        path = request.path
         status = 499 if exchange.gone and not exchange.sent else exchange.status
         metrics = self.metrics
         metrics.request_done(context.route, status, context.stream, seconds)
@@ -288,12 +290,12 @@ class App:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
             metrics.client_gone("streaming" if exchange.started else "waiting")
-        if request.path == POLLED and status == 200:
+        if path == POLLED and status == 200:
             return
         self._logs.access(
             context.request_id,
             request.method,
-            request.path,
+            path,
             status,
             model=context.model,
             backend=context.backend or None,
