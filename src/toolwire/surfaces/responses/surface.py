@@ -29,6 +29,7 @@ from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
 from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
 
 NAME = "openai_responses"
+CODEX = "codex"
 _JSON = ("content-type", "application/json")
 
 
@@ -184,7 +185,8 @@ class ResponsesCaller:
     def head(self, *, parallel: bool) -> ResponseHead:
         """What is known of the response."""
         echo = echo_of(self._given.params, stored=self._keeps, parallel=parallel)
-        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo)
+        short = self._profile.name == CODEX  # which reads nothing of it
+        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo, short)
 
     def _request(self, items: list[Item]) -> Request:
         self._items = items
