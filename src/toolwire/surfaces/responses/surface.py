@@ -18,6 +18,7 @@ from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.surfaces.explain import missing
 from toolwire.surfaces.openai_error import error_headers
 from toolwire.surfaces.profiles import PLAIN, Profile, profile_for
 from toolwire.surfaces.responses.errors import error_body
@@ -64,7 +65,10 @@ class Responses:
         """Answer with the number of tokens of a prompt. Nothing is generated."""
         caller = ResponsesCaller(self, exchange, context)
         large = len(caller.body) > LARGE_BODY
-        request = await asyncio.to_thread(caller.read) if large else caller.read()
+        try:
+            request = await asyncio.to_thread(caller.read) if large else caller.read()
+        except Nothing:
+            raise missing("input") from None
         request = await caller.load(request)
         model = self.turns.routes.find(request.model)
         context.model, context.route = request.model, model.name
