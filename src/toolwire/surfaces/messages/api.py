@@ -66,16 +66,15 @@ class Messages:
         request = asked.request
         model = self.turns.routes.find(request.model)
         context.model, context.route = request.model, model.name
-        if model.tool_limiter is not None and request.tools.tools:
-            request = model.tool_limiter.apply(request)
+        tools = model.offered(request.tools)
         tokens = None
         if model.tokens is not None:
             backend = model.pool.pick().backend.name
             tokens = await count_prompt(
-                model.tokens, request.messages, request.tools, backend=backend, model=request.model
+                model.tokens, request.messages, tools, backend=backend, model=request.model
             )
         if tokens is None:
-            tokens = estimated_prompt(request.messages, request.tools.size)
+            tokens = estimated_prompt(request.messages, tools.size)
         headers = [*context.headers(), ("request-id", context.request_id)]
         headers.append(("content-type", "application/json"))
         exchange.respond(200, headers, msgspec.json.encode({"input_tokens": tokens}))

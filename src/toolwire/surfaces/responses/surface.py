@@ -66,15 +66,16 @@ class Responses:
         request = await caller.load(request)
         model = self.turns.routes.find(request.model)
         context.model, context.route = request.model, model.name
+        tools = model.offered(request.tools)
         tokens = None
         if model.tokens is not None:
             backend = model.pool.pick().backend.name
             tokens = await count_prompt(
-                model.tokens, request.messages, request.tools, backend=backend, model=request.model
+                model.tokens, request.messages, tools, backend=backend, model=request.model
             )
         headers = [*context.headers(), _JSON]
         if tokens is None:
-            tokens = estimate(request.messages, request.tools.size, 0).prompt_tokens
+            tokens = estimate(request.messages, tools.size, 0).prompt_tokens
             headers.append(("toolwire-usage", "estimated"))
         body = {"object": "response.input_tokens", "input_tokens": tokens}
         exchange.respond(200, headers, msgspec.json.encode(body))

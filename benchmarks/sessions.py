@@ -1,0 +1,127 @@
+"""What a stored turn costs: `python benchmarks/sessions.py [--full] [--store sqlite|redis|memory]`.
+
+Measures `claim` and `commit` of one conversation after another, as a gateway does them, for
+histories of several lengths and stores that hold more and more conversations. A turn must cost what
+its own history costs, not what the store holds. Times are medians of wall time in microseconds,
+beside the CPU time of this process (and of Redis, which is another process, without it).
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the Redis of the tests
+from tests.redis_server import redis_server
+
+from toolwire.sessions.base import Key
+from toolwire.sessions.guard import GuardedStore
+from toolwire.sessions.open import open_store
+
+KEYS = 10
+TTL, LEASE = 30 * 86400.0, 30.0
+SMALL = 2
+"""Messages of the conversations that only fill the store."""
+
+
+def history(messages: int) -> bytes:
+    """A conversation as it is stored, with messages as agents have them."""
+    said = {"role": "tool", "tool_call_id": f"call_{'0' * 32}", "content": "x" * 300}
+    return json.dumps({"version": 1, "messages": [said] * messages}).encode()
+
+
+def key(number: int) -> Key:
+    """The name of a conversation of one of several owners."""
+    return Key("conversation", f"key-{number % KEYS}", f"conv_{number:08}")
+
+
+@contextmanager
+def address(kind: str) -> Iterator[str]:
+    """A new store."""
+    with tempfile.TemporaryDirectory() as name:
+        if kind == "memory":
+            yield kind
+        elif kind == "sqlite":
+            yield f"sqlite:{name}/sessions.db"
+        else:
+            with redis_server(Path(name)) as server:
+                yield server.url
+
+
+async def fill(store: GuardedStore, first: int, last: int) -> None:
+    """Store conversations, many at a time."""
+    document = history(SMALL)
+    for start in range(first, last, 200):
+        numbers = range(start, min(start + 200, last))
+        await store.put({key(number): document for number in numbers}, TTL)
+
+
+async def measure(store: GuardedStore, held: int, document: bytes, turns: int) -> list[float]:
+    """Medians: claim, commit, and CPU time of both, in microseconds."""
+    claims, commits = [], []
+    cpu = 0.0
+    for turn in range(-5, turns):
+        name = key((turn * 7919) % max(held, 1))
+        await store.put({name: document}, TTL)
+        before, started = time.process_time(), time.perf_counter()
+        claim = await store.claim(name, LEASE)
+        loaded = time.perf_counter()
+        await store.commit(claim, document, TTL)
+        ended = time.perf_counter()
+        if turn >= 0:
+            claims.append(loaded - started)
+            commits.append(ended - loaded)
+            cpu += time.process_time() - before
+    micro = 1e6
+    return [
+        statistics.median(claims) * micro,
+        statistics.median(commits) * micro,
+        cpu / turns * micro,
+    ]
+
+
+async def run(kind: str, sizes: list[int], lengths: list[int], turns: int) -> None:
+    """One table for a store."""
+    with address(kind) as place:
+        store = open_store(place)
+        assert store is not None
+        held = 0
+        for count in sizes:
+            await fill(store, held, count)
+            held = count
+            for length in lengths:
+                document = history(length)
+                claim, commit, cpu = await measure(store, held, document, turns)
+                row = f"{held:>9,} {length:>9,} {len(document) / 1024:>8.0f}"
+                print(f"{kind:<8} {row} {claim:>9.0f} {commit:>9.0f} {cpu:>9.0f}", flush=True)
+        started = time.perf_counter()
+        listed = await store.list("conversation", "key-3", "", 21)
+        counted = await store.count("conversation", "key-3")
+        seconds = time.perf_counter() - started
+        found = f"{len(listed)} of {counted:,} conversations of a key"
+        print(f"{kind:<8} list and count: {found} in {seconds * 1e6:.0f} us")
+        await store.aclose()
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--store", choices=["memory", "sqlite", "redis"], action="append")
+    parser.add_argument("--full", action="store_true", help="up to 100,000 conversations")
+    parser.add_argument("--turns", type=int, default=200)
+    given = parser.parse_args()
+    sizes = [100, 10_000, 100_000] if given.full else [100, 5_000]
+    print(f"{'store':<8} {'stored':>9} {'messages':>9} {'KiB':>8} {'claim us':>9}", end=" ")
+    print(f"{'commit us':>9} {'CPU us':>9}")
+    for kind in given.store or ["memory", "sqlite", "redis"]:
+        asyncio.run(run(kind, sizes, [2, 100, 1000], given.turns))
+
+
+if __name__ == "__main__":
+    main()
