@@ -44,7 +44,8 @@ class Channels:
 
     `starts` begin a header. `inner` begin one too but belong to it. `first` show that the text
     begins, or goes on behind a message, inside a header; so do the tools' names with `named` behind
-    them. `unstarted` is the header of a tool, `{name}`, that may come without its START.
+    them. `unstarted` is the header of a tool, `{name}`, that may come without its START. Special
+    tokens that are `quotable` are text in Markdown that is closed, as other markers are.
     """
 
     starts: tuple[str, ...]
@@ -55,6 +56,7 @@ class Channels:
     first: tuple[str, ...] = ()
     named: str = ""
     unstarted: str = ""
+    quotable: tuple[str, ...] = ()
 
     def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> Framer:
         """A framer for one turn."""
@@ -117,7 +119,10 @@ class ChannelFramer:
         self._lexers = _lexers(channels)
         self._quotes = Quotes()
         self._mentions = Mentions(turn.reader, self._quotes)
-        self._plain = frozenset(m for m in self._lexers.body.kinds if not is_special(m))
+        quotable = channels.quotable
+        self._plain = frozenset(
+            m for m in self._lexers.body.kinds if m in quotable or not is_special(m)
+        )
         self._target: Target = "reasoning" if starts_inside else "text"
 
     def run(self) -> Need[None]:

@@ -46,7 +46,9 @@ def is_structure(sign: str) -> bool:
 def signatures() -> Signatures:
     """The signs of all formats, made once, which takes 0.1 s.
 
-    Without `cline_xml`, whose signs are the names of tools: it is read only where it is expected.
+    Without `cline_xml`, whose signs are the names of tools: `<search>` or `<table>` in an answer
+    about XML says nothing about how the model calls, and each request would have signs of its own.
+    It is read only where it is expected.
     """
     tools = ToolSet()
     formats: dict[str, tuple[Format, ...]] = {}

@@ -25,6 +25,7 @@ from toolwire.errors import (
 )
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
+from toolwire.gateway.trace.records import TraceSwitch
 from toolwire.gateway.turn import TurnService
 from toolwire.inspector.endpoints import POLLED, inspector_endpoints, page_endpoints
 from toolwire.server.assembly import (
@@ -53,6 +54,7 @@ from toolwire.sessions.open import open_store
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
 from toolwire.surfaces.messages.api import Messages
+from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.passing.endpoints import AllowList
@@ -100,7 +102,7 @@ class App:
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
             observer=self.watch,
-            watched=self._traces.watched if self._traces is not None else bool,
+            tracing=self._traces.tracing if self._traces is not None else TraceSwitch(on=False),
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         described = Descriptions()
@@ -251,7 +253,7 @@ class App:
         """Anthropic's Messages, also below the base URLs that are pasted by mistake."""
         # A broken history is repaired: agents of this API cannot go on after an error about it.
         own = replace(turns, repair_history=True, new_call_id=partial(new_id, "toolu_"))
-        api = Messages(messages_reader(config), own, new_id)
+        api = Messages(messages_reader(config), own, new_id, TokenLimits(time.time))
         table: dict[str, Resource] = {}
         for base in ("/v1", "", "/v1/v1"):
             table[f"{base}/messages"] = Resource(api, {"POST": api.answer})
@@ -278,6 +280,7 @@ class App:
     def _account(self, exchange: Exchange, context: RequestContext, started: float) -> None:
         seconds = self._clock() - started
         request = exchange.request
+        path = request.path
         status = 499 if exchange.gone and not exchange.sent else exchange.status
         metrics = self.metrics
         metrics.request_done(context.route, status, context.stream, seconds)
@@ -287,12 +290,12 @@ class App:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
             metrics.client_gone("streaming" if exchange.started else "waiting")
-        if request.path == POLLED and status == 200:
+        if path == POLLED and status == 200:
             return
         self._logs.access(
             context.request_id,
             request.method,
-            request.path,
+            path,
             status,
             model=context.model,
             backend=context.backend or None,

@@ -1,8 +1,11 @@
 """Keeps a store's troubles away from its callers.
 
-Every answer comes within a second, or `StoreUnavailable` does. Once a store has failed, callers are
-refused at once, and it is asked again and again in the background until it answers: it recovers by
-itself, and nobody waits for it in vain.
+A store that does not answer anybody for a second is down, and those who wait are told. From then
+on callers are refused at once, and the store is asked again and again in the background until it
+answers: it recovers by itself, and nobody waits for it in vain.
+
+The second is counted in ticks of the event loop, and begins anew with every answer. A process that
+is late itself, or that asks more than the store can answer at once, does not blame the store.
 
 A claim whose answer never arrived may have been granted all the same. It is released as soon as the
 store answers, so that the conversation is not locked until the claim expires.
@@ -18,6 +21,10 @@ from toolwire.errors import StoreUnavailable
 from toolwire.sessions.base import Claim, Entry, Key, Store
 
 _log = logging.getLogger("toolwire.sessions")
+_TICKS = 9
+"""A store is down if nobody has had an answer for so many ticks."""
+_MOST_TICKS = 30 * _TICKS
+"""No single caller waits longer than this, even if others are answered: about half a minute."""
 _MOST_STRAYS = 10_000
 _AT_ONCE = 50
 
@@ -31,8 +38,13 @@ class GuardedStore:
 
     def __init__(self, store: Store, *, within: float = 0.9, retry_every: float = 0.25) -> None:
         self._store = store
+        self._tick = within / _TICKS
         self._within = within
         self._retry_every = retry_every
+        self._ticks = 0
+        self._answered = 0
+        self._waiting: dict[asyncio.Timeout, int] = {}
+        self._watching: asyncio.Task[None] | None = None
         self._strays: dict[str, Claim] = {}
         self._recovery: asyncio.Task[None] | None = None
         self._releasing: asyncio.Task[None] | None = None
@@ -105,7 +117,8 @@ class GuardedStore:
 
     async def aclose(self) -> None:
         """Stop asking, and close the store."""
-        tasks = [task for task in (self._recovery, self._releasing) if task is not None]
+        found = (self._recovery, self._releasing, self._watching)
+        tasks = [task for task in found if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -113,17 +126,48 @@ class GuardedStore:
 
     async def _ask(self, method: Callable[[*Ts], Awaitable[T]], *args: *Ts) -> T:
         self._refuse_if_down()
+        limit = asyncio.timeout(None)
+        self._watch(limit)
         try:
-            async with asyncio.timeout(self._within):
+            async with limit:
                 answer = await method(*args)
         except TimeoutError:
-            self._fail(f"no answer within {self._within:g} s")
+            self.failures += 1
+            if self.state == "available":
+                _log.warning("the session store answered others, but not a request that waited")
             raise unavailable() from None
         except StoreUnavailable as error:
             self._fail(error.message)
             raise unavailable() from error
+        finally:
+            del self._waiting[limit]
         self.state = "available"
+        self._answered = self._ticks
         return answer
+
+    def _watch(self, limit: asyncio.Timeout) -> None:
+        """See to it that somebody who waits does not wait too long."""
+        if not self._waiting:
+            self._answered = self._ticks
+        self._waiting[limit] = self._ticks
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._count_ticks())
+
+    async def _count_ticks(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(self._tick)
+            self._ticks += 1
+            if self._waiting and self._ticks - self._answered > _TICKS:
+                self._note_failure(f"no answer within {self._within:g} s")
+                self._give_up(self._ticks)
+            self._give_up(self._ticks - _MOST_TICKS)
+
+    def _give_up(self, began_before: int) -> None:
+        """Tell those who have been waiting since then."""
+        now = asyncio.get_running_loop().time()
+        for limit, began in self._waiting.items():
+            if began < began_before and limit.when() is None:
+                limit.reschedule(now)
 
     def _refuse_if_down(self) -> None:
         if self._recovery is not None:
@@ -131,6 +175,9 @@ class GuardedStore:
 
     def _fail(self, reason: str) -> None:
         self.failures += 1
+        self._note_failure(reason)
+
+    def _note_failure(self, reason: str) -> None:
         self._note_down(reason)
         if self._recovery is None:
             self._recovery = asyncio.create_task(self._recover(self._retry_every))

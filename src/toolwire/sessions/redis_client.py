@@ -7,7 +7,7 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -17,13 +17,14 @@ from toolwire.errors import StoreUnavailable
 from toolwire.sessions.base import busy, lost
 from toolwire.sessions.redis_scripts import Script
 
-_SECONDS = 0.8
-"""How long to wait for an answer or a connection: less than callers wait."""
-_CONNECTIONS = 32
-"""Of one process to one node. More requests than that wait for each other."""
+_SECONDS = 3.0
+"""How long to wait for an answer or a connection. Callers are told earlier: see `guard`."""
+_AT_ONCE = 32
+"""Scripts that one process runs at once. The others wait in their order: the pool of redis-py would
+let newcomers go first, and a claim that nobody renews in time is lost."""
 _REFUSALS = {b"busy": busy, b"lost": lost}
 _OPTIONS: dict[str, Any] = {
-    "max_connections": _CONNECTIONS,
+    "max_connections": 2 * _AT_ONCE,
     "socket_timeout": _SECONDS,
     "socket_connect_timeout": _SECONDS,
     "retry": Retry(NoBackoff(), 0),
@@ -38,13 +39,15 @@ class RedisClient:
         self._url = url
         self._client: Redis | RedisCluster | None = None
         self._connecting = asyncio.Lock()
+        self._room = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self, script: Script, keys: list[str], *args: Any, nonce: str = "") -> list[Any]:
         """Run a script, and return what it found."""
         nonce = nonce or uuid4().hex
         client = await self._connected()
         try:
-            answer = await _evaluate(client, script, keys, nonce, *args)
+            async with self._room:
+                answer = await _evaluate(client, script, keys, nonce, *args)
         except (RedisError, OSError) as error:
             raise _unavailable(error) from error
         if answer[0] != nonce.encode():
@@ -78,8 +81,7 @@ class RedisClient:
 
 async def _connect(url: str) -> Redis | RedisCluster:
     """A client of one server, or of the cluster that it belongs to."""
-    pool = BlockingConnectionPool.from_url(url, timeout=None, **_OPTIONS)
-    client = Redis.from_pool(pool)
+    client = Redis.from_pool(ConnectionPool.from_url(url, **_OPTIONS))
     try:
         if not await _is_cluster(client):
             return client

@@ -35,6 +35,8 @@ KEYS = 10
 CONVERSATIONS = size(4, 100)
 """Of each key. Their ids are the same for every key."""
 TURNS = size(5, 20)
+PATIENT = "[timeouts]\nqueue = 600\n"
+"""On a small machine, all at once is too much at once: let them wait."""
 
 
 @pytest.fixture(params=["sqlite", "redis"])
@@ -110,7 +112,7 @@ def test_nothing_is_delivered_to_another_conversation_and_no_foreign_id_is_accep
     async def run() -> None:
         async with serving() as backend:
             with ExitStack() as stack:
-                config = configured(address, backend)
+                config = configured(address, backend) + PATIENT
                 enter = stack.enter_context
                 gateways = [await asyncio.to_thread(enter, running(config=config)) for _ in "12"]
                 talks = await crowd([gateway.port for gateway in gateways])

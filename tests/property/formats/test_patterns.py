@@ -174,11 +174,7 @@ def test_asking_an_engine_about_every_opener_breaks_the_law_of_floods() -> None:
         laws.flood_is_cheap(partial(asking, "json"), flood, chunk=1 << 20, times=1)
 
 
-HEAD_IN_WORDS = {"react"}
-"""Of a head in plain words that is written twice, the second one begins the call."""
-
-
-@pytest.mark.parametrize("name", [name for name in names() if name not in HEAD_IN_WORDS])
+@pytest.mark.parametrize("name", names())
 def test_no_call_is_passed_over(name: str) -> None:
     @settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
     @given(hostile_texts(name))

@@ -71,7 +71,7 @@ class HeadJson:
         """A name up to something that may end a header, or is too long to tell."""
         if self.name_marker:
             return ANYTHING  # an id comes first, whatever it is made of
-        if any(re.match(_IN_HEAD, separator) for separator in self.separators):
+        if self._in_words:
             word = rf"[\w.\-]{{1,128}}+{spaced(_separator_lexer(self).ahead)}"
             return Begin(spaced(word), "no header of a call")
         least = int(self.parse is not typed_head)
@@ -81,14 +81,14 @@ class HeadJson:
 
     def read(self, turn: Turn, opening: Opening) -> Need[bool]:
         """Read one header and its arguments."""
-        written, provider_id = opening.name or None, None
+        written, provider_id, alone = opening.name or None, None, False
         if not written:
             head, alone = yield from self._read_head(turn)
             written, provider_id = self._split(head) if head is not None else (None, None)
-            if written and alone:
+            if written and alone and not self._in_words:
                 size = len(head or "")
                 return (yield from self._read_nothing(turn, written, provider_id, size))
-        if written is None:
+        if written is None or (alone and self._in_words):
             return turn.refuse("no header of a call")
         name = turn.tools.resolve(written)
         if opening.strict and name and not turn.tools.allows(name):
@@ -103,6 +103,11 @@ class HeadJson:
         if clean:
             yield from self._close_fence(turn, fenced=fenced)
         return clean
+
+    @property
+    def _in_words(self) -> bool:
+        """Whether a header ends in plain words: without them it is a sentence, and no call."""
+        return any(re.match(_IN_HEAD, separator) for separator in self.separators)
 
     @staticmethod
     def _read_nothing(turn: Turn, written: str, provider_id: str | None, size: int) -> Need[bool]:

@@ -28,6 +28,7 @@ from toolwire.surfaces.responses.response import ResponseHead, echo_of
 from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
 from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
 
+NAME = "openai_responses"
 _JSON = ("content-type", "application/json")
 
 
@@ -66,15 +67,16 @@ class Responses:
         request = await caller.load(request)
         model = self.turns.routes.find(request.model)
         context.model, context.route = request.model, model.name
+        tools = model.offered(request.tools)
         tokens = None
         if model.tokens is not None:
             backend = model.pool.pick().backend.name
             tokens = await count_prompt(
-                model.tokens, request.messages, request.tools, backend=backend, model=request.model
+                model.tokens, request.messages, tools, backend=backend, model=request.model
             )
         headers = [*context.headers(), _JSON]
         if tokens is None:
-            tokens = estimate(request.messages, request.tools.size, 0).prompt_tokens
+            tokens = estimate(request.messages, tools.size, 0).prompt_tokens
             headers.append(("toolwire-usage", "estimated"))
         body = {"object": "response.input_tokens", "input_tokens": tokens}
         exchange.respond(200, headers, msgspec.json.encode(body))
@@ -87,7 +89,7 @@ class Responses:
 class ResponsesCaller:
     """One request: see `Caller` and `Conversation`."""
 
-    surface = "responses"
+    surface = NAME
 
     def __init__(self, api: Responses, exchange: Exchange, context: RequestContext) -> None:
         self._api = api
@@ -187,7 +189,7 @@ class ResponsesCaller:
     def _request(self, items: list[Item]) -> Request:
         self._items = items
         self._read = self._api.reader.request(self._given, items)
-        return self._read.request
+        return self._profile.adapted(self._read.request)
 
     @property
     def _given(self) -> Asked:

@@ -87,6 +87,13 @@ def test_a_name_may_not_be_used_twice() -> None:
     assert problems(tools=[WEATHER, WEATHER]) == {"tools[1].function.name": "invalid_value"}
 
 
+def test_a_message_that_is_no_object_is_told_so_once() -> None:
+    (found,) = found_in(lambda: READER.read(b'{"messages": [7], "model": "m"}').request(Earlier()))
+    assert found.message == (
+        "Invalid type for 'messages[0]': expected an object, but got an integer instead."
+    )
+
+
 def test_all_problems_are_reported_at_once() -> None:
     assert problems(
         model="ABSENT",

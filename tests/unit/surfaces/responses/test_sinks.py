@@ -40,7 +40,7 @@ def test_text_is_a_message_with_every_event_that_the_helpers_need() -> None:
 
 
 def test_a_call_is_streamed_as_it_is_written() -> None:
-    answer = ask(speaking(*CALL, CALLED), stream=True, tools=[WEATHER])
+    answer = ask(speaking(*CALL, CALLED), stream=True, tools=[WEATHER], profile="live")
     arguments = "function_call_arguments"
     assert answer.kinds == [
         *OPENING, "output_item.added", f"{arguments}.delta", f"{arguments}.delta",
@@ -112,7 +112,7 @@ def test_an_empty_answer_is_an_empty_message(stream: bool) -> None:
 
 def test_text_after_a_call_is_a_message_of_its_own() -> None:
     parts = (Fragment(text="a"), CALL[0], Fragment(text="b"), CALL[1], CALLED)
-    answer = ask(speaking(*parts), tools=[WEATHER], stream=True)
+    answer = ask(speaking(*parts), tools=[WEATHER], stream=True, profile="live")
     before, made, after = answer.output
     assert (before["content"][0]["text"], after["content"][0]["text"]) == ("a", "b")
     assert made["arguments"] == '{"city":"Paris"}'
@@ -130,7 +130,7 @@ def test_a_custom_tool_gets_its_text_and_not_json() -> None:
         piece('{"inp', name="apply_patch"), piece('ut":"a\\'), piece('n\\u00e9\\ud83d'),
         piece('\\ude00b"}'), CALLED,
     )  # fmt: skip
-    answer = ask(backend, stream=True, tools=[PATCH])
+    answer = ask(backend, stream=True, tools=[PATCH], profile="live")
     deltas = [event["delta"] for event in answer.stream if "delta" in event]
     assert "".join(deltas) == "a\né😀b"
     assert len(deltas) > 1
@@ -183,7 +183,7 @@ def test_text_that_is_cut_off_is_incomplete(stream: bool, finish: str, reason: s
 
 def test_a_backend_that_dies_in_a_call_fails_the_response_in_two_ways() -> None:
     backend = Backend([[CALL[0]]], error=UpstreamError("It broke."))
-    answer = ask(backend, stream=True, tools=[WEATHER])
+    answer = ask(backend, stream=True, tools=[WEATHER], profile="live")
     assert answer.kinds[-2:] == ["error", "failed"]
     assert "output_item.done" not in answer.kinds
     error, failed = answer.stream[-2:]
