@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -139,13 +140,37 @@ def text_stream(count: int) -> list[bytes]:
             b"data: [DONE]\n\n"]  # fmt: skip
 
 
-def body(*, tools: bool) -> bytes:
+@dataclass(frozen=True)
+class Api:
+    """A surface: its path, a request to it, and how a stream of it ends."""
+
+    path: bytes
+    body: Callable[[bool], bytes]
+    ends: bytes
+
+
+def chat_body(tools: bool) -> bytes:
     asked: dict[str, Any] = {"model": "m", "stream": True}
     asked["messages"] = [
         {"role": "system", "content": "You write files."},
         {"role": "user", "content": "Write one."},
     ]
     return json.dumps({**asked, "tools": [TOOL]} if tools else asked).encode()
+
+
+def messages_body(tools: bool) -> bytes:
+    asked: dict[str, Any] = {"model": "m", "stream": True, "max_tokens": 1000}
+    asked["system"] = "You write files."
+    asked["messages"] = [{"role": "user", "content": "Write one."}]
+    spec = TOOL["function"]
+    tool = {"name": spec["name"], "input_schema": spec["parameters"]}  # type: ignore[index]
+    return json.dumps({**asked, "tools": [tool]} if tools else asked).encode()
+
+
+APIS = {
+    "chat": Api(b"/v1/chat/completions", chat_body, b"data: [DONE]\n\n"),
+    "messages": Api(b"/v1/messages", messages_body, b'data: {"type":"message_stop"}\n\n'),
+}
 
 
 async def ask(
@@ -155,11 +180,12 @@ async def ask(
         assert isinstance(backend, OpenAiHttpBackend)
         backend.pool = Pool(wire)  # type: ignore[assignment]
     headers = {b"content-type": b"application/json", b"user-agent": b"benchmark"}
-    request = HttpRequest("POST", b"/v1/chat/completions", headers, content)
+    api = APIS["messages" if b"max_tokens" in content else "chat"]
+    request = HttpRequest("POST", api.path, headers, content)
     exchange = HttpExchange(wire, request)  # type: ignore[arg-type]
     with around:
         await app(exchange)
-    assert wire.written[-1].endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n"), wire.written
+    assert wire.written[-1].endswith(api.ends + b"\r\n0\r\n\r\n"), wire.written
 
 
 async def per_chunk(app: App, blocks: list[bytes], content: bytes) -> Cost:
@@ -194,12 +220,12 @@ async def per_request(app: App, blocks: list[bytes], content: bytes) -> Cost:
     return cost
 
 
-async def measure(mode: str) -> dict[str, Cost]:
+async def measure(mode: str, surface: str = "chat") -> dict[str, Cost]:
     backend = BackendConfig(name="b", url="http://127.0.0.1:9/v1", dialect="openai")
     route = RouteConfig("m", (backend,), mode=mode)  # type: ignore[arg-type]
     logs = Logs(level=50, as_json=False, redactor=Redactor(), stream=io.StringIO())
     app = App(Config(models=(route,)), logs, clock=time.perf_counter)
-    with_tools, plain = body(tools=True), body(tools=False)
+    with_tools, plain = (APIS[surface].body(tools) for tools in (True, False))
     short = arguments_stream(4)
     found = {
         "arguments chunk": await per_chunk(app, arguments_stream(CHUNKS), with_tools),
@@ -211,14 +237,14 @@ async def measure(mode: str) -> dict[str, Cost]:
     return found
 
 
-def show(mode: str, found: dict[str, Cost], *, where: bool) -> None:
+def show(row: str, found: dict[str, Cost], *, where: bool) -> None:
     for name, cost in found.items():
         calls, kept = cost.calls.total() / cost.times, cost.kept / cost.times
         files = len({code.co_filename for code in cost.calls})
-        print(f"{mode:8} {name:22} {calls:8.1f} {files:6} {kept:6.1f}")
+        print(f"{row:16} {name:22} {calls:8.1f} {files:6} {kept:6.1f}")
         for code, times in cost.calls.most_common() if where else ():
             path = Path(code.co_filename).relative_to(ROOT)
-            print(f"{'':31} {times / cost.times:8.1f}  {path}:{code.co_qualname}")
+            print(f"{'':39} {times / cost.times:8.1f}  {path}:{code.co_qualname}")
 
 
 def main() -> None:
@@ -226,9 +252,9 @@ def main() -> None:
     parser.add_argument("--where", action="store_true", help="list the functions")
     options = parser.parse_args()
     gc.disable()
-    print(f"{'mode':8} {'per':22} {'calls':>8} {'files':>6} {'kept':>6}")
-    for mode in ("native", "hybrid"):
-        show(mode, asyncio.run(measure(mode)), where=options.where)
+    print(f"{'':16} {'per':22} {'calls':>8} {'files':>6} {'kept':>6}")
+    for surface, mode in product(APIS, ("native", "hybrid")):
+        show(f"{surface} {mode}", asyncio.run(measure(mode, surface)), where=options.where)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ from toolwire.server.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
-from docs import messages_page
+from docs import messages_page, responses_page
 from docs.api_reference import reference
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
@@ -481,7 +481,9 @@ def repairs() -> str:
         ),
         "A model's bad call is no HTTP error, unless the tool is strict or, delivered whole, "
         "it is no JSON object and `tool_choice` demands a call: agents recover from a bad "
-        "call and stop at an error. What was delivered although it does not fit is named in "
+        "call and stop at an error. Arguments that have a key twice are malformed, so the model is "
+        "asked again. Clients can decode them, so if it insists they are delivered as they are. "
+        "What was delivered although it does not fit is named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
         "`toolwire_unfit_calls_total` and recorded in the [trace](traces.md):",
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
@@ -832,6 +834,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "formats.md": formats,
     "hardening.md": hardening,
     "messages.md": lambda: page(messages_page.parts(table)),
+    "responses.md": lambda: page(responses_page.parts(table)),
     "metrics.md": metrics,
     "models.md": models,
     "repairs.md": repairs,

@@ -25,7 +25,7 @@ def _case(client: Client, variant: str) -> Any:
     return pytest.param(client, variant, id=f"{client.name}-{variant}", marks=mark)
 
 
-OWN_TEST = ("cline-2", "cline-2-xml")
+OWN_TEST = ("cline-2", "cline-2-xml", "codex-code", "codex-mcp")
 WELL_BEHAVED = [_case(client, "std") for name, client in CLIENTS.items() if name not in OWN_TEST]
 BROKEN = [
     _case(CLIENTS[name], variant) for name, variants in BREAKS.items() for variant in variants

@@ -328,7 +328,7 @@ def test_only_the_bracket_of_a_call_is_written_otherwise() -> None:
 
 FENCED_CALLS = {"xlam", "command_r_plus", "gemma3"}
 """Formats whose calls are written in a code fence."""
-MESSAGES = {"openai", "muse_glimmer", "beam", "inkling", "glm4_0414"}
+MESSAGES = {"openai", "muse_glimmer", "beam", "inkling"}
 """Formats of messages: their special tokens count wherever they stand, because no model writes them
 in a quotation."""
 

@@ -31,6 +31,7 @@ TESTED_BY = {
     "client": "e2e/python_client",
     "errors.py": "unit/surfaces/openai/test_errors.py",
     "formats": "property/formats",
+    "gateway/repair/arguments.py": "unit/gateway/repair/test_validation.py",
     "gateway/trace/replay.py": "e2e/arguments/test_traces.py",
     "gateway/turn.py": "contract",
     "protocol/schemas/graph.py": "unit/protocol/schemas/test_cost.py",

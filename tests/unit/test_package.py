@@ -76,10 +76,12 @@ def test_the_wheel_holds_the_package_and_nothing_that_runs_by_itself(tmp_path: P
     names = zipfile.ZipFile(path).namelist()
     assert "toolwire/py.typed" in names
     assert "toolwire/conformance/cases/hermes.json" in names
+    assert "toolwire/inspector/static/index.html" in names
     tops = {name.split("/")[0] for name in names}
     assert tops == {"toolwire", f"{Path(path).name.split('-py3')[0]}.dist-info"}
     assert {Path(name).suffix for name in names if name.startswith("toolwire/")} == {
         ".py",
         ".json",
         ".typed",
+        *(".html", ".css", ".js", ".svg"),  # of the inspector
     }

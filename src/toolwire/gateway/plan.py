@@ -41,6 +41,15 @@ _LONG = 128 * 1024
 _MANY = 1000
 
 
+def is_long(messages: Sequence[Message]) -> bool:
+    """Whether anything that is done with all of a conversation would block other clients."""
+    size = 0
+    for message in messages:
+        size += size_of(message.content)
+        size += sum(len(call.arguments) for call in message.calls)
+    return size > _LONG or len(messages) > _MANY
+
+
 class Plan(msgspec.Struct, frozen=True):
     """One turn, ready to be run."""
 
@@ -120,13 +129,7 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def is_long(self) -> bool:
         """Whether rewriting the conversation would block other clients."""
-        if self.large:
-            return True
-        size = 0
-        for message in self.outgoing.messages:
-            size += size_of(message.content)
-            size += sum(len(call.arguments) for call in message.calls)
-        return size > _LONG or len(self.outgoing.messages) > _MANY
+        return self.large or is_long(self.outgoing.messages)
 
     @property
     def callable_tools(self) -> list[Tool]:

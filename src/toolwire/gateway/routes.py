@@ -8,6 +8,7 @@ from toolwire.errors import ModelNotFound
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.token_count import TokenCounter
 from toolwire.gateway.tool_limits import ToolLimiter
+from toolwire.protocol.tools import ToolSet
 
 ANY = "*"
 _MOST_SHOWN = 20
@@ -31,6 +32,10 @@ class ServedModel:
     """Counts what a backend does not say; None: it is estimated."""
     aliases: tuple[str, ...] = ()
     tool_limiter: ToolLimiter | None = None
+
+    def offered(self, tools: ToolSet) -> ToolSet:
+        """Those of a client's tools that the model is offered."""
+        return tools if self.tool_limiter is None else self.tool_limiter.tools(tools)
 
 
 class Routes:

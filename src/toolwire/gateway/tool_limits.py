@@ -69,9 +69,7 @@ class ToolLimiter:
     def apply(self, request: Request) -> Request:
         """The request with the tools that are left. Raises `RequestError` if `tool_choice` asks for
         one that is not."""
-        limited = self._known.get(request.tools)
-        if limited is None:
-            limited = self._known[request.tools] = self._limit(request.tools)
+        limited = self._limited(request.tools)
         if not limited.repairs:
             return request
         return replace(
@@ -81,6 +79,16 @@ class ToolLimiter:
             repairs=(*request.repairs, *limited.repairs),
             adjusted=(*request.adjusted, "tools"),
         )
+
+    def tools(self, given: ToolSet) -> ToolSet:
+        """The tools that are left."""
+        return self._limited(given).tools
+
+    def _limited(self, given: ToolSet) -> _Limited:
+        known = self._known.get(given)
+        if known is None:
+            known = self._known[given] = self._limit(given)
+        return known
 
     def _limit(self, given: ToolSet) -> _Limited:
         limits, originals = self.limits, given.originals

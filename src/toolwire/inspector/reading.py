@@ -1,7 +1,7 @@
 """A model's text as a format reads it: what was found, what each character became, and which chunk
 made which event certain."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Self
@@ -9,6 +9,8 @@ from typing import Any, Self
 import msgspec
 
 from toolwire.formats import (
+    CallEnd,
+    CallStart,
     Span,
     Trace,
     detect_output,
@@ -27,6 +29,7 @@ MOST_CHARACTERS = 100_000
 MOST_CHUNKS = 20_000
 _FALLBACK = "hermes"
 _MOST_REASONS = 12
+_SHOWN = 60
 _EVENT_FIELDS = ("text", "index", "name", "json", "complete", "provider_id")
 
 
@@ -56,8 +59,8 @@ def read_text(
 ) -> dict[str, Any]:
     """Everything about a text, as JSON values. Offsets count as JavaScript does, in UTF-16."""
     chosen = Choice.of(name, text, tools)
-    found = extract(chosen.name, text, tools)
-    trace = Trace()
+    whole, trace = Trace(), Trace()
+    found = extract(chosen.name, text, tools, trace=whole)
     events = _fed(chosen.name, text, tools, 1, trace)
     place = _utf16(text)
     read = stretches(text, trace.spans, events)
@@ -78,7 +81,8 @@ def read_text(
         "chunk_size": size,
         "chunks": [place(end) for end in ends],
         "events": [{"chunk": max(fed - 1, 0) // size, **_facts(event)} for fed, event in chunked],
-        "reasons": [] if found.calls else _reasons(chosen, text, tools, trace.spans),
+        "incomplete": _incomplete(chunked),
+        "reasons": [] if found.calls else _reasons(chosen, text, tools, whole.spans),
     }
 
 
@@ -107,26 +111,37 @@ def _utf16(text: str) -> Callable[[int], int]:
     return [0, *accumulate(1 + (char > "\uffff") for char in text)].__getitem__
 
 
+def _incomplete(events: list[Placed]) -> list[str]:
+    """The calls whose names were sent live before their arguments broke off."""
+    began = {event.index: event.name for _, event in events if isinstance(event, CallStart)}
+    ends = (event for _, event in events if isinstance(event, CallEnd))
+    return [began[end.index] for end in ends if not end.complete]
+
+
 def _reasons(
     chosen: Choice, text: str, tools: tuple[Tool, ...], spans: list[Span]
-) -> list[dict[str, str]]:
+) -> list[dict[str, Any]]:
     """Why nothing was read as a call, by this format or by those whose markers are in the text."""
-    if chosen.found:
-        own = [_reason(chosen.name, why) for why in _whys(spans)]
-        other = notice_mismatch(chosen.name, text, tools)
-        return own + ([_reason(other.format, other.reason)] if other else [])
-    reasons = []
-    for name in names():
+    found: dict[str, dict[str, Any]] = {}
+    for name, read in ((chosen.name, spans), *_others(chosen, text, tools)):
+        for span in read:
+            if span.why:
+                of_text = text[span.start : span.end][:_SHOWN]
+                reason = found.setdefault(span.why, _reason(name, span.why, of_text))
+                reason["formats"] = list(dict.fromkeys([*reason["formats"], name]))
+    reasons = list(found.values())[:_MOST_REASONS]
+    other = notice_mismatch(chosen.name, text, tools) if chosen.found else None
+    return [*reasons, _reason(other.format, other.reason)] if other else reasons
+
+
+def _others(chosen: Choice, text: str, tools: tuple[Tool, ...]) -> Iterator[tuple[str, list[Span]]]:
+    """How the formats read the text whose markers are in it, if nothing told which it is."""
+    for name in () if chosen.found else names():
         if any(len(marker) > 1 and marker in text for marker in get(name).framing.markers()):
             trace = Trace()
             extract(name, text, tools, trace=trace)
-            reasons += [_reason(name, why) for why in _whys(trace.spans)]
-    return reasons[:_MOST_REASONS]
+            yield name, trace.spans
 
 
-def _whys(spans: list[Span]) -> list[str]:
-    return list(dict.fromkeys(span.why for span in spans if span.why))[:_MOST_REASONS]
-
-
-def _reason(name: str, why: str) -> dict[str, str]:
-    return {"format": name, "why": why}
+def _reason(name: str, why: str, text: str = "") -> dict[str, Any]:
+    return {"formats": [name], "why": why, "text": text}

@@ -31,11 +31,12 @@ class SamplingParams(msgspec.Struct, frozen=True):
 
     def given(self) -> dict[str, Any]:
         """Those that were set, by name."""
-        return {
-            name: value
-            for name in self.__struct_fields__
-            if (value := getattr(self, name)) is not None and value != ()
-        }
+        given = {}
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None and value != ():
+                given[name] = value
+        return given
 
 
 DEFAULT_SAMPLING = SamplingParams()

@@ -21,15 +21,12 @@ class Keyring:
     neither on a shared prefix nor on which key matches.
     """
 
-    __slots__ = ("_digests",)
+    __slots__ = ("_digests", "open")
 
     def __init__(self, keys: Iterable[ClientKey]) -> None:
         self._digests = tuple((key.name, bytes.fromhex(key.sha256)) for key in keys)
-
-    @property
-    def open(self) -> bool:
+        self.open = not self._digests
         """Whether no keys are configured, so that everyone has access."""
-        return not self._digests
 
     def check(self, authorization: bytes | str | None) -> str | None:
         """The name of the key in an `Authorization` header, or None if it is unknown."""

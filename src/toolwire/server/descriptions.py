@@ -8,10 +8,12 @@ from toolwire.gateway.context import RequestContext
 from toolwire.server.openapi import Json, openapi
 from toolwire.server.reference_page import POLICY, reference_page
 from toolwire.surfaces.exchange import Exchange
+from toolwire.surfaces.messages.operations import API as MESSAGES
 from toolwire.surfaces.native.operations import API as NATIVE
 from toolwire.surfaces.openai.operations import API as OPENAI
+from toolwire.surfaces.responses.operations import API as RESPONSES
 
-APIS = (OPENAI, NATIVE)
+APIS = (OPENAI, RESPONSES, MESSAGES, NATIVE)
 
 
 class Descriptions:

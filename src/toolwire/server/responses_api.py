@@ -35,6 +35,7 @@ def responses_api(
     return {
         "/v1/responses": Resource(api, {"POST": api.answer}),
         "/v1/responses/input_tokens": Resource(api, {"POST": api.count}),
+        "/v1/responses/compact": Resource(api, {}),  # clients then compact with an ordinary turn
         "/v1/responses/{id}": Resource(api, {"GET": ends.show, "DELETE": ends.delete}),
         "/v1/responses/{id}/input_items": Resource(api, {"GET": ends.list_input}),
         "/v1/responses/{id}/cancel": Resource(api, {"POST": ends.cancel}),

@@ -15,6 +15,8 @@ from toolwire.backends.base import Outgoing
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.json_boundary import is_unclosed
 
+KEY_TWICE = ("a key twice", "a key twice inside")
+"""Not what JSON should be, but every client decodes it, and takes the last."""
 SOON = 2.0
 """Seconds of this process's own time, on a busy machine."""
 
@@ -86,7 +88,9 @@ def wrong_with_answer(case: BadCall, form: Form) -> str | None:
 
 def _wanted(case: BadCall, seen: Delivered, *, live: bool) -> tuple[Outcome, ...]:
     if case.code is not None:
-        unreadable = not isinstance(_as_json(_said(case)), dict) or case.code == MALFORMED
+        unreadable = not isinstance(_as_json(_said(case)), dict) or (
+            case.code == MALFORMED and case.name not in KEY_TWICE
+        )
         return ("rejected",) if unreadable and not live else ("labelled",)
     # A live call has begun to say what the model said, so only what was held back was repaired.
     as_said = live and seen.arguments == (_said(case),)

@@ -2,7 +2,7 @@
 
 Measured with `matrix`, over every variant that leaves the meaning of the answer intact (one that
 loses it, such as arguments that never come, no gateway can make good; nor a stream that breaks off
-after some of it was delivered). A client that finishes by asking again is not broken.
+in its text, after some of it was delivered). A client that finishes by asking again is not broken.
 """
 
 BREAKS = {
@@ -17,7 +17,8 @@ BREAKS = {
         """,
         "cline-3": """
             args_obj args_twice legacy_function_call multiline_data nonstream_force index_text
-            name_split id_missing nofinish content_parts empty200
+            name_split id_missing nofinish content_parts empty200 midstream_cut cut_in_call
+            eof_in_call malformed
         """,
         "cline-2": """
             args_obj noargs_empty noargs_missing legacy_function_call nonstream_force name_split
@@ -55,6 +56,14 @@ BREAKS = {
             index_text idempty name_split name_late id_duplicate nofinish finish_unknown
             content_parts nochoiceindex empty200 refuse err500 html502
         """,
+        # Behind the Responses API, where no client ever sees what the backend does.
+        "codex": "args_obj shared_index parallel_interleaved name_split nofinish nonstream_force",
+        "openai-python-responses": "args_obj args_twice noindex idrepeat name_late content_parts",
+        # Behind the Messages API, likewise.
+        "anthropic-python": "args_obj noindex parallel_interleaved name_split id_missing nofinish",
+        "anthropic-node": "args_obj shared_index parallel_interleaved nonstream_force nofinish",
+        "ai-sdk-anthropic": "args_obj shared_index name_split content_parts nousage nofinish",
+        "cline-3-anthropic": "args_obj noindex name_split nonstream_force nofinish",
         "langchain": """
             args_obj legacy_function_call nonstream_force stream_force noindex shared_index
             idrepeat name_repeated id_missing norole content_parts empty200 refuse

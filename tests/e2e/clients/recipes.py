@@ -261,18 +261,32 @@ request_max_retries = 1
 
 def node_script(stage: Stage) -> Command:
     """Run our own script for a Node library."""
+    return _node_script(stage, "checks")
+
+
+def node_responses(stage: Stage) -> Command:
+    """Run our own script for a Node library's Responses API."""
+    return _node_script(stage, "responses")
+
+
+def _node_script(stage: Stage, about: str) -> Command:
     env = {"NODE_PATH": str(stage.root / "node_modules")}
-    return _node(stage, _script(stage, "cjs"), *_target(stage), env=env)
+    return _node(stage, _script(stage, about, "cjs"), *_target(stage), env=env)
 
 
 def python_script(stage: Stage) -> Command:
     """Run our own script for a Python library."""
-    return Command((str(stage.python), _script(stage, "py"), *_target(stage)))
+    return Command((str(stage.python), _script(stage, "checks", "py"), *_target(stage)))
 
 
-def _script(stage: Stage, suffix: str) -> str:
+def python_responses(stage: Stage) -> Command:
+    """Run our own script for a Python library's Responses API."""
+    return Command((str(stage.python), _script(stage, "responses", "py"), *_target(stage)))
+
+
+def _script(stage: Stage, about: str, suffix: str) -> str:
     # Named so that no script hides the library it imports.
-    return str(SCRIPTS / f"{stage.root.name.replace('-', '_')}_checks.{suffix}")
+    return str(SCRIPTS / f"{stage.root.name.replace('-', '_')}_{about}.{suffix}")
 
 
 def _target(stage: Stage) -> tuple[str, ...]:

@@ -25,6 +25,11 @@ _TABLE = (
     Client("codex-code", "npm", recipes.codex_code, package="codex", model="gpt-5.6-sol"),
     Client("codex-mcp", "npm", recipes.codex_mcp, package="codex"),
     Client("cline-3-native", "npm", recipes.cline_native, package="cline-3", turns=4),
+    Client(
+        "openai-python-responses", "environment", recipes.python_responses, package="openai-python"
+    ),
+    Client("openai-node-responses", "npm", recipes.node_responses, package="openai-node"),
+    Client("ai-sdk-responses", "npm", recipes.node_responses, package="ai-sdk"),
     Client("openai-agents", "pip", recipes.python_script),
     Client("langchain", "pip", recipes.python_script),
     Client("pydantic-ai", "pip", recipes.python_script),
@@ -33,7 +38,7 @@ _TABLE = (
 CLIENTS = {client.name: client for client in _TABLE}
 
 GROUPS = {
-    "quick": ("openai-python", "anthropic-python"),
+    "quick": ("openai-python", "openai-python-responses", "anthropic-python"),
     "cline": ("openai-python", "cline-3", "cline-2-xml", "cline-2"),
     "all": tuple(CLIENTS),
 }

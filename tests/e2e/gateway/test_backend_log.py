@@ -1,5 +1,6 @@
 """Nothing that goes wrong at a backend is silent, and what a start finds is printed."""
 
+import signal
 import time
 from collections.abc import Callable
 
@@ -119,3 +120,14 @@ def test_no_backend_is_asked_at_start_if_the_configuration_says_so(
     backend.use("std", ["hello"])
     assert ask(gateway.port, chat_body()).status == 200
     assert [request.path for request in backend.requests] == ["/v1/chat/completions"]
+
+
+def test_everything_works_on_the_loop_of_the_standard_library(backend: ScriptedServer) -> None:
+    backend.use("std", ["hello"])
+    with running("--upstream", backend.url, env={"TOOLWIRE_LOOP": "asyncio"}) as gateway:
+        for stream in (True, False):
+            reply = ask(gateway.port, chat_body(stream=stream))
+            assert (reply.status, b"hello" in reply.body) == (200, True)
+        gateway.signal(signal.SIGTERM)
+        assert gateway.wait(10) == 0
+        assert "Traceback" not in gateway.log

@@ -32,7 +32,7 @@ CHECKS = [
 ]
 KEY = "sk-described"
 CONFIG = f'[[keys]]\nname = "one"\nsha256 = "{hashlib.sha256(KEY.encode()).hexdigest()}"\n'
-EXAMPLES = 25
+EXAMPLES = 15
 
 
 @pytest.fixture(autouse=True)

@@ -106,7 +106,9 @@ def test_a_broken_stream_ends_with_both_errors(
     client: openai.OpenAI, backend: ScriptedServer
 ) -> None:
     backend.use("cut_in_call+slow:10", CALLS)
-    events = list(client.responses.create(model="m", input="Hi", tools=FLAT, stream=True))
+    live = {"toolwire-profile": "live"}
+    asked: Any = {"model": "m", "input": "Hi", "tools": FLAT, "extra_headers": live}
+    events = list(client.responses.create(**asked, stream=True))
     error, failed = events[-2:]
     assert (error.type, failed.type) == ("error", "response.failed")
     assert "closed the connection" in error.message
@@ -155,7 +157,7 @@ def test_what_is_kept_can_be_read_listed_and_deleted(
     shown = client.responses.retrieve(made.id)
     assert (shown.output_text, shown.metadata) == ("Hi", {"a": "b"})
     (item,) = client.responses.input_items.list(made.id)
-    assert item.to_dict()["content"] == "Hello"
+    assert item.to_dict()["content"] == [{"type": "input_text", "text": "Hello"}]
     client.responses.delete(made.id)
     with pytest.raises(openai.NotFoundError):
         client.responses.retrieve(made.id)
@@ -170,6 +172,5 @@ def test_tokens_are_counted(client: openai.OpenAI) -> None:
 
 @pytest.mark.parametrize("path", ["responses/compact", "conversations", "conversations/c/items"])
 def test_what_is_not_served_is_not_found(client: openai.OpenAI, path: str) -> None:
-    with pytest.raises((openai.NotFoundError, openai.APIStatusError)) as caught:
+    with pytest.raises(openai.NotFoundError):
         client.post(f"/{path}", body={}, cast_to=object)
-    assert caught.value.status_code in (404, 405)

@@ -5,15 +5,24 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.gateway.process import Gateway
-from tests.e2e.inspector.scenes import HOSTILE, WRITTEN, send
+from tests.e2e.gateway.process import Gateway, running
+from tests.e2e.inspector.scenes import CONFIG, HOSTILE, WRITTEN, send
+from tests.scripted import ScriptedServer
 
 ROWS = ".turn"
 
 
 @pytest.fixture(scope="module")
+def gateway(backend: ScriptedServer) -> Iterator[Gateway]:
+    """One that nobody else sends requests to."""
+    with running(config=CONFIG.format(url=backend.url)) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
 def live(page: Page, gateway: Gateway) -> Iterator[Page]:
-    """The view, with three requests that were made while it was open."""
+    """The view, with three requests that were made while it was open, and without an earlier."""
+    send(gateway, "What is the weather in Bern?")
     with page.expect_response(re.compile("api/turns")):
         page.click("#tab-live")
     send(gateway, "What is the weather in Bern?")
@@ -48,6 +57,13 @@ def test_the_difference_shows_what_the_backend_was_sent(live: Page) -> None:
     before = live.locator(".diff .same").count()
     fold.click()
     assert live.locator(".diff .same").count() > before
+
+
+def test_a_native_call_is_shown_as_the_backend_wrote_it(live: Page) -> None:
+    live.locator(ROWS).last.click()  # the oldest
+    call = live.locator(".step.model .told li")
+    expect(call).to_have_text('get_weather {"city": "Bern", "days": 3}')
+    expect(live.locator(".step.backend")).to_contain_text("What changed")
 
 
 def test_requests_are_filtered_by_model_and_outcome(live: Page) -> None:

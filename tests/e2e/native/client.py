@@ -10,7 +10,6 @@ from toolwire.server.auth import hash_key
 
 CHAT = "/native/v1/chat"
 CONVERSATIONS = "/native/v1/conversations"
-STORES = {"memory": "memory", "sqlite": "sqlite:{folder}/sessions.db"}
 NAMES = ("first", "second")
 KEYS = "".join(
     f'[[keys]]\nname = "{name}"\nsha256 = "{hash_key(f"tw-{name}-0123456789abcdefghij")}"\n'

@@ -1,11 +1,13 @@
 """A scripted backend, and gateways with two client keys in front of it, one for each store."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.e2e.gateway.process import Gateway, running
-from tests.e2e.native.client import KEYS, STORES
+from tests.e2e.native.client import KEYS
+from tests.redis_server import redis_server
 from tests.scripted import ScriptedServer
 
 
@@ -16,7 +18,17 @@ def backend() -> Iterator[ScriptedServer]:
         yield server
 
 
-@pytest.fixture(scope="module", params=STORES)
+@contextmanager
+def opened(kind: str, folder: Path) -> Iterator[str]:
+    """The address of a store."""
+    if kind == "redis":
+        with redis_server(folder) as server:
+            yield server.url
+    else:
+        yield "memory" if kind == "memory" else f"sqlite:{folder}/sessions.db"
+
+
+@pytest.fixture(scope="module", params=["memory", "sqlite", "redis"])
 def gateway(
     request: pytest.FixtureRequest,
     backend: ScriptedServer,
@@ -24,8 +36,10 @@ def gateway(
 ) -> Iterator[Gateway]:
     """A Toolwire process, which at the end must have had no defect to report."""
     folder: Path = tmp_path_factory.mktemp("store")
-    store = STORES[request.param].format(folder=folder)
-    with running("--upstream", backend.url, "--sessions", store, config=KEYS) as process:
+    with (
+        opened(request.param, folder) as store,
+        running("--upstream", backend.url, "--sessions", store, config=KEYS) as process,
+    ):
         yield process
         assert process.process.poll() is None, process.log
         assert "Traceback" not in process.log, process.log

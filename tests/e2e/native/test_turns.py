@@ -1,10 +1,12 @@
 """Turns with and without a conversation, through a real process, tools native and prompted."""
 
+import contextlib
 import json
 import socket
 import subprocess
 import sys
 import threading
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +223,60 @@ def test_a_conversation_goes_on_in_another_process_after_a_kill(
         assert answered(reply)["content"] == "It is 3."
 
 
-def test_the_example_of_the_docs_runs(gateway: Gateway, backend: ScriptedServer) -> None:
+@pytest.mark.parametrize("shared", [True, False], ids=["one key", "a key each"])
+def test_processes_with_one_key_read_each_others_maps(
+    backend: ScriptedServer, shared: bool
+) -> None:
+    backend.use("std", ADDS)
+    config = '[native]\ncall_map_key_env = "MAP_KEY"\n' if shared else ""
+    flags, env = ("--upstream", backend.url, "--sessions", "off"), {"MAP_KEY": "a-map-key"}
+    asked: dict[str, Any] = {"model": "m", "tools": [ADD]}
+    with (
+        running(*flags, config=config, env=env) as one,
+        running(*flags, config=config, env=env) as other,
+    ):
+        reply = NativeClient(one.port).chat(messages=[user("1 + 2?")], **asked)
+        message, signed = reply.json["choices"][0]["message"], reply.headers["toolwire-call-map"]
+        results = [{"tool_call_id": message["tool_calls"][0]["id"], "content": 3}]
+        asked |= {"messages": [user("1 + 2?"), message], "tool_results": results}
+        reply = NativeClient(other.port).chat(**asked, call_map=signed)
+        kept = NativeClient(other.port).chat(**asked, conversation_id="c")
+    assert reply.status == (200 if shared else 400)
+    assert (kept.status, kept.json["error"]["code"]) == (400, "sessions_off")
+
+
+@pytest.mark.parametrize("variant", ["hang_mid", "hang_end"])
+def test_a_process_that_is_killed_in_mid_turn_changes_nothing(
+    backend: ScriptedServer, tmp_path: Path, variant: str
+) -> None:
+    flags = ("--upstream", backend.url, "--sessions", f"sqlite:{tmp_path}/sessions.db")
+    body = {"conversation_id": "c", "messages": [user("b")]}
+    backend.use("std", ["hello"])
+    with running(*flags) as one:
+        client = NativeClient(one.port)
+        answered(client.chat(model="m", conversation_id="c", messages=[user("a")]))
+        before = client.get("/c").json
+        backend.use(variant, ["a long answer that never ends"])
+        waiting = threading.Thread(target=lost_request, args=(client, body))
+        waiting.start()
+        backend.wait_for(lambda: backend.requests)
+        one.process.kill()
+        waiting.join()
+    backend.use("std", ["hello"])
+    with running(*flags) as other:
+        client = NativeClient(other.port)
+        assert client.get("/c").json == before
+        # Its lock expires by itself, and until then there is an error that says so.
+        assert client.chat(**body).status in (200, 409)
+
+
+def lost_request(client: NativeClient, body: Any) -> None:
+    """A request whose server dies."""
+    with contextlib.suppress(OSError, HTTPException):
+        client.chat(**body)
+
+
+def test_the_example_of_the_docs_runs(backend: ScriptedServer) -> None:
     weather = [{"calls": [["get_weather", {"city": "Paris"}]]}, "It rains in Paris."]
     backend.use("std", weather)
     example = Path(__file__).parents[3] / "examples" / "native_api.py"

@@ -1,4 +1,4 @@
-"""Raw-text models of every format: by an independent hand where there is one, else by ours."""
+"""Raw-text models of every format, none of them written by the code under test."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,18 +11,24 @@ from tests.scripted.raw import Raw
 from tests.scripted.raw_formats import RAW_FORMATS, Made, RawFormat, Slips, written
 from tests.scripted.request import ChatRequest
 from tests.scripted.scripts import Script, load_script
+from tests.unit.conformance.wire.parts import Call as WireCall
+from tests.unit.conformance.wire.parts import Calls as WireCalls
+from tests.unit.conformance.wire.parts import Text
+from tests.unit.conformance.wire.systematic import WIRES
 
-from toolwire.formats import RenderedCall, extract, names, provider_id, render_calls
+from toolwire.formats import extract, names
 from toolwire.protocol.tools import Tool
 
 ALL = tuple(names())
 INDEPENDENT = tuple(RAW_FORMATS)
+"""Formats of which a model also makes slips."""
+_WIRES = {wire.format: wire for wire in WIRES}
 _TOOLS = [Tool(tool["function"]["name"], "", tool["function"]["parameters"]) for tool in TOOLS]
 
 
 def form_of(name: str, tools: Sequence[Tool] = _TOOLS) -> RawFormat:
     """How the models of a format write. `tools`: some formats are read only with them."""
-    return RAW_FORMATS.get(name) or _by_renderer(name, tools)
+    return RAW_FORMATS.get(name) or _by_wire(name, tools)
 
 
 def raw(name: str, script: Any, *slips: str, tools: Sequence[Tool] = _TOOLS) -> Raw:
@@ -42,13 +48,14 @@ def leaky(name: str, script: Any, *slips: str) -> Script:
     return play
 
 
-def _by_renderer(name: str, tools: Sequence[Tool]) -> RawFormat:
+def _by_wire(name: str, tools: Sequence[Tool]) -> RawFormat:
+    """By the writer that knows nothing of the catalogue. What the model is shown of its own earlier
+    calls was written by Toolwire, so that is read by Toolwire, too."""
+    wire = _WIRES[name]
+
     def write(text: str, calls: Sequence[Call], slips: Slips) -> str:
-        rendered = [
-            RenderedCall(call.name, json.loads(call.arguments), provider_id(name, call.name, at))
-            for at, call in enumerate(calls)
-        ]
-        return f"{text}\n{render_calls(name, rendered)}" if text else render_calls(name, rendered)
+        made = WireCalls(tuple(WireCall(c.name, json.loads(c.arguments)) for c in calls))
+        return wire.write((Text(f"{text}\n"), made) if text else (made,))
 
     def read(text: str) -> Iterator[Made]:
         for call in extract(name, text, tools).calls:

@@ -15,6 +15,7 @@ from toolwire.backends.base import Outgoing
 from toolwire.backends.pool import BackendPool
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
+from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.fragments import Fragment
 from toolwire.server.app import App
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
@@ -36,12 +37,16 @@ class House:
     mode: Mode
     format: str | None = None
     backend: Backend = field(default_factory=Backend)
+    limits: ToolLimits | None = None
 
     def __post_init__(self) -> None:
         pool = BackendPool([self.backend], lambda: 0.0)
-        self.strategies = StrategySelector(self.mode, self.format)
-        routes = Routes([ServedModel("m", pool, strategies=self.strategies)])
-        config = Config(models=(RouteConfig("m", (BackendConfig(url="http://127.0.0.1:9"),)),))
+        limiter = None if self.limits is None else ToolLimiter(self.limits)
+        self.model = ServedModel("m", pool, tool_limiter=limiter)
+        routes = Routes([self.model])
+        config = Config(
+            models=(RouteConfig("m", (BackendConfig(name="backend", url="http://127.0.0.1:9"),)),)
+        )
         logs = Logs(level=50, as_json=False, redactor=Redactor(), stream=io.StringIO())
         with patch("toolwire.server.app.build_routes", return_value=routes):
             self.app = App(config, logs, clock=lambda: 0.0)
@@ -57,21 +62,22 @@ class House:
     ) -> Answer:
         """The answer of a model that says this, through a door."""
         body = door.body("m", tools, history)
-        client = self._sent(door, said, {**body, "stream": stream})
+        client = self.sent(door.path, {**body, "stream": stream}, said)
         assert client.status == 200, client.written
         if stream:
             return door.streamed(list(events_of(client.written)))
         return door.whole(client.json)
 
-    def _sent(self, door: Door, said: Sequence[Fragment], body: Json) -> Client:
+    def sent(self, path: str, body: Json, said: Sequence[Fragment] = ()) -> Client:
+        """One request, to a model that says this."""
         self.backend.blocks = [[fragment] for fragment in said]
         self.backend.opened.clear()
-        self.strategies._formats.clear()  # what one turn teaches is not to change the next
-        self.strategies._hybrids.clear()
-        self.strategies._learned.clear()
+        # What one turn teaches is not to change the next.
+        fresh = StrategySelector(self.mode, self.format)
+        object.__setattr__(self.model, "strategies", fresh)
         raw = json.dumps({name: value for name, value in body.items() if value is not None})
         head = {b"content-type": b"application/json"}
-        client = Client(HttpRequest("POST", door.path.encode(), head, raw.encode()))
+        client = Client(HttpRequest("POST", path.encode(), head, raw.encode()))
         _runner().run(self._answer(client))
         return client
 

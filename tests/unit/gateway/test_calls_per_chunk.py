@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "calls.py"
-MOST = {"arguments chunk": 20, "word of text": 28, "word, without tools": 20, "request": 400}
+MOST = {"arguments chunk": 20, "word of text": 28, "word, without tools": 20, "request": 405}
 
 
 def _benchmark() -> ModuleType:
@@ -26,10 +26,23 @@ def _benchmark() -> ModuleType:
     return module
 
 
+def _calls(mode: str, surface: str) -> dict[str, float]:
+    found = asyncio.run(_benchmark().measure(mode, surface))
+    return {name: cost.calls.total() / cost.times for name, cost in found.items()}
+
+
+@pytest.mark.parametrize("mode", ["native", "hybrid"])
+@pytest.mark.parametrize("surface", ["messages"])
+def test_another_surface_costs_little_more_than_chat_completions(surface: str, mode: str) -> None:
+    chat, other = _calls(mode, "chat"), _calls(mode, surface)
+    assert {
+        name: count / chat[name] for name, count in other.items() if count > 1.3 * chat[name]
+    } == {}
+
+
 @pytest.mark.parametrize("mode", ["native", "hybrid"])
 def test_a_chunk_and_a_request_pass_few_functions(mode: str) -> None:
-    found = asyncio.run(_benchmark().measure(mode))
-    calls = {name: c.calls.total() / c.times for name, c in found.items()}
+    calls = _calls(mode, "chat")
     assert len(calls) == len(MOST)
     for name, count in calls.items():
         most = next(most for what, most in MOST.items() if name.startswith(what))

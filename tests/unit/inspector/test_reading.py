@@ -41,13 +41,24 @@ def test_no_format_finds_a_call_so_the_reasons_of_those_that_could_are_given() -
     assert not read["detected"]
     assert read["calls"] == []
     assert f"none of {len(names())} formats" in read["why"]
-    assert "hermes" in {reason["format"] for reason in read["reasons"]}
-    assert all(reason["why"] for reason in read["reasons"])
+    first = read["reasons"][0]
+    assert first["formats"][0] == "hermes"
+    assert len(first["formats"]) > 1
+    assert first["text"].startswith("<tool_call>")
+    whys = [reason["why"] for reason in read["reasons"]]
+    assert len(set(whys)) == len(whys)
+
+
+def test_a_call_that_breaks_off_is_told_to_be_incomplete_in_a_stream() -> None:
+    read = read_text("hermes", CALL.replace('"}}', ""), TOOLS)
+    assert read["calls"] == []
+    assert read["incomplete"] == ["get_weather"]
+    assert read_text("hermes", CALL, TOOLS)["incomplete"] == []
 
 
 def test_a_format_that_finds_none_names_the_one_that_does() -> None:
     read = read_text("mistral", CALL, TOOLS)
-    assert read["reasons"][-1]["format"] == "hermes"
+    assert read["reasons"][-1]["formats"] == ["hermes"]
 
 
 def test_a_long_text_has_no_more_chunks_than_a_page_can_hold() -> None:

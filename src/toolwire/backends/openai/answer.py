@@ -187,8 +187,10 @@ class AnswerDecoder:
             fragments = [_fragment(choice) for choice in choices]
         if choices and choices[-1].index:
             self._choices.update(choice.index for choice in choices)
-        if choices and choices[-1].finish_reason and (met := _stop_met(choices[-1])):
-            fragments.append(Fragment(about=((STOPPED_BY, met),)))
+        if choices and choices[-1].finish_reason:
+            met = choices[-1].stop_reason or choices[-1].matched_stop
+            if met and isinstance(met, str):
+                fragments.append(Fragment(about=((STOPPED_BY, met),)))
         if not self._told:
             self._told = True
             if about := _about(chunk):
@@ -206,12 +208,6 @@ class AnswerDecoder:
         failure = UpstreamError(words, code=own_word(fields.get("code"), self._redact))
         failure.own_type = own_word(fields.get("type"), self._redact)
         return failure
-
-
-def _stop_met(choice: _Choice) -> str:
-    """The client's stop sequence that ended the answer, if the server says which."""
-    met = choice.stop_reason or choice.matched_stop
-    return met if isinstance(met, str) else ""
 
 
 def _any_json(data: bytes) -> object:

@@ -259,6 +259,7 @@ GLM4_0414 = _head(
         first=("\n",),
         named="\n",
         route=by_tool,
+        quotable=("<|assistant|>",),  # it begins every answer, so those who explain one write it
     ),
     engine=HeadJson(),
     writing=Writing("<|assistant|>{name}\n{args}"),

@@ -323,7 +323,8 @@ CLINE_XML = _tagged(
     ),
     results=Results("[{name}] Result:\n{result}", between="\n\n"),
     aliases=("cline",),
-    note="the tags are the names of the tools, so it reads only with the tools at hand",
+    note="the tags are the names of the tools, so it reads only with the tools at hand. It "
+    "must be configured: XML or HTML with a tag of a tool's name is no sign of a call",
 )
 HF = _tagged(
     name="hf",

@@ -34,22 +34,33 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def is_object(text: str) -> bool:
-    """Whether `text` is a JSON object."""
+    """Whether clients can decode `text` as a JSON object. Of a key that is there twice, all of
+    them take the last, so that is one."""
     try:
-        read_object(text)
+        return isinstance(_read_loosely(text), dict)
     except NotJson:
         return False
-    return True
 
 
 def read_json(text: str) -> Any:
     """The JSON value that `text` is, read strictly, or `NotJson`."""
+    value = _read_loosely(text)
+    try:
+        _read_once(text)
+    except RecursionError:
+        raise NotJson(TOO_DEEP) from None
+    except ValueError as error:
+        raise NotJson(str(error)) from None
+    return value
+
+
+def _read_loosely(text: str) -> Any:
+    """The same, where a key may be there twice."""
     try:
         # This reader refuses what JSON has no room for: NaN, 1e999, half of a surrogate pair.
         value = _decode(text)
         if is_deep_text(text):
             raise NotJson(TOO_DEEP)
-        _read_once(text)
     except UnicodeEncodeError:
         raise NotJson("it holds half of a surrogate pair") from None
     except RecursionError:

@@ -4,6 +4,7 @@ import { h, plural } from "./dom.js";
 
 const FIRST = ["model", "messages", "tools", "tool_choice"];
 const MOST_CHANGES = 600;
+const MOST_SHOWN = 400;
 const AROUND = 3;
 
 /** A value as lines. A text of several lines is shown as such, and not as one line with `\n`. */
@@ -95,7 +96,10 @@ export function diffView(before, after) {
       view.append(...run.slice(run.length - tail).map(line));
     } else view.append(...run.map(line));
     at = end;
-    while (at < all.length && all[at][0] !== " ") view.append(line(all[at++]));
+    while (end < all.length && all[end][0] !== " ") end += 1;
+    view.append(...all.slice(at, Math.min(end, at + MOST_SHOWN)).map(line));
+    if (end > at + MOST_SHOWN) view.append(folded(all.slice(at + MOST_SHOWN, end), "more line"));
+    at = end;
   }
   return { view, added, removed };
 }
@@ -108,8 +112,8 @@ function line([sign, text]) {
   return h("span", { class: `line ${WORDS[sign] ?? "same"}` }, said, mark, text, "\n");
 }
 
-function folded(run) {
-  const button = h("button", { type: "button", class: "fold" }, `⋯ ${plural(run.length, "unchanged line")}`);
+function folded(run, what = "unchanged line") {
+  const button = h("button", { type: "button", class: "fold" }, `⋯ ${plural(run.length, what)}`);
   button.addEventListener("click", () => button.replaceWith(...run.map(line)));
   return button;
 }

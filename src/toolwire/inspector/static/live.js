@@ -28,6 +28,7 @@ class LiveView {
     this.timer = 0;
     this.chosen = "";
     this.drawn = "";
+    this.lost = false;
     for (const id of ["by-model", "by-key", "by-outcome"]) {
       $(id).addEventListener("change", () => this.list());
     }
@@ -50,7 +51,10 @@ class LiveView {
       const { turns } = await get("inspector/api/turns");
       this.turns = turns;
       this.list();
+      if (this.lost) this.complain();
+      this.lost = false;
     } catch (error) {
+      this.lost = true;
       this.complain(error.message);
     }
     this.timer = setTimeout(() => this.poll(), EVERY);

@@ -25,6 +25,7 @@ const EXAMPLE_TOOLS = [
 ];
 const MOST_EVENTS = 40;
 const MOST_CALLS = 50;
+const MOST_FORMATS = 6;
 
 export function startParse(info, complain) {
   return new ParseView(info, complain);
@@ -284,13 +285,28 @@ function foundCard(reading) {
     "section",
     { class: "card", "aria-label": `What ${reading.format} found` },
     h("h2", {}, "What the client gets"),
+    reading.incomplete.length > 0 &&
+      h(
+        "p",
+        { class: "note warn" },
+        `This is the answer as a whole. In a stream, the name of ${reading.incomplete.join(", ")} `,
+        "is sent before its arguments break off, so that the call ends incomplete.",
+      ),
     nothing ? h("p", { class: "muted" }, "Nothing.") : found(reading),
   );
 }
 
 function reasons(reading) {
   if (!reading.reasons.length) return null;
-  const item = ({ format, why }) => h("li", {}, h("b", {}, format), ` ${why}`);
+  const item = ({ formats, why, text }) =>
+    h(
+      "li",
+      {},
+      text && h("code", {}, visible(text)),
+      h("span", {}, why),
+      h("span", { class: "muted" }, formats.slice(0, MOST_FORMATS).join(", ")),
+      formats.length > MOST_FORMATS && h("span", { class: "muted" }, `and ${formats.length - MOST_FORMATS} more`),
+    );
   return h(
     "div",
     { class: "reasons" },

@@ -122,7 +122,7 @@ function heard(record, attempt, parse) {
   const fragments = attempt.heard.flatMap((block) => block.fragments);
   const first = attempt.heard[0].at;
   const last = attempt.heard.at(-1).at;
-  const native = fragments.flatMap((fragment) => fragment.calls ?? []).filter((call) => call.name);
+  const native = nativeCalls(fragments);
   const choices = [...new Set(fragments.map((fragment) => fragment.choice ?? 0))];
   return step(
     first,
@@ -130,10 +130,33 @@ function heard(record, attempt, parse) {
     "The model answered",
     facts(
       `${plural(attempt.heard.length, "chunk")} in ${seconds(last - first)}`,
-      native.length > 0 && `${plural(native.length, "native call")}: ${native.map((c) => c.name).join(", ")}`,
+      native.length > 0 && plural(native.length, "native call"),
     ),
+    native.length > 0 && h("ul", { class: "told mono" }, native.map(nativeCall)),
     record.bodies && choices.map((choice) => rawText(record, attempt, fragments, choice, parse)),
   );
+}
+
+/** Native calls as the backend wrote them, put together. */
+function nativeCalls(fragments) {
+  const calls = [];
+  for (const fragment of fragments) {
+    for (const { index, name, arguments: piece } of fragment.calls ?? []) {
+      const last = calls.at(-1);
+      const own = calls.findLast((call) => call.index === index && index !== undefined);
+      const call = name && !(own && !own.name) ? null : (own ?? last);
+      if (call) {
+        call.name ||= name;
+        call.arguments = call.arguments === undefined ? piece : call.arguments + (piece ?? "");
+      } else calls.push({ index, name, arguments: piece });
+    }
+  }
+  return calls;
+}
+
+function nativeCall({ name, arguments: args }) {
+  const written = typeof args === "number" ? ` ${args} characters of arguments` : ` ${args ?? ""}`;
+  return h("li", {}, h("span", { class: "role name" }, name ?? "without a name"), written);
 }
 
 function rawText(record, attempt, fragments, choice, parse) {

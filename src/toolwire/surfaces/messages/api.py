@@ -20,28 +20,35 @@ from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
-from toolwire.surfaces.messages.profiles import fitted, profile_for
+from toolwire.surfaces.messages.profiles import fitted
 from toolwire.surfaces.messages.reader import Asked, RequestReader
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
+from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tokens import estimated_prompt
+from toolwire.surfaces.profiles import profile_for, profile_named
 
 NAME = "anthropic_messages"
+"""The surface's name in traces."""
 _MOST_CHANGES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The API. It has no state of any request."""
+    """The API. It has no state of any request, and what backends have said about their limits."""
 
     reader: RequestReader
     turns: TurnService
     new_id: Callable[[str], str]
     """Makes a random id with this prefix."""
+    limits: TokenLimits
+    """What backends have said about the length of answers."""
 
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with a turn. It is made again without what a backend refuses and a client would
         not miss; see `adapting`."""
-        context.profile = profile_for(exchange.request.header(b"user-agent"))
+        http = exchange.request
+        profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
+        context.profile = profile.name
         caller = _Caller(self, exchange, context)
         try:
             await self.turns.answer(caller, context)
@@ -59,14 +66,15 @@ class Messages:
         request = asked.request
         model = self.turns.routes.find(request.model)
         context.model, context.route = request.model, model.name
+        tools = model.offered(request.tools)
         tokens = None
         if model.tokens is not None:
             backend = model.pool.pick().backend.name
             tokens = await count_prompt(
-                model.tokens, request.messages, request.tools, backend=backend, model=request.model
+                model.tokens, request.messages, tools, backend=backend, model=request.model
             )
         if tokens is None:
-            tokens = estimated_prompt(request.messages, request.tools.size)
+            tokens = estimated_prompt(request.messages, tools.size)
         headers = [*context.headers(), ("request-id", context.request_id)]
         headers.append(("content-type", "application/json"))
         exchange.respond(200, headers, msgspec.json.encode({"input_tokens": tokens}))
@@ -88,6 +96,7 @@ class _NoTokens(Exception):
 
 
 def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -> None:
+    context.route = caller.api.turns.routes.find(request.model).name
     context.model, context.stream = request.model, request.stream
     plan = make_plan(request, repair_history=True)
     sink = caller.sink(plan)
@@ -129,7 +138,9 @@ class _Caller:
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
-            self._asked = fitted(self.api.reader.read(self.body), self.context.profile)
+            asked = fitted(self.api.reader.read(self.body), profile_named(self.context.profile))
+            limited = self.api.limits.applied(asked.request)
+            self._asked = dataclasses.replace(asked, request=limited)
         request = self._asked.request
         if request.sampling.max_tokens == 0:
             raise _NoTokens(request)
@@ -152,6 +163,7 @@ class _Caller:
         if changed is None:
             return False
         self._changes += 1
+        self.api.limits.learn(self._asked.request, error)
         self._asked = dataclasses.replace(self._asked, request=changed)
         self.waits = True
         return True

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolwire.protocol.content import ImagePart, Part, TextPart
+from toolwire.protocol.content import ImagePart, Part, TextPart, error_text
 from toolwire.protocol.requests import Message
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.tools import ToolCall
@@ -29,9 +29,6 @@ from toolwire.surfaces.messages.notes import Notes, invalid
 from toolwire.surfaces.messages.thinking import is_changed
 
 NO_OUTPUT = "(no output)"
-ERROR = "Error: "
-_HEAD = 40
-"""Characters at the beginning of a text that may say that it is an error."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -146,11 +143,12 @@ class Turns:
             raise invalid(f"{where}.tool_use_id", "Field required")
         text, images = self._output(block, f"{where}.content")
         failed = bool(block.get("is_error"))
-        if failed and "error" not in text[:_HEAD].casefold():
-            text = ERROR + text
         if call_id not in self._open or call_id in self._results:
             self.notes.repair(f"orphan_result:{where}")
-            self._said += [TextPart(f"(result of an earlier call: {text})"), *images]
+            self._said += [
+                TextPart(f"(result of an earlier call: {error_text(text) if failed else text})"),
+                *images,
+            ]
             return
         self._results[call_id] = Message("tool", text, call_id=call_id, is_error=failed)
         if images:

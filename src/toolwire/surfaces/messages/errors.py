@@ -33,7 +33,7 @@ _TYPES = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-_STATUSES = {502: 500, 503: 529}
+STATUSES = {502: 500, 503: 529}
 """Statuses that this API has other numbers for."""
 _DETAILED = frozenset({"thread_unsupported_request"})
 """Codes that SDKs act on."""
@@ -85,7 +85,7 @@ def error_headers(error: GatewayError) -> Headers:
 
 def status_of(error: GatewayError) -> int:
     """The status of the error response."""
-    return _STATUSES.get(error.status, error.status)
+    return STATUSES.get(error.status, error.status)
 
 
 def error_type(error: GatewayError) -> str:

@@ -1,4 +1,4 @@
-"""Workarounds for particular clients, matched by User-Agent."""
+"""What is done differently on this surface for particular clients."""
 
 import dataclasses
 
@@ -9,26 +9,20 @@ from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import ToolChoice
 from toolwire.surfaces.messages.adapting import adjusted
 from toolwire.surfaces.messages.reader import Asked
+from toolwire.surfaces.profiles import Profile
 
-PLAIN = "default"
 CLAUDE_CODE = "claude_code"
-_AGENT = "claude-cli/"
 _TEXT_ONLY = "Respond with TEXT ONLY. Do NOT call any tools."
 """How Claude Code begins to ask for a summary. It gives up if the model calls a tool instead, as
 small models do, so they are not allowed to."""
 
 
-def profile_for(user_agent: str) -> str:
-    """The name of a client's profile."""
-    return CLAUDE_CODE if user_agent.startswith(_AGENT) else PLAIN
-
-
-def fitted(asked: Asked, profile: str) -> Asked:
+def fitted(asked: Asked, profile: Profile) -> Asked:
     """What a client asks for, with the workarounds for it."""
-    if profile != CLAUDE_CODE or not _wants_text(asked.request):
-        return asked
-    without = replace(asked.request, choice=ToolChoice("none"))
-    return dataclasses.replace(asked, request=adjusted(without, "tool_choice"))
+    request = profile.adapted(asked.request)
+    if profile.name == CLAUDE_CODE and _wants_text(request):
+        request = adjusted(replace(request, choice=ToolChoice("none")), "tool_choice")
+    return asked if request is asked.request else dataclasses.replace(asked, request=request)
 
 
 def _wants_text(request: Request) -> bool:

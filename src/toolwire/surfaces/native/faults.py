@@ -64,7 +64,8 @@ def _of_union(value: Any, kind: inspect.UnionType, path: str) -> Faults:
     fitting = [option for option in options if _is_of(value, option)]
     tagged = [o for o in fitting if isinstance(o, inspect.StructType) and o.tag_field]
     if not fitting:
-        yield wrong_type(path, " | ".join(_KINDS[type(o)] for o in options), json_kind(value))
+        kinds = dict.fromkeys(_KINDS[type(option)] for option in options)
+        yield wrong_type(path, " | ".join(kinds), json_kind(value))
     elif tagged:
         yield from _of_tagged(value, tagged, path)
     else:

@@ -1,5 +1,6 @@
 """The fields of a request body: decoded by their types, with all faults of each."""
 
+from itertools import islice
 from typing import Any, get_type_hints
 
 import msgspec
@@ -9,7 +10,7 @@ from toolwire.errors import RequestError
 from toolwire.protocol.nesting import is_deeper
 from toolwire.surfaces.explain import decode, explain
 from toolwire.surfaces.native.faults import faults
-from toolwire.surfaces.native.problems import Problems
+from toolwire.surfaces.native.problems import MOST, Problems
 from toolwire.surfaces.native.wire import ChatRequest
 
 _HINTS = get_type_hints(ChatRequest, include_extras=True)
@@ -27,7 +28,7 @@ def read_value(name: str, raw: bytes, problems: Problems) -> Any:
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:
-        found = list(faults(decode(_decode_any, raw, name), _TYPES[name], name))
+        found = list(islice(faults(decode(_decode_any, raw, name), _TYPES[name], name), MOST))
         problems.take(found or [explain(error, raw, name)])
     except msgspec.MsgspecError:
         problems.take([_not_json(decoder, raw, name)])

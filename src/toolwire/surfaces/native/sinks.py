@@ -150,6 +150,12 @@ class StreamSink(_Sink):
         self.committed = False
         self._pending: list[bytes] = []
 
+    def begin(self, begun: Begun) -> None:
+        """See `Sink.begin`."""
+        super().begin(begun)
+        if not self.committed:
+            self.collector = Collector()
+
     def send(self, choice: int, events: list[Event]) -> None:
         """See `Sink.send`."""
         if choice != 0:

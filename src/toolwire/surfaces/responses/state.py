@@ -125,10 +125,22 @@ class ResponseStore:
         return "It may have expired, have been made with another key, or with `store` false."
 
 
-def with_ids(items: Sequence[Item], response_id: str) -> list[Fields]:
-    """Items as they are kept: each has an id, which lists of them are paged by."""
+def as_kept(items: Sequence[Item], response_id: str) -> list[Fields]:
+    """Items as they are kept: each has an id, which lists are paged by, and messages have parts, as
+    clients that list them expect."""
     tail = response_id.partition("_")[2]
-    return [
-        dict(item) if isinstance(item.get("id"), str) else {**item, "id": f"in_{at}_{tail}"[:64]}
-        for at, item in enumerate(items)
-    ]
+    kept = []
+    for at, item in enumerate(items):
+        name = item.get("id")
+        own = {"id": name if isinstance(name, str) else f"msg_{at}_{tail}"[:64]}
+        kept.append({**item, **own, **_message_fields(item)})
+    return kept
+
+
+def _message_fields(item: Item) -> Fields:
+    if item.get("type", "message") != "message" or not isinstance(item.get("content"), str):
+        return {}
+    text: Fields = {"type": "input_text", "text": item["content"]}
+    if item.get("role") == "assistant":
+        text = {"type": "output_text", "text": item["content"], "annotations": []}
+    return {"type": "message", "status": "completed", "content": [text]}

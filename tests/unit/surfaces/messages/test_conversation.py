@@ -98,13 +98,14 @@ def test_an_empty_result_is_a_result(content: Any) -> None:
     assert read(ASK, calls("a"), said(result("a", content)))[-1] == ("tool", "(no output)")
 
 
-@pytest.mark.parametrize(
-    ("content", "shown"),
-    [("no such file", "Error: no such file"), ("Error: gone", "Error: gone")],
-)
-def test_a_failed_result_says_so(content: str, shown: str) -> None:
-    request = asked(messages=[ASK, calls("a"), said(result("a", content, is_error=True))]).request
-    assert (request.messages[-1].content, request.messages[-1].is_error) == (shown, True)
+def test_a_failed_result_is_marked_for_whoever_writes_it() -> None:
+    request = asked(messages=[ASK, calls("a"), said(result("a", "gone", is_error=True))]).request
+    assert (request.messages[-1].content, request.messages[-1].is_error) == ("gone", True)
+
+
+def test_a_failed_result_that_nobody_asked_for_says_so() -> None:
+    made = read(ASK, said(result("x", "gone", is_error=True)))
+    assert made == [("user", "Read both.\n\n(result of an earlier call: Error: gone)")]
 
 
 def test_images_of_results_follow_all_results_in_the_order_of_the_calls() -> None:

@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from tests.contract.messaging import HELLO, TOOL, asked
 
-from toolwire.surfaces.messages.profiles import CLAUDE_CODE, PLAIN, fitted, profile_for
+from toolwire.surfaces.messages.profiles import fitted
+from toolwire.surfaces.profiles import PLAIN, Profile, profile_for, profile_named
+
+CLAUDE_CODE = profile_named("claude_code")
 
 SUMMARIZE = {
     "role": "user",
@@ -14,8 +17,8 @@ SUMMARIZE = {
 
 
 def test_claude_code_is_known_by_its_user_agent() -> None:
-    assert profile_for("claude-cli/2.1.325 (external, sdk-cli)") == CLAUDE_CODE
-    assert profile_for("Anthropic/Python 2.8.0") == PLAIN
+    assert profile_for("claude-cli/2.1.325 (external, sdk-cli)").name == "claude_code"
+    assert profile_for("Anthropic/Python 2.8.0") is PLAIN
 
 
 def test_a_summary_for_claude_code_cannot_be_a_call() -> None:
@@ -27,6 +30,6 @@ def test_a_summary_for_claude_code_cannot_be_a_call() -> None:
 @pytest.mark.parametrize(
     ("message", "profile"), [(HELLO[0], CLAUDE_CODE), (SUMMARIZE, PLAIN)], ids=["task", "other"]
 )
-def test_nothing_else_is_changed(message: dict[str, Any], profile: str) -> None:
+def test_nothing_else_is_changed(message: dict[str, Any], profile: Profile) -> None:
     made = asked(messages=[message], tools=[TOOL])
     assert fitted(made, profile) is made

@@ -12,11 +12,11 @@ from tests.unit.surfaces.native.speaking import ASKED, CACHE, WEATHER, Gateway, 
 from toolwire.errors import RequestError
 from toolwire.surfaces.native.fields import FIELDS, read_value
 from toolwire.surfaces.native.problems import InvalidRequest, Problems
-from toolwire.surfaces.native.reader import Earlier, NativeReader
+from toolwire.surfaces.native.reader import Earlier, NativeRequestReader
 from toolwire.surfaces.native.tools import NativeToolReader
 from toolwire.surfaces.native.wire import Problem
 
-READER = NativeReader(NativeToolReader(CACHE, 128), 1000)
+READER = NativeRequestReader(NativeToolReader(CACHE, 128), 1000)
 OBJECT = {"type": "object"}
 
 
@@ -85,6 +85,13 @@ def test_a_tool_of_another_type_is_refused() -> None:
 
 def test_a_name_may_not_be_used_twice() -> None:
     assert problems(tools=[WEATHER, WEATHER]) == {"tools[1].function.name": "invalid_value"}
+
+
+def test_a_message_that_is_no_object_is_told_so_once() -> None:
+    (found,) = found_in(lambda: READER.read(b'{"messages": [7], "model": "m"}').request(Earlier()))
+    assert found.message == (
+        "Invalid type for 'messages[0]': expected an object, but got an integer instead."
+    )
 
 
 def test_all_problems_are_reported_at_once() -> None:

@@ -183,13 +183,15 @@ def test_the_input_is_listed_by_pages() -> None:
     items = [user(f"turn {number}") for number in range(5)]
     path = f"/v1/responses/{ask(kept=store, input=items).response['id']}/input_items"
     page = call_endpoint(store, "list_input", f"{path}?order=asc&limit=2").json
-    assert [item["content"] for item in page["data"]] == ["turn 0", "turn 1"]
+    assert [item["content"][0]["text"] for item in page["data"]] == ["turn 0", "turn 1"]
     assert (page["object"], page["has_more"]) == ("list", True)
     rest = f"{path}?order=asc&limit=100&after={page['last_id']}"
     page = call_endpoint(store, "list_input", rest).json
-    assert [item["content"] for item in page["data"]] == ["turn 2", "turn 3", "turn 4"]
+    assert [item["content"][0]["text"] for item in page["data"]] == ["turn 2", "turn 3", "turn 4"]
     assert page["has_more"] is False
-    assert call_endpoint(store, "list_input", path).json["data"][0]["content"] == "turn 4"
+    assert (
+        call_endpoint(store, "list_input", path).json["data"][0]["content"][0]["text"] == "turn 4"
+    )
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "order=up"])
@@ -219,6 +221,11 @@ def test_the_tokens_of_a_prompt_are_counted_without_a_model() -> None:
     assert counted["input_tokens"] > 10
     assert answer.headers["toolwire-usage"] == "estimated"
     assert answer.asked == []
+
+
+def test_nothing_cannot_be_counted() -> None:
+    answer = ask(endpoint="count", input=[], max_output_tokens=1)
+    assert (answer.status, answer.json["error"]["param"]) == (400, "input")
 
 
 def test_an_empty_input_goes_on_from_a_response() -> None:
