@@ -171,7 +171,10 @@ class NativeCaller:
 
     async def release(self) -> None:
         """The request is over: let go of the conversation, also if this is being cancelled."""
-        if self._conversation is not None:
+        if self._conversation is None:
+            return
+        self._conversation.stop()
+        if self._conversation.is_claimed:
             await asyncio.shield(asyncio.ensure_future(self._conversation.release()))
 
     def _made(self) -> AnswerFrame:
