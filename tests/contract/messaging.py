@@ -16,11 +16,13 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.token_count import TokenCounter
+from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.messages.api import Messages
 from toolwire.surfaces.messages.reader import Asked, RequestReader
+from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tools import ToolReader
 
 READER = RequestReader(
@@ -49,33 +51,48 @@ def message(
     return _sent("answer", backend or Backend(), tokens, {"max_tokens": 100, **fields})
 
 
-def count(*, tokens: TokenCounter | None = None, **fields: Any) -> Client:
+def count(
+    *, tokens: TokenCounter | None = None, limits: ToolLimits | None = None, **fields: Any
+) -> Client:
     """Send a body with these fields to `/v1/messages/count_tokens`."""
-    return _sent("count", Backend(), tokens, fields)
+    return _sent("count", Backend(), tokens, fields, limits)
 
 
 def _sent(
-    name: str, backend: Backend, tokens: TokenCounter | None, fields: dict[str, Any]
+    name: str,
+    backend: Backend,
+    tokens: TokenCounter | None,
+    fields: dict[str, Any],
+    limits: ToolLimits | None = None,
 ) -> Client:
     body = {"model": "m", "messages": HELLO, **fields}
     raw = json.dumps({n: v for n, v in body.items() if v is not ...}).encode()
     client = Client(HttpRequest("POST", b"/v1/messages?beta=true", {}, raw))
-    asyncio.run(_answer(name, client, backend, tokens))
+    limiter = ToolLimiter(limits) if limits is not None else None
+    asyncio.run(_answer(name, client, backend, tokens, limiter))
     client.asked = backend.opened
     return client
 
 
-async def _answer(name: str, client: Client, backend: Backend, tokens: TokenCounter | None) -> None:
+async def _answer(
+    name: str,
+    client: Client,
+    backend: Backend,
+    tokens: TokenCounter | None,
+    limiter: ToolLimiter | None,
+) -> None:
     pool = BackendPool([backend], asyncio.get_running_loop().time)
     numbers = itertools.count()
     turns = TurnService(
-        routes=Routes([ServedModel("*", pool, tokens=tokens)]),
+        routes=Routes([ServedModel("*", pool, tokens=tokens, tool_limiter=limiter)]),
         pace=TurnLimits(attempts=1),
         repair_history=True,
         new_call_id=lambda: f"toolu_{next(numbers)}",
         now=lambda: 0.0,
     )
-    api = Messages(READER, turns, lambda prefix: f"{prefix}{next(numbers)}")
+    api = Messages(
+        READER, turns, lambda prefix: f"{prefix}{next(numbers)}", TokenLimits(lambda: 0.0)
+    )
     context = RequestContext("req_1")
     try:
         await getattr(api, name)(client, context)

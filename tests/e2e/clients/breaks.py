@@ -59,6 +59,11 @@ BREAKS = {
         # Behind the Responses API, where no client ever sees what the backend does.
         "codex": "args_obj shared_index parallel_interleaved name_split nofinish nonstream_force",
         "openai-python-responses": "args_obj args_twice noindex idrepeat name_late content_parts",
+        # Behind the Messages API, likewise.
+        "anthropic-python": "args_obj noindex parallel_interleaved name_split id_missing nofinish",
+        "anthropic-node": "args_obj shared_index parallel_interleaved nonstream_force nofinish",
+        "ai-sdk-anthropic": "args_obj shared_index name_split content_parts nousage nofinish",
+        "cline-3-anthropic": "args_obj noindex name_split nonstream_force nofinish",
         "langchain": """
             args_obj legacy_function_call nonstream_force stream_force noindex shared_index
             idrepeat name_repeated id_missing norole content_parts empty200 refuse

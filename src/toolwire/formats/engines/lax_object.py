@@ -183,10 +183,11 @@ class _ObjectCopy:
                 return False
             self.put(values.coerce("".join(pieces), types))
             return True
-        self.put('"')
-        if not (yield from self._delimited(lambda text: self.put(escape(text)))):
+        put = self.put
+        put('"')
+        if not (yield from self._delimited(lambda text: put(escape(text)))):
             return False
-        self.put('"')
+        put('"')
         return True
 
     def _quoted(self, types: Types) -> Need[bool]:
@@ -206,9 +207,14 @@ class _ObjectCopy:
         reader.pos += len(delimiter)
         while True:
             start, end, marker = lexer.search(reader)
+            buf, pos, lead = reader.buf, reader.pos, 0
+            if not (marker or reader.final) and start > pos and buf[start - 1] not in _BRACKETS:
+                put(buf[pos:start])
+                reader.pos = start
+                yield
+                continue
             if not marker and reader.final:
                 start = lexer.cut(reader)
-            buf, pos, lead = reader.buf, reader.pos, 0
             if start > pos:
                 if buf[start - 1] in _BRACKETS:
                     lead = self._closers_before(start)

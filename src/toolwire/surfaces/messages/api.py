@@ -23,6 +23,7 @@ from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.profiles import fitted
 from toolwire.surfaces.messages.reader import Asked, RequestReader
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
+from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tokens import estimated_prompt
 from toolwire.surfaces.profiles import profile_for, profile_named
 
@@ -33,12 +34,14 @@ _MOST_CHANGES = 4
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The API. It has no state of any request."""
+    """The API. It has no state of any request, and what backends have said about their limits."""
 
     reader: RequestReader
     turns: TurnService
     new_id: Callable[[str], str]
     """Makes a random id with this prefix."""
+    limits: TokenLimits
+    """What backends have said about the length of answers."""
 
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with a turn. It is made again without what a backend refuses and a client would
@@ -93,6 +96,7 @@ class _NoTokens(Exception):
 
 
 def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -> None:
+    context.route = caller.api.turns.routes.find(request.model).name
     context.model, context.stream = request.model, request.stream
     plan = make_plan(request, repair_history=True)
     sink = caller.sink(plan)
@@ -134,9 +138,9 @@ class _Caller:
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
-            self._asked = fitted(
-                self.api.reader.read(self.body), profile_named(self.context.profile)
-            )
+            asked = fitted(self.api.reader.read(self.body), profile_named(self.context.profile))
+            limited = self.api.limits.applied(asked.request)
+            self._asked = dataclasses.replace(asked, request=limited)
         request = self._asked.request
         if request.sampling.max_tokens == 0:
             raise _NoTokens(request)
@@ -159,6 +163,7 @@ class _Caller:
         if changed is None:
             return False
         self._changes += 1
+        self.api.limits.learn(self._asked.request, error)
         self._asked = dataclasses.replace(self._asked, request=changed)
         self.waits = True
         return True

@@ -32,7 +32,7 @@ FIELDS: Mapping[str, Rule] = {
         "honoured", "Text blocks are joined with blank lines; the billing line is left out."
     ),
     "max_tokens": Rule(
-        "honoured", "Lowered to what the backend allows, if it says so. 0: an empty answer."
+        "honoured", "Lowered to what fits, once the backend has said what does. 0: an empty answer."
     ),
     "stream": Rule("honoured", ""),
     "stop_sequences": Rule(

@@ -8,6 +8,7 @@ from tests.contract.chatting import Backend, speaking
 from tests.contract.messaging import HELLO, TOOL, blocks, count, ending, events, message
 
 from toolwire.errors import UpstreamError
+from toolwire.gateway.tool_limits import ToolLimits
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.surfaces.messages.sinks import PING
 
@@ -119,3 +120,8 @@ def test_a_count_knows_no_rules_between_messages() -> None:
     alone: Any = {"type": "tool_result", "tool_use_id": "x", "content": "ok"}
     assert count(messages=[{"role": "user", "content": [alone]}]).status == 200
     assert count(messages=UNANSWERED).status == 200
+
+
+def test_tools_that_a_route_leaves_out_are_not_counted() -> None:
+    limits = ToolLimits(denied=("get_weather",))
+    assert count(tools=[TOOL], limits=limits).json == count().json
