@@ -54,6 +54,8 @@ class Blocks:
 
     def __init__(self, names: Mapping[str, str], *, thinking: bool) -> None:
         self.characters = 0
+        self.hidden = 0
+        """Characters of thinking that the client is not shown."""
         self.count = 0
         """Blocks that were begun."""
         self._names = names
@@ -83,7 +85,9 @@ class Blocks:
                 self._add("tool_use", event.json)
             elif isinstance(event, ReasoningDelta):
                 self.characters += len(event.text)
-                if self._thinking and self._open != "tool_use":
+                if not self._thinking:
+                    self.hidden += len(event.text)
+                elif self._open != "tool_use":
                     self._go_on("thinking")
                     self._add("thinking", event.text)
             elif isinstance(event, CallStart):

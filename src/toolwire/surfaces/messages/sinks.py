@@ -19,6 +19,9 @@ from toolwire.surfaces.messages.reader import Asked
 from toolwire.surfaces.messages.tokens import estimated_answer, estimated_prompt, usage_fields
 
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
+_PING_EVERY = 400
+"""Characters of thinking that a client is not shown, between two pings: a model that thinks for
+minutes must not look like one that is gone."""
 _STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 _OURS: Mapping[str, str] = {
     "stop": "stop_sequences",
@@ -125,8 +128,19 @@ class StreamSink(_Sink):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
+        self._blocks = self._fresh()
+        self._pinged = 0
+        """Characters of hidden thinking after which the client is told that we are still here."""
+
+    def _fresh(self) -> BlockStream:
         names = self.plan.request.tools.originals
-        self._blocks = BlockStream(names, thinking=self.asked.shows_thinking)
+        return BlockStream(names, thinking=self.asked.shows_thinking)
+
+    def begin(self, begun: Begun) -> None:
+        """See `Sink.begin`."""
+        super().begin(begun)
+        if not self.committed:
+            self._blocks, self._pinged = self._fresh(), 0
 
     @property
     def committed(self) -> bool:
@@ -144,6 +158,9 @@ class StreamSink(_Sink):
             if not self.exchange.started:
                 self._start()
             self.exchange.write(written)
+        elif self._blocks.hidden > self._pinged:
+            self._pinged = self._blocks.hidden + _PING_EVERY
+            self.keepalive()
 
     def keepalive(self) -> None:
         """See `Sink.keepalive`."""

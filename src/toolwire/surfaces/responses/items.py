@@ -197,6 +197,9 @@ class _Reader:
     def _result(self, at: int, call_id: str, content: Content) -> None:
         turns = self.owners.get(call_id)
         self.open = False
+        if not turns and isinstance(content, tuple):
+            self._say(at, "user", content)  # a screenshot: what asked for it is left out
+            return
         if not turns:
             self.out.repairs.append(f"orphan_result:input[{at}]")
             return

@@ -168,3 +168,12 @@ def test_a_stop_of_the_servers_own_is_the_end_of_the_turn(stream: bool, met: Any
     choice = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop", "stop_reason": met}
     client = message(streaming({"choices": [choice]}), stream=stream, stop_sequences=["##"])
     assert ending(client)["stop_reason"] == "end_turn"
+
+
+def test_a_model_that_thinks_for_long_is_not_silent_although_its_thinking_is_not_shown() -> None:
+    thoughts = [Fragment(reasoning="word " * 20) for _ in range(50)]
+    made = events(said(*thoughts, Fragment(text="Hi", finish="stop"), stream=True))
+    kinds = [event["type"] for event in made]
+    assert kinds[:2] == ["message_start", "ping"]
+    assert 5 < kinds.count("ping") < 15
+    assert kinds.count("content_block_start") == 1
