@@ -9,10 +9,11 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.errors import RequestError
+from toolwire.protocol.nesting import is_deeper
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import FREE_CHOICE, ToolChoice
 from toolwire.protocol.width import MOST_VALUES, check_width
-from toolwire.surfaces.explain import check_nesting, decode, missing
+from toolwire.surfaces.explain import decode, missing
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.responses.fields import Params, read_params
 from toolwire.surfaces.responses.items import Item, ReadInput, is_reference, read_items
@@ -111,8 +112,13 @@ class ResponseReader:
         if "input" not in fields:
             return ()
         raw = fields["input"]
-        check_nesting(bytes(raw), "input", self.tools.max_depth)
         said: str | list[dict[str, Any]] = decode(_decode_input, raw, "input")
+        if is_deeper(said, self.tools.max_depth):
+            raise RequestError(
+                f"Invalid 'input': it is nested more than {self.tools.max_depth} levels deep.",
+                param="input",
+                code="invalid_value",
+            )
         if isinstance(said, str):
             return ({"type": "message", "role": "user", "content": said},)
         if len(said) > self.max_items:

@@ -141,7 +141,8 @@ class ToolReader:
     def read(self, lists: Mapping[str, Raw]) -> OfferedTools:
         """Decode and check JSON arrays of tools, by where they are. Raises `RequestError`."""
         places = tuple(lists)
-        raw = Raw(b"\n".join(bytes(raw) for raw in lists.values()))
+        first, *more = lists.values()
+        raw = Raw(b"\n".join(map(bytes, (first, *more)))) if more else first
 
         def read(_raw: Raw) -> ToolSetDraft:
             return self._check(lists)

@@ -50,5 +50,9 @@ class NoEvents(EventWriter):
     def event(self, kind: str, fields: Mapping[str, Any]) -> None:
         """Nothing is sent."""
 
+    def template(self, kind: str, fields: Mapping[str, Any], tail: bytes = b"") -> bytes:  # noqa: ARG002
+        """Nothing is sent."""
+        return b""
+
     def delta(self, template: bytes, text: str) -> None:
         """Nothing is sent."""

@@ -307,6 +307,14 @@ def test_a_part_that_is_text_becomes_text(part: Any, text: str) -> None:
     assert content.endswith(text)
 
 
+def test_input_that_is_nested_too_deeply_is_refused() -> None:
+    deep: Any = "x"
+    for _ in range(300):
+        deep = [deep]
+    refused = ask(input=[user("a"), {"type": "unheard", "deep": deep}])
+    assert (refused.status, refused.json["error"]["param"]) == (400, "input")
+
+
 def test_a_part_of_another_type_is_left_out_and_reported() -> None:
     parts = [{"type": "input_text", "text": "a"}, {"type": "hologram"}]
     answer = answered({"role": "user", "content": parts})
