@@ -16,16 +16,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the Redis of the tests
-from tests.e2e.gateway.process import running
+from tests.e2e.gateway.process import Gateway, running
 from tests.e2e.sessions.speaking import (
     CHAT,
     TOOL,
-    Backend,
     Connection,
     first_turn,
     next_turn,
@@ -155,36 +155,47 @@ class Stateful:
         return next_turn(self.name, call_id, {"marker": self.name, "turn": turn}, stream=True)
 
 
-async def whole_turns(kind: str, backend: Backend, conversations: int, turns: int) -> None:
-    """One row: conversations one after another, through a gateway of their own."""
-    client = Stateless if kind == "stateless" else Stateful
-    with (
-        address("memory" if kind == "stateless" else kind) as place,
-        running("--upstream", backend.url, "--sessions", place) as gateway,
-    ):
-        door, seconds, cpu = Connection(gateway.port), list[float](), 0.0
-        for number in range(-2, conversations):
-            talker, call_id = client(f"conv_{number}"), ""
-            before = gateway.cpu
-            for turn in range(turns):
-                started = time.perf_counter()
-                reply = await door.ask(CHAT, talker.body(turn, call_id))
-                if number >= 0:
-                    seconds.append(time.perf_counter() - started)
-                call_id, _ = reply.call
-            cpu += gateway.cpu - before if number >= 0 else 0
-        each = cpu / (conversations * turns)
+@dataclass
+class Subject:
+    """A gateway with one kind of store, and what its turns cost."""
+
+    kind: str
+    gateway: Gateway
+    seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    async def converse(self, name: str, turns: int) -> None:
+        """One conversation."""
+        talker = (Stateless if self.kind == "stateless" else Stateful)(name)
+        door, call_id, before = Connection(self.gateway.port), "", self.gateway.cpu
+        for turn in range(turns):
+            started = time.perf_counter()
+            reply = await door.ask(CHAT, talker.body(turn, call_id))
+            self.seconds.append(time.perf_counter() - started)
+            call_id, _ = reply.call
+        self.cpu.append((self.gateway.cpu - before) / turns)
         door.close()
-    assert not backend.mixed
-    print(f"{kind:<10} {statistics.median(seconds) * 1e3:>9.2f} {each * 1e3:>9.2f}", flush=True)
 
 
 async def through_a_gateway(kinds: list[str], conversations: int, turns: int) -> None:
-    """The table of whole turns."""
-    print(f"{'turns of':<10} {'median ms':>9} {'CPU ms':>9}")
+    """The table of whole turns. Gateways take turns, so that all share what else goes on."""
     async with serving() as backend:
-        for kind in ["stateless", *kinds]:
-            await whole_turns(kind, backend, conversations, turns)
+        with ExitStack() as stack:
+            subjects = []
+            for kind in ["stateless", *kinds]:
+                place = stack.enter_context(address("memory" if kind == "stateless" else kind))
+                flags = ("--upstream", backend.url, "--sessions", place)
+                subjects.append(Subject(kind, stack.enter_context(running(*flags))))
+            for number in range(conversations + 2):
+                for subject in subjects:
+                    await subject.converse(f"conv_{number}", turns)
+            assert not backend.mixed
+            print(f"{'turns of':<10} {'median ms':>9} {'CPU ms':>9} {'x stateless':>11}")
+            base = statistics.median(subjects[0].cpu[2:])
+            for subject in subjects:
+                wall = statistics.median(subject.seconds[2 * turns :]) * 1e3
+                cpu = statistics.median(subject.cpu[2:])
+                print(f"{subject.kind:<10} {wall:>9.2f} {cpu * 1e3:>9.2f} {cpu / base:>11.2f}")
 
 
 def main() -> None:
