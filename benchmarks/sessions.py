@@ -1,9 +1,11 @@
-"""What a stored turn costs: `python benchmarks/sessions.py [--full] [--store sqlite|redis|memory]`.
+"""What a stored turn costs: `python benchmarks/sessions.py [--full] [--gateway] [--store KIND]`.
 
 Measures `claim` and `commit` of one conversation after another, as a gateway does them, for
 histories of several lengths and stores that hold more and more conversations. A turn must cost what
-its own history costs, not what the store holds. Times are medians of wall time in microseconds,
-beside the CPU time of this process (and of Redis, which is another process, without it).
+its own history costs, not what the store holds. `--gateway` measures whole turns of the native API,
+streamed, through a real gateway: of clients that send the whole history each time, and of
+conversations in each store. Times are medians of wall time, beside the CPU time of this process, or
+of the gateway, without that of Redis.
 """
 
 import argparse
@@ -16,8 +18,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the Redis of the tests
+from tests.e2e.gateway.process import running
+from tests.e2e.sessions.speaking import (
+    CHAT,
+    TOOL,
+    Backend,
+    Connection,
+    first_turn,
+    next_turn,
+    serving,
+)
 from tests.redis_server import redis_server
 
 from toolwire.sessions.base import Key
@@ -109,17 +122,87 @@ async def run(kind: str, sizes: list[int], lengths: list[int], turns: int) -> No
         await store.aclose()
 
 
+class Stateless:
+    """A client that sends the whole history in every turn, and the map of its calls."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.messages: list[Any] = [{"role": "user", "content": name}]
+
+    def body(self, turn: int, call_id: str) -> Any:
+        """The next request."""
+        if turn:
+            arguments = {"marker": self.name, "turn": turn}
+            function = {"name": "look_up", "arguments": arguments}
+            calls = [{"id": call_id, "type": "function", "function": function}]
+            self.messages += [
+                {"role": "assistant", "content": None, "tool_calls": calls},
+                {"role": "tool", "tool_call_id": call_id, "content": arguments},
+            ]
+        return {"model": "m", "tools": [TOOL], "messages": self.messages, "stream": True}
+
+
+class Stateful:
+    """A client that sends what is new."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def body(self, turn: int, call_id: str) -> Any:
+        """The next request."""
+        if not turn:
+            return first_turn(self.name, self.name, stream=True)
+        return next_turn(self.name, call_id, {"marker": self.name, "turn": turn}, stream=True)
+
+
+async def whole_turns(kind: str, backend: Backend, conversations: int, turns: int) -> None:
+    """One row: conversations one after another, through a gateway of their own."""
+    client = Stateless if kind == "stateless" else Stateful
+    with (
+        address("memory" if kind == "stateless" else kind) as place,
+        running("--upstream", backend.url, "--sessions", place) as gateway,
+    ):
+        door, seconds, cpu = Connection(gateway.port), list[float](), 0.0
+        for number in range(-2, conversations):
+            talker, call_id = client(f"conv_{number}"), ""
+            before = gateway.cpu
+            for turn in range(turns):
+                started = time.perf_counter()
+                reply = await door.ask(CHAT, talker.body(turn, call_id))
+                if number >= 0:
+                    seconds.append(time.perf_counter() - started)
+                call_id, _ = reply.call
+            cpu += gateway.cpu - before if number >= 0 else 0
+        each = cpu / (conversations * turns)
+        door.close()
+    assert not backend.mixed
+    print(f"{kind:<10} {statistics.median(seconds) * 1e3:>9.2f} {each * 1e3:>9.2f}", flush=True)
+
+
+async def through_a_gateway(kinds: list[str], conversations: int, turns: int) -> None:
+    """The table of whole turns."""
+    print(f"{'turns of':<10} {'median ms':>9} {'CPU ms':>9}")
+    async with serving() as backend:
+        for kind in ["stateless", *kinds]:
+            await whole_turns(kind, backend, conversations, turns)
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--store", choices=["memory", "sqlite", "redis"], action="append")
     parser.add_argument("--full", action="store_true", help="up to 100,000 conversations")
+    parser.add_argument("--gateway", action="store_true", help="whole turns of the native API")
     parser.add_argument("--turns", type=int, default=200)
     given = parser.parse_args()
+    kinds = given.store or ["memory", "sqlite", "redis"]
+    if given.gateway:
+        asyncio.run(through_a_gateway(kinds, max(1, given.turns // 10), 10))
+        return
     sizes = [100, 10_000, 100_000] if given.full else [100, 5_000]
     print(f"{'store':<8} {'stored':>9} {'messages':>9} {'KiB':>8} {'claim us':>9}", end=" ")
     print(f"{'commit us':>9} {'CPU us':>9}")
-    for kind in given.store or ["memory", "sqlite", "redis"]:
+    for kind in kinds:
         asyncio.run(run(kind, sizes, [2, 100, 1000], given.turns))
 
 

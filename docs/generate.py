@@ -40,7 +40,7 @@ from toolwire.server.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
-from docs import messages_page
+from docs import messages_page, responses_page
 from docs.api_reference import reference
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
@@ -834,6 +834,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "formats.md": formats,
     "hardening.md": hardening,
     "messages.md": lambda: page(messages_page.parts(table)),
+    "responses.md": lambda: page(responses_page.parts(table)),
     "metrics.md": metrics,
     "models.md": models,
     "repairs.md": repairs,

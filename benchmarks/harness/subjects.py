@@ -67,6 +67,9 @@ def _nginx(site: Site) -> list[str]:
 
 
 _TOOLWIRE_CONF = """
+[repair]
+streams = "live"                # the costliest: every piece of a call is sent on as it comes
+
 [[keys]]
 name = "benchmark"
 sha256 = "{digest}"

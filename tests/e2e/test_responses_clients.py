@@ -136,9 +136,8 @@ def test_text_that_the_ai_sdk_only_refers_to_reaches_the_model(
 
 @ON_CODEX
 def test_codex_says_why_a_backend_died_in_a_call(backend: ScriptedServer, gateway: str) -> None:
-    backend.use(
-        "cut_in_call:always+slow:20", [{"calls": [["exec_command", {"cmd": WRITE}]]}, "done"]
-    )
+    turns = [{"calls": [["exec_command", {"cmd": WRITE}]]}, "done"]
+    backend.use("cut_in_call:always+slow:20", turns)
     install(CLIENTS["codex"])
     run = run_client(CLIENTS["codex"], gateway)
     assert run.failure == "exit code 1"

@@ -3,7 +3,10 @@ model of it gives, for each key."""
 
 import asyncio
 import json
+import shutil
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from hypothesis import settings
@@ -19,7 +22,9 @@ from tests.unit.surfaces.native.speaking import ASKED, TEXT, WEATHER, Gateway, c
 
 from toolwire.errors import UpstreamRefused
 from toolwire.protocol.fragments import Fragment
+from toolwire.sessions.base import Store
 from toolwire.sessions.memory import MemoryStore
+from toolwire.sessions.sqlite import SqliteStore
 from toolwire.surfaces.native.session_turn import SessionRules
 
 TTL = 1000.0
@@ -44,12 +49,23 @@ class Expected:
 class Conversations(RuleBasedStateMachine):
     """Two keys, each with up to two conversations."""
 
+    def opened(self) -> Store:
+        """The store that conversations are kept in."""
+        return MemoryStore(clock=lambda: self.now)
+
+    def teardown(self) -> None:
+        if hasattr(self, "runner"):
+            self.runner.run(self.gateway.store.aclose())
+            self.runner.close()
+
     @initialize()
     def begin(self) -> None:
         self.now = 0.0
-        store = MemoryStore(clock=lambda: self.now)
+        store = self.opened()
         rules = SessionRules(ttl=TTL, lease=30.0)
         self.gateway = Gateway(TEXT, store=store, rules=rules, now=lambda: self.now)
+        self.runner = asyncio.Runner()
+        self.gateway.run = self.runner.run
         self.expected: dict[tuple[str, str], Expected] = {}
         self.number = 0
         self.every_id: list[str] = []
@@ -191,7 +207,7 @@ class Conversations(RuleBasedStateMachine):
             await asyncio.gather(task, return_exceptions=True)
             self.gateway.backend.before = None
 
-        asyncio.run(left())
+        self.gateway.run(left())
 
     @precondition(lambda self: self.expected)
     @rule(key=KEYS, name=NAMES, stream=st.booleans())
@@ -232,5 +248,20 @@ class Conversations(RuleBasedStateMachine):
             assert [entry["id"] for entry in listed] == sorted(alive)
 
 
-Conversations.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+class StoredConversations(Conversations):
+    """The same in a file."""
+
+    def opened(self) -> Store:
+        self.folder = Path(tempfile.mkdtemp())
+        return SqliteStore(self.folder / "sessions.db", clock=lambda: self.now)
+
+    def teardown(self) -> None:
+        super().teardown()
+        if hasattr(self, "folder"):
+            shutil.rmtree(self.folder)
+
+
 TestConversations = Conversations.TestCase
+TestConversations.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+TestStoredConversations = StoredConversations.TestCase
+TestStoredConversations.settings = settings(max_examples=8, stateful_step_count=25, deadline=None)

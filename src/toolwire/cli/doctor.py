@@ -37,7 +37,14 @@ _WAYS: dict[Way, str] = {
     help="The model's chat template or .gguf file, for its format or a server with only "
     "/completions.",
 )
-@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(0.1), default=120)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0.1),
+    default=60,
+    show_default=True,
+    help="How long to wait for an answer.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(url: str, template: Path | None, *, as_json: bool, **options: Any) -> None:
     """Find out why an agent does not get tool calls from the server at URL.
@@ -53,7 +60,8 @@ def command(url: str, template: Path | None, *, as_json: bool, **options: Any) -
     """
     report = Report(as_json=as_json)
     seen, diagnosis = run_doctor(url, template, report, **options)
-    report.end(seen, diagnosis, key_env=options["key_env"], template=str(template or ""))
+    needed = str(template or "") if seen.lacks_chat else ""
+    report.end(seen, diagnosis, key_env=options["key_env"], template=needed)
     sys.exit(0 if diagnosis.works else 1)
 
 
@@ -69,7 +77,7 @@ def run_doctor(
         seen = Examination(facts)
 
         def configure(way: Way) -> Config:
-            return _configuration(facts, way, key_env, template)
+            return _configuration(facts, way, key_env, template if seen.lacks_chat else None)
 
         for observation in examine(
             facts, endpoint, configure, lambda way, name: say(f"{_WAYS[way]}: {name}")

@@ -35,7 +35,14 @@ _USUAL = {
     type=click.Path(path_type=Path),
     help="The model's chat template, for a server with only /completions.",
 )
-@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(0.1), default=120)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(0.1),
+    default=60,
+    show_default=True,
+    help="How long to wait for an answer.",
+)
 @click.option(
     "-o",
     "--output",
@@ -63,7 +70,7 @@ def command(
         click.echo(f"Asking {found} ...", err=True)
         seen, diagnosis = run_doctor(found, template, Report(quiet=True), **options)
         click.echo(diagnosis.cause, err=True)
-        path = str(template.resolve()) if template else ""
+        path = str(template.resolve()) if template and seen.lacks_chat else ""
         text = file_for(seen.facts, diagnosis, key_env=options["key_env"], template=path)
     _write(output, text)
 

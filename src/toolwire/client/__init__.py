@@ -13,6 +13,7 @@ print(Client().run("What is the weather in Paris?", tools=[get_weather]))
 from toolwire.client.answer import Chunk, Completion, Message, ToolCall, Usage
 from toolwire.client.async_client import AsyncClient
 from toolwire.client.client import Client
+from toolwire.client.conversation import AsyncConversation, Conversation
 from toolwire.client.errors import (
     APIError,
     AuthenticationFailed,
@@ -20,6 +21,7 @@ from toolwire.client.errors import (
     BadRequest,
     ClientError,
     ConfigurationError,
+    Conflict,
     ConnectionFailed,
     DuplicateTool,
     InvalidArguments,
@@ -60,6 +62,7 @@ from toolwire.client.workers import CallStopped
 __all__ = [
     "APIError",
     "AsyncClient",
+    "AsyncConversation",
     "AsyncRun",
     "AsyncStream",
     "AuthenticationFailed",
@@ -75,7 +78,9 @@ __all__ = [
     "ClientError",
     "Completion",
     "ConfigurationError",
+    "Conflict",
     "ConnectionFailed",
+    "Conversation",
     "Deny",
     "DuplicateTool",
     "Event",

@@ -8,6 +8,8 @@ from typing import Any, Literal, Self, overload
 
 from toolwire.client.answer import Completion
 from toolwire.client.client import CHAT, MODELS, model_names, only_model
+from toolwire.client.conversation import AsyncConversation
+from toolwire.client.conversation_state import ConversationState
 from toolwire.client.events import Event, RunResult
 from toolwire.client.limits import Limits
 from toolwire.client.request import Messages, ToolChoice, chat_body
@@ -50,7 +52,7 @@ class AsyncClient:
             headers=headers,
             max_retries=max_retries,
         )
-        self._transport = AsyncTransport(self._settings, timeout, http_client, http_options)
+        self.transport = AsyncTransport(self._settings, timeout, http_client, http_options)
         self._model = self._settings.model
 
     @property
@@ -118,17 +120,17 @@ class AsyncClient:
         """Ask the model once. Any other parameter of the API can be given by its name."""
         body = chat_body(
             messages=messages,
-            model=model or await self._default_model(),
+            model=model or await self.default_model(),
             tools=tools,
             tool_choice=tool_choice,
             stream=stream,
             parameters=parameters,
         )
-        response = await self._transport.send(
+        response = await self.transport.send(
             Outgoing(CHAT, body, headers=headers, timeout=timeout, stream=stream)
         )
         if stream:
-            return AsyncStream(response, self._transport.lost)
+            return AsyncStream(response, self.transport.lost)
         return read_whole(response)
 
     async def run(
@@ -183,13 +185,22 @@ class AsyncClient:
         )
         return AsyncRun(self, options)
 
+    def conversation(
+        self, conversation_id: str | None = None, *, stored: bool = True
+    ) -> AsyncConversation:
+        """A conversation of Toolwire's native API, under this id or one that the server chooses.
+
+        stored: the server keeps the history; if not, it is kept here and sent with each request.
+        """
+        return AsyncConversation(self, ConversationState(conversation_id, stored))
+
     async def models(self) -> list[str]:
         """The names of the server's models."""
-        return model_names((await self._transport.send(Outgoing(MODELS))).content)
+        return model_names((await self.transport.send(Outgoing(MODELS))).content)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._transport.aclose()
+        await self.transport.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -202,7 +213,8 @@ class AsyncClient:
     ) -> None:
         await self.aclose()
 
-    async def _default_model(self) -> str:
+    async def default_model(self) -> str:
+        """The model for requests that name none."""
         if self._model is None:
             self._model = only_model(await self.models())
         return self._model

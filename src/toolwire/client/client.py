@@ -8,6 +8,8 @@ from typing import Any, Literal, Self, overload
 import msgspec
 
 from toolwire.client.answer import Completion
+from toolwire.client.conversation import Conversation
+from toolwire.client.conversation_state import ConversationState
 from toolwire.client.errors import BadAnswer, ConfigurationError
 from toolwire.client.events import Event, RunResult
 from toolwire.client.limits import Limits
@@ -54,7 +56,7 @@ class Client:
             headers=headers,
             max_retries=max_retries,
         )
-        self._transport = Transport(self._settings, timeout, http_client, http_options)
+        self.transport = Transport(self._settings, timeout, http_client, http_options)
         self._model = self._settings.model
 
     @property
@@ -122,17 +124,17 @@ class Client:
         """Ask the model once. Any other parameter of the API can be given by its name."""
         body = chat_body(
             messages=messages,
-            model=model or self._default_model(),
+            model=model or self.default_model(),
             tools=tools,
             tool_choice=tool_choice,
             stream=stream,
             parameters=parameters,
         )
-        response = self._transport.send(
+        response = self.transport.send(
             Outgoing(CHAT, body, headers=headers, timeout=timeout, stream=stream)
         )
         if stream:
-            return Stream(response, self._transport.lost)
+            return Stream(response, self.transport.lost)
         return read_whole(response)
 
     def run(
@@ -185,13 +187,22 @@ class Client:
         )
         return Run(self, options)
 
+    def conversation(
+        self, conversation_id: str | None = None, *, stored: bool = True
+    ) -> Conversation:
+        """A conversation of Toolwire's native API, under this id or one that the server chooses.
+
+        stored: the server keeps the history; if not, it is kept here and sent with each request.
+        """
+        return Conversation(self, ConversationState(conversation_id, stored))
+
     def models(self) -> list[str]:
         """The names of the server's models."""
-        return model_names(self._transport.send(Outgoing(MODELS)).content)
+        return model_names(self.transport.send(Outgoing(MODELS)).content)
 
     def close(self) -> None:
         """Close the connections."""
-        self._transport.close()
+        self.transport.close()
 
     def __enter__(self) -> Self:
         return self
@@ -204,7 +215,8 @@ class Client:
     ) -> None:
         self.close()
 
-    def _default_model(self) -> str:
+    def default_model(self) -> str:
+        """The model for requests that name none."""
         if self._model is None:
             self._model = only_model(self.models())
         return self._model

@@ -106,6 +106,10 @@ class NotFound(APIError):
     """There is no such model, or no such path."""
 
 
+class Conflict(APIError):
+    """Another turn of the same conversation is running, or has changed it."""
+
+
 class RateLimited(APIError):
     """Too many requests, or the quota is spent. `retry_after` is in seconds."""
 

@@ -92,7 +92,7 @@ class Execute:
 Step: TypeAlias = Event | Ask | Decide | Execute
 
 
-class Loop:
+class ToolLoop:
     """One run. Drive `steps()` to its end, which is a `RunFinished`."""
 
     def __init__(
@@ -104,6 +104,7 @@ class Loop:
         clock: Callable[[], float],
         tool_choice: ToolChoice | None = None,
         approves: bool = False,
+        marks_errors: bool = False,
     ) -> None:
         self._messages = list(messages)
         self._tools = tools
@@ -111,6 +112,7 @@ class Loop:
         self._clock = clock
         self._choice = tool_choice
         self._approves = approves
+        self._marks_errors = marks_errors
         self._began = clock()
         self._turn = 0
         self._calls: list[FinishedCall] = []
@@ -236,6 +238,8 @@ class Loop:
         for job, result in finished:
             message = tool_message(job.call.id, result)
             message["content"] = job.note + message["content"]
+            if self._marks_errors and result.is_error:
+                message["is_error"] = True
             self._messages.append(message)
             self._calls.append(FinishedCall(job.call, result))
         if shown := image_message([(job.call.name, result) for job, result in finished]):

@@ -22,13 +22,14 @@ from toolwire.client.events import (
 )
 from toolwire.client.executor import TaskExecutor, ThreadExecutor
 from toolwire.client.limits import Limits
-from toolwire.client.loop import Ask, Decide, Execute, Loop
+from toolwire.client.loop import Ask, Decide, Execute, ToolLoop
 from toolwire.client.request import Messages, ToolChoice, message_list, runnable
 from toolwire.client.results import CallResult
 
 if TYPE_CHECKING:
     from toolwire.client.async_client import AsyncClient
     from toolwire.client.client import Client
+    from toolwire.client.conversation import AsyncConversation, Conversation
 
 Decision: TypeAlias = bool | Deny | Mapping[str, Any]
 Approve: TypeAlias = Callable[[Call], Decision | Awaitable[Decision]]
@@ -45,21 +46,24 @@ class RunOptions:
     approve: Approve | None = None
     stream: bool = False
     request: Mapping[str, Any] = field(default_factory=dict)
+    marks_errors: bool = False
+    """Whether results say that their tool failed, which only Toolwire's native API can read."""
 
     def decide(self, call: Call) -> Any:
         """What the approval hook says, or its awaitable."""
         return True if self.approve is None else self.approve(call)
 
-    def loop(self) -> tuple[Loop, Any]:
+    def loop(self) -> tuple[ToolLoop, Any]:
         """The machine, and the tools as each request has them."""
         box = runnable(self.tools)
-        loop = Loop(
+        loop = ToolLoop(
             message_list(self.messages),
             box,
             limits=self.limits,
             clock=time.monotonic,
             tool_choice=self.tool_choice,
             approves=self.approve is not None,
+            marks_errors=self.marks_errors,
         )
         return loop, box
 
@@ -67,7 +71,7 @@ class RunOptions:
 class Run:
     """A run, step by step: iterate over it for events. `result` is there at the end."""
 
-    def __init__(self, client: "Client", options: RunOptions) -> None:
+    def __init__(self, client: "Client | Conversation", options: RunOptions) -> None:
         self._client = client
         self._options = options
         self._loop, self._tools = options.loop()
@@ -162,7 +166,7 @@ class Run:
 class AsyncRun:
     """A run, step by step: iterate over it for events. `await run.result()` at the end."""
 
-    def __init__(self, client: "AsyncClient", options: RunOptions) -> None:
+    def __init__(self, client: "AsyncClient | AsyncConversation", options: RunOptions) -> None:
         self._client = client
         self._options = options
         self._loop, self._tools = options.loop()

@@ -22,6 +22,11 @@ class Settings:
     max_retries: int = 2
 
     @property
+    def root_url(self) -> str:
+        """The server's root, where Toolwire's native API begins."""
+        return self.base_url.removesuffix("/v1")
+
+    @property
     def shown_url(self) -> str:
         """The URL for messages: without a password in it."""
         scheme, _, rest = self.base_url.partition("://")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from toolwire.client.answer import Chunk, Completion
 from toolwire.client.errors import ConnectionFailed, StreamBroken
-from toolwire.client.stream_reader import StreamReader, read_body
+from toolwire.client.stream_reader import ReadChunk, StreamReader, read_body
+from toolwire.client.wire import read_chunk
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,11 +24,14 @@ class Stream:
     """A streamed answer. Iterate over it for chunks, over `text()` for text."""
 
     def __init__(
-        self, response: "httpx2.Response", lost: Callable[[Exception], ConnectionFailed]
+        self,
+        response: "httpx2.Response",
+        lost: Callable[[Exception], ConnectionFailed],
+        read: ReadChunk = read_chunk,
     ) -> None:
         self._response = response
         self._lost = lost
-        self._reader = StreamReader(as_events=_is_events(response))
+        self._reader = StreamReader(as_events=_is_events(response), read=read)
         self._chunks = self._read()
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -90,11 +94,14 @@ class AsyncStream:
     """A streamed answer. Iterate over it for chunks, over `text()` for text."""
 
     def __init__(
-        self, response: "httpx2.Response", lost: Callable[[Exception], ConnectionFailed]
+        self,
+        response: "httpx2.Response",
+        lost: Callable[[Exception], ConnectionFailed],
+        read: ReadChunk = read_chunk,
     ) -> None:
         self._response = response
         self._lost = lost
-        self._reader = StreamReader(as_events=_is_events(response))
+        self._reader = StreamReader(as_events=_is_events(response), read=read)
         self._chunks = self._read()
 
     def __aiter__(self) -> AsyncIterator[Chunk]:

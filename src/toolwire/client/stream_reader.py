@@ -3,6 +3,9 @@
 Some servers stream although nobody asked, others do not although they were asked.
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import msgspec
 
 from toolwire.client.accumulate import Accumulator
@@ -12,6 +15,9 @@ from toolwire.client.wire import read_chunk, read_completion, read_error, shown
 from toolwire.errors import UpstreamError
 from toolwire.protocol.sse import SseDecoder, SseEvent
 
+ReadChunk: TypeAlias = Callable[[bytes], Chunk]
+"""Reads the data of one event."""
+
 LONGEST_EVENT = 64 << 20
 _EVENTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _BOM = b"\xef\xbb\xbf"
@@ -20,12 +26,13 @@ _BOM = b"\xef\xbb\xbf"
 class StreamReader:
     """Bytes in, chunks out, for any split of the bytes. One per answer."""
 
-    def __init__(self, *, as_events: bool) -> None:
+    def __init__(self, *, as_events: bool, read: ReadChunk = read_chunk) -> None:
         self._sse = SseDecoder(max_line=LONGEST_EVENT)
         self._as_events = as_events
         self._whole: list[bytes] = []
         self._first = b""
         self._accumulator = Accumulator()
+        self._read_chunk = read
         self.done = False
 
     def feed(self, block: bytes) -> list[Chunk]:
@@ -75,7 +82,7 @@ class StreamReader:
             elif event.event == b"error":
                 raise read_error(event.data)
             elif event.data:
-                chunk = read_chunk(event.data)
+                chunk = self._read_chunk(event.data)
                 self._accumulator.feed(chunk)
                 chunks.append(chunk)
         return chunks

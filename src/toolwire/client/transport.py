@@ -18,6 +18,7 @@ from toolwire.client.errors import (
     AuthenticationFailed,
     BadRequest,
     ConfigurationError,
+    Conflict,
     ConnectionFailed,
     MissingPackage,
     NotFound,
@@ -41,6 +42,7 @@ _ERRORS: dict[int, type[APIError]] = {
     401: AuthenticationFailed,
     403: PermissionDenied,
     404: NotFound,
+    409: Conflict,
     422: BadRequest,
     429: RateLimited,
 }
@@ -55,6 +57,10 @@ class Outgoing:
     headers: Mapping[str, str] | None = None
     timeout: float | None = None
     stream: bool = False
+    method: str = ""
+    """By default POST if there is a body, else GET."""
+    at_root: bool = False
+    """Whether the path counts from the server's root, and not from the base URL."""
 
     def is_impatient(self, delay: float) -> bool:
         """Whether waiting so long for another attempt would be longer than the caller waits."""
@@ -98,8 +104,9 @@ class _Shared:
         headers = {**self._headers, **(outgoing.headers or {})}
         timeout = self._timeout if outgoing.timeout is None else self._seconds(outgoing.timeout)
         return http.build_request(  # type: ignore[no-any-return]
-            "GET" if outgoing.body is None else "POST",
-            self._settings.base_url + outgoing.path,
+            outgoing.method or ("GET" if outgoing.body is None else "POST"),
+            (self._settings.root_url if outgoing.at_root else self._settings.base_url)
+            + outgoing.path,
             content=outgoing.body,
             headers=headers,
             timeout=timeout,

@@ -54,6 +54,12 @@ class Examination:
         result = self.of(way, name)
         return result is not None and result.verdict is Verdict.WORKS
 
+    @property
+    def lacks_chat(self) -> bool:
+        """Whether the server has no chat endpoint, so that its prompts need a chat template."""
+        talk = self.of("server", TALK)
+        return talk is not None and talk.detail.startswith(("HTTP 404", "HTTP 405"))
+
     def failures(self, way: Way) -> list[TrialResult]:
         """The checks that fail."""
         return [

@@ -4,6 +4,9 @@ A fence opens where a line begins with three backticks or more and nothing behin
 backtick; it ends at a line that has nothing but as many or more. Anywhere else a run of backticks
 opens a span, which a run of the same length closes, or the end of the paragraph leaves open.
 
+Nobody asks before a marker comes, so text is only kept until then, and looked at in one go, which
+costs a fraction of looking at each piece.
+
 This is only what the text so far shows. Whether something is quoted, that is, whether what is open
 is also closed, only the text behind it shows: see `mentions.py`.
 """
@@ -14,6 +17,7 @@ from typing import Self
 FENCE = "```"
 _LINE = 160  # so much of a line is remembered, to know what stands before a marker
 _SPANS = 8
+_KEPT = 256  # so many pieces are kept before they are looked at
 _TOKEN = re.compile(r"`++|\n|[^`\n]++")
 _PLAIN = re.compile(r"(?:[^`\n]++|(?<!\\)`[^`\n]++`(?=[^`])|\n(?![ \t]*+`{3}))*+")
 _BACKSLASHES = re.compile(r"\\*+\Z")
@@ -29,6 +33,7 @@ class Quotes:
         "_fence",
         "_idle",
         "_info",
+        "_kept",
         "_line",
         "_off",
         "_run",
@@ -41,20 +46,24 @@ class Quotes:
         self._spans: list[int] = []
         self._line = ""
         self._idle = True
+        self._kept: list[str] = []
 
     @property
     def fenced(self) -> bool:
         """Whether a code fence is open, or opens where this line ends."""
+        self._look()
         return bool(self._fence or self._info)
 
     @property
     def spans(self) -> tuple[int, ...]:
         """The lengths of the runs of backticks that are open."""
+        self._look()
         return tuple(self._spans)
 
     @property
     def running(self) -> bool:
         """Whether the text ends in backticks, so that more of them belong to these."""
+        self._look()
         return self._run > 0
 
     def kind(self) -> str:
@@ -65,10 +74,12 @@ class Quotes:
 
     def at_line_start(self) -> bool:
         """Whether at most whitespace stands before this on its line."""
+        self._look()
         return not self._run and not self._line[-_LINE:].strip()
 
     def marked(self) -> bool:
         """Whether Markdown is open where a marker begins."""
+        self._look()
         self._end_run()
         if self._closing:
             self._fence, self._closing = 0, False
@@ -80,19 +91,22 @@ class Quotes:
 
     def quote(self) -> str:
         """The quotation mark that would close the one that is open on this line, or ""."""
+        self._look()
         line = self._line[-_LINE:]
         return '"' if line.count('"') % 2 else _PAIRS.get(line[-1:], "")
 
     def copy(self) -> Self:
         """The same state, to look ahead with."""
+        self._look()
         other = type(self)()
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
-        other._spans = [*self._spans]
+        other._spans, other._kept = [*self._spans], []
         return other
 
     def forget(self, line: str = "") -> None:
         """Something came that is no text: Markdown begins anew, behind `line`."""
+        self._kept.clear()
         self._fence = self._info = self._run = 0
         self._closing = self._escaped = False
         self._spans = []
@@ -106,11 +120,24 @@ class Quotes:
 
     def give_up_fences(self) -> None:
         """A fence was never closed, so it was none, and neither is what follows it."""
+        self._look()
         self._off = True
         self._fence = self._info = 0
 
     def see(self, text: str) -> None:
         """Take the next piece of text."""
+        self._kept.append(text)
+        if len(self._kept) > _KEPT:
+            self._look()
+
+    def _look(self) -> None:
+        """Look at what was kept."""
+        if self._kept:
+            text = "".join(self._kept)
+            self._kept.clear()
+            self._see(text)
+
+    def _see(self, text: str) -> None:
         if self._idle and "`" not in text:
             at = text.rfind("\n")
             line = text[at + 1 :] if at >= 0 else self._line + text
@@ -139,6 +166,7 @@ class Quotes:
 
     def see_to_close(self, text: str) -> int:
         """Take text up to where nothing looks like a fence any more; -1 if that does not come."""
+        self._look()
         for match in _TOKEN.finditer(text):
             piece = match.group()
             if piece[0] != "`":
@@ -152,6 +180,7 @@ class Quotes:
 
     def closed_at_end(self) -> bool:
         """Whether the end of the text closes the fence, or the span that looked like one."""
+        self._look()
         self._end_run()
         return self._closing or not (self.fenced or self._spans)
 

@@ -147,7 +147,8 @@ class Attempt:
         if again and self._trace is not None:
             self._trace.sent.clear()
         for index, events in [*(self._sent if again else ()), *self._ends]:
-            self._send(index, events)
+            if events:  # none while a call is checked elsewhere
+                self._send(index, events)
 
     def objection(self) -> list[Message]:
         """What to tell the model about the calls because of which this attempt was given up."""

@@ -22,7 +22,7 @@ from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.token_count import TokenCounter, count_usage
-from toolwire.gateway.trace.records import TurnTrace
+from toolwire.gateway.trace.records import TraceSwitch, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.events import Event
 from toolwire.protocol.requests import Request
@@ -107,7 +107,7 @@ class TurnService:
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     keep: Callable[[TurnTrace], None] | None = None
     """Takes the trace of each request that is over; None: no traces are made."""
-    watched: Callable[[], bool] = lambda: True
+    tracing: TraceSwitch = field(default_factory=TraceSwitch)
     """Whether anybody wants the trace of a request that begins now."""
     checker: Checker | None = None
     """Checks calls that would make others wait; None: they are not checked."""
@@ -117,7 +117,7 @@ class TurnService:
 
     async def answer(self, caller: Caller, context: RequestContext) -> None:
         """Answer one request. Raises `GatewayError` while there is no sink to tell it to."""
-        if self.keep is None or not self.watched():
+        if self.keep is None or not self.tracing.on:
             await self._answer(caller, context)
             return
         trace = TurnTrace(context.request_id, caller.body, self.now(), surface=caller.surface)

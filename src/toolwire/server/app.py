@@ -5,7 +5,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -25,11 +24,11 @@ from toolwire.errors import (
 )
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
+from toolwire.gateway.trace.records import TraceSwitch
 from toolwire.gateway.turn import TurnService
-from toolwire.inspector.endpoints import POLLED, inspector_endpoints, page_endpoints
+from toolwire.inspector.endpoints import POLLED, page_endpoints
 from toolwire.server.assembly import (
     build_routes,
-    messages_reader,
     repair_policy,
     request_reader,
     turn_limits,
@@ -39,7 +38,9 @@ from toolwire.server.backend_watch import BackendWatch
 from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
 from toolwire.server.descriptions import Descriptions
+from toolwire.server.inspector_api import inspector_api
 from toolwire.server.logs import Logs, TurnFacts
+from toolwire.server.messages_api import messages_api
 from toolwire.server.metrics import Metrics
 from toolwire.server.native_api import native_api
 from toolwire.server.random_ids import new_id
@@ -52,8 +53,6 @@ from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
 from toolwire.sessions.open import open_store
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
-from toolwire.surfaces.messages.api import Messages
-from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai.chat import OpenAiChat
 from toolwire.surfaces.passing.endpoints import AllowList
@@ -101,7 +100,7 @@ class App:
             checker=self._checker,
             keep=self._traces.keep if self._traces is not None else None,
             observer=self.watch,
-            watched=self._traces.watched if self._traces is not None else bool,
+            tracing=self._traces.tracing if self._traces is not None else TraceSwitch(on=False),
         )
         self._openai = OpenAiChat(request_reader(config), new_id, time.time)
         described = Descriptions()
@@ -115,12 +114,13 @@ class App:
             "/v1/models/{id...}": self._get(models.show),
             "/openapi.json": self._get(described.document),
             "/docs": self._get(described.page),
-            **self._messages(config, turns),
+            **messages_api(config, turns),
             "/metrics": self._get(self._metrics),
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
         }
-        table |= self._inspector(config, turns)
+        if self._traces is not None and config.has_inspector:
+            table |= inspector_api(config, self._openai, turns, self._traces, self._checker)
         self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
         self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", *page_endpoints()})
@@ -248,37 +248,13 @@ class App:
     def _turn(self, api: Surface, turns: TurnService) -> Resource:
         return Resource(api, {"POST": TurnEndpoint(api, turns).answer})
 
-    def _messages(self, config: Config, turns: TurnService) -> dict[str, Resource]:
-        """Anthropic's Messages, also below the base URLs that are pasted by mistake."""
-        # A broken history is repaired: agents of this API cannot go on after an error about it.
-        own = replace(turns, repair_history=True, new_call_id=partial(new_id, "toolu_"))
-        api = Messages(messages_reader(config), own, new_id, TokenLimits(time.time))
-        table: dict[str, Resource] = {}
-        for base in ("/v1", "", "/v1/v1"):
-            table[f"{base}/messages"] = Resource(api, {"POST": api.answer})
-            table[f"{base}/messages/count_tokens"] = Resource(api, {"POST": api.count})
-        return table
-
-    def _inspector(self, config: Config, turns: TurnService) -> dict[str, Resource]:
-        if self._traces is None or not config.has_inspector:
-            return {}
-        endpoints = inspector_endpoints(
-            self._openai,
-            turns,
-            self._traces,
-            self._checker,
-            bodies=config.trace.bodies,
-            lasting=config.trace.dir is not None,
-            sees_all=partial(_sees_all, config),
-        )
-        return {path: Resource(self._openai, methods) for path, methods in endpoints.items()}
-
     def _get(self, handler: Handler) -> Resource:
         return Resource(self._openai, {"GET": handler})
 
     def _account(self, exchange: Exchange, context: RequestContext, started: float) -> None:
         seconds = self._clock() - started
         request = exchange.request
+        path = request.path
         status = 499 if exchange.gone and not exchange.sent else exchange.status
         metrics = self.metrics
         metrics.request_done(context.route, status, context.stream, seconds)
@@ -288,12 +264,12 @@ class App:
             metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
         if exchange.gone:
             metrics.client_gone("streaming" if exchange.started else "waiting")
-        if request.path == POLLED and status == 200:
+        if path == POLLED and status == 200:
             return
         self._logs.access(
             context.request_id,
             request.method,
-            request.path,
+            path,
             status,
             model=context.model,
             backend=context.backend or None,
@@ -380,11 +356,6 @@ _REFUSALS: dict[int, GatewayError] = {
         "(connections and bodies_bytes in [limits], queue in [timeouts]). Try again later."
     ),
 }
-
-
-def _sees_all(config: Config, key_name: str | None) -> bool:
-    """Whether the inspector shows the requests of all keys to this one."""
-    return not config.keys or any(key.inspects and key.name == key_name for key in config.keys)
 
 
 def _trace_store(config: Config, logs: Logs) -> TraceStore | MemoryTraces | None:

@@ -36,13 +36,14 @@ class Level:
 class Tally:
     """Counts by one label, whose values stay few even if a caller is careless."""
 
-    __slots__ = ("counts",)
+    __slots__ = ("_most", "counts")
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_VALUES) -> None:
+        self._most = most
         self.counts: dict[str, int] = {}
 
     def __call__(self, value: str, amount: int = 1) -> None:
-        if value not in self.counts and len(self.counts) >= MOST_VALUES:
+        if value not in self.counts and len(self.counts) >= self._most:
             value = OTHER
         self.counts[value] = self.counts.get(value, 0) + amount
 
@@ -89,7 +90,7 @@ class Metrics:
         self.durations: dict[tuple[str, bool], Spread] = {}
         self.in_flight = Level()
         self.first_tokens: dict[str, Spread] = {}
-        self.attempted = Tally()
+        self.attempted = Tally(max(MOST_VALUES, len(known)))
         self.token_counts = Tally()
         self.call_count = 0
         self.retried = TallyByBackend(known)

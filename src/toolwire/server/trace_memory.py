@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from toolwire.gateway.trace.records import TurnTrace
+from toolwire.gateway.trace.records import TraceSwitch, TurnTrace
 from toolwire.gateway.trace.text import encode_trace
 
 MOST_TRACES = 200
@@ -25,6 +25,7 @@ class MemoryTraces:
         redact: Callable[[str], str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.tracing = TraceSwitch(on=False)
         self._bodies = bodies
         self._redact = redact
         self._clock = clock
@@ -34,16 +35,17 @@ class MemoryTraces:
         self._waiting = 0
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="toolwire-trace")
 
-    def watched(self) -> bool:
-        """Whether somebody looked a short time ago."""
-        return self._clock() < self._until
-
     def watch(self) -> None:
         """Somebody looks: trace requests for a while."""
         self._until = self._clock() + WATCHED
+        self.tracing.on = True
 
     def keep(self, trace: TurnTrace) -> None:
-        """Queue a trace to be written down. It is dropped if too many are waiting."""
+        """Queue a trace to be written down. It is dropped if too many are waiting.
+
+        If nobody has looked for a while, it is also the last one.
+        """
+        self.tracing.on = self._clock() < self._until
         if self._waiting >= _MOST_WAITING:
             trace.drop_frames()
             return

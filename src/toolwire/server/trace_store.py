@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from toolwire.gateway.trace.records import TurnTrace
+from toolwire.gateway.trace.records import TraceSwitch, TurnTrace
 from toolwire.gateway.trace.text import encode_trace
 
 _log = logging.getLogger("toolwire.trace")
@@ -34,6 +34,7 @@ class TraceStore:
         redact: Callable[[str], str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.tracing = TraceSwitch(on=True)  # every request
         self._folder = folder
         self._max_bytes = max_bytes
         self._bodies = bodies
@@ -55,10 +56,6 @@ class TraceStore:
             return
         self._waiting += 1
         self._worker.submit(self._write, trace)
-
-    def watched(self) -> bool:
-        """Every request is traced."""
-        return True
 
     def watch(self) -> None:
         """See `MemoryTraces.watch`: nothing is to be done for it."""

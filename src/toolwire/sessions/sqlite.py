@@ -305,7 +305,7 @@ def _write(db: sqlite3.Connection, key: Key, value: bytes, now: float, ttl: floa
 def _passes(error: Exception) -> bool:
     """Whether the connection is still good: the file is locked by others, or the disk is full."""
     code = getattr(error, "sqlite_errorcode", None)
-    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
 
 
 def _reason(error: Exception) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from toolwire.gateway.trace.replay import CannotReplay
 from toolwire.protocol.requests import Request
 from toolwire.protocol.schemas.check import SchemaLimits
+from toolwire.protocol.tool_cache import ToolCache
 from toolwire.surfaces.messages.api import NAME as MESSAGES
 from toolwire.surfaces.messages.profiles import fitted
 from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
@@ -14,6 +15,9 @@ from toolwire.surfaces.openai.chat import NAME as CHAT
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 from toolwire.surfaces.profiles import profile_for
+from toolwire.surfaces.responses.reader import ResponseReader
+from toolwire.surfaces.responses.surface import NAME as RESPONSES
+from toolwire.surfaces.responses.tools import ToolReader as ResponseToolReader
 
 _MOST = 1_000_000
 
@@ -43,4 +47,17 @@ def _messages(body: bytes, profile_name: str) -> Request:
     return fitted(reader.read(body), profile_for("", profile_name)).request
 
 
-_READERS: dict[str, Callable[[bytes, str], Request]] = {CHAT: _chat, MESSAGES: _messages}
+def _responses(body: bytes, profile_name: str) -> Request:
+    reader = ResponseReader(ResponseToolReader(ToolCache(0), _MOST), _MOST, max_values=_MOST)
+    asked = reader.read(body)
+    if asked.refers:
+        raise CannotReplay("A response that follows another, or refers to items, needs the store.")
+    read = reader.request(asked, asked.items)
+    return profile_for("", profile_name).adapted(read.request)
+
+
+_READERS: dict[str, Callable[[bytes, str], Request]] = {
+    CHAT: _chat,
+    MESSAGES: _messages,
+    RESPONSES: _responses,
+}

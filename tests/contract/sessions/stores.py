@@ -16,6 +16,8 @@ from toolwire.sessions.sqlite import SqliteStore
 
 LEASE = 30.0
 TTL = 3600.0
+SHORT = 1.0
+"""A life or a lease that a test waits for, long enough for a busy machine to do something in it."""
 
 
 class Hands:

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tests.contract.sessions.stores import LEASE, TTL, Bench, key, on_a_store
+from tests.contract.sessions.stores import LEASE, SHORT, TTL, Bench, key, on_a_store
 
 from toolwire.errors import ClaimLost, ConversationBusy
 from toolwire.sessions.base import Store
@@ -107,9 +107,9 @@ async def test_a_claim_is_committed_once(store: Store, bench: Bench) -> None:
 
 @on_a_store
 async def test_a_renewed_claim_holds(store: Store, bench: Bench) -> None:
-    claim = await store.claim(key(), 0.2)
+    claim = await store.claim(key(), SHORT)
     await store.renew(claim, LEASE)
-    await bench.wait(0.25)
+    await bench.wait(SHORT * 1.1)
     with pytest.raises(ConversationBusy):
         await store.claim(key(), LEASE)
     await store.commit(claim, b"one", TTL)
@@ -140,18 +140,18 @@ async def test_a_document_expires(store: Store, bench: Bench) -> None:
 
 @on_a_store
 async def test_a_commit_extends_the_life_of_a_document(store: Store, bench: Bench) -> None:
-    await store.put({key(): b"one"}, 0.2)
+    await store.put({key(): b"one"}, SHORT)
     await store.commit(await store.claim(key(), LEASE), b"two", TTL)
-    await bench.wait(0.25)
+    await bench.wait(SHORT * 1.1)
     assert await store.get(key()) == b"two"
     assert await store.count("conversation", "alice") == 1
 
 
 @on_a_store
 async def test_a_claimed_document_does_not_expire(store: Store, bench: Bench) -> None:
-    await store.put({key(): b"one"}, 0.2)
+    await store.put({key(): b"one"}, SHORT)
     claim = await store.claim(key(), LEASE)
-    await bench.wait(0.25)
+    await bench.wait(SHORT * 1.1)
     assert await store.get(key()) == b"one"
     await store.commit(claim, b"two", TTL)
     assert await store.get(key()) == b"two"
@@ -168,9 +168,9 @@ async def test_a_released_document_lives_no_longer_than_before(store: Store, ben
 
 @on_a_store
 async def test_a_document_that_expired_begins_anew(store: Store, bench: Bench) -> None:
-    await store.put({key(): b"one"}, 0.05)
+    await store.put({key(): b"one"}, SHORT)
     (before,) = await store.list("conversation", "alice", "", 10)
-    await bench.wait(0.06)
+    await bench.wait(SHORT * 1.1)
     await store.put({key(): b"two"}, TTL)
     (after,) = await store.list("conversation", "alice", "", 10)
     assert after.created > before.created

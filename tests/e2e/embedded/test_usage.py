@@ -51,6 +51,16 @@ REQUESTS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     ),
 }  # fmt: skip
 
+DOG = "The dog ran to the sea and came back. "
+LONG: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "a long text": ([said(DOG * 120)], {}),
+    "a long history before a call": (
+        [said(DOG * 110), CALLED, result("c", "12:00 o'clock"), PARIS],
+        {"tools": [TIME, WEATHER, SAVE], **DEMANDED},
+    ),
+}
+"""Of a thousand tokens and more, where one more or less is no excuse."""
+
 
 def prompt_of(messages: list[Any], options: dict[str, Any], marks: tuple[str, ...]) -> Any:
     """The conversation as the model is shown it, with the marks of turns broken up in it."""
@@ -68,13 +78,15 @@ def written(message: Any) -> str:
     return render_calls("generic", calls) if calls else message.content
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.timeout(600)  # a thousand tokens take a busy machine minutes
+@pytest.mark.parametrize("name", [*REQUESTS, *LONG])
 def test_usage_is_what_a_tokenizer_counts(
     client: openai.OpenAI, llama_server: LlamaServer, weights: Path, name: str
 ) -> None:
-    messages, options = REQUESTS[name]
+    messages, options = {**REQUESTS, **LONG}[name]
     options = {"temperature": 0, "max_tokens": 100 if "tools" in options else 24, **options}
-    answer = client.chat.completions.create(model="m", messages=messages, **options)
+    patient = client.with_options(timeout=300)
+    answer = patient.chat.completions.create(model="m", messages=messages, **options)
     assert answer.usage is not None
     marks = read_template(weights).marks
     expected = llama_server.prompt_tokens_of(prompt_of(messages, options, marks))
@@ -83,3 +95,7 @@ def test_usage_is_what_a_tokenizer_counts(
     said = llama_server.tokens_of(written(answer.choices[0].message))
     assert answer.usage.completion_tokens == pytest.approx(said, abs=2)
     assert answer.usage.total_tokens == pytest.approx(expected + said, rel=0.01, abs=1)
+    if name in LONG:
+        total = expected + said
+        assert total >= 1000
+        assert abs(answer.usage.total_tokens - total) <= total * 0.01

@@ -106,7 +106,9 @@ def test_a_broken_stream_ends_with_both_errors(
     client: openai.OpenAI, backend: ScriptedServer
 ) -> None:
     backend.use("cut_in_call+slow:10", CALLS)
-    events = list(client.responses.create(model="m", input="Hi", tools=FLAT, stream=True))
+    live = {"toolwire-profile": "live"}
+    asked: Any = {"model": "m", "input": "Hi", "tools": FLAT, "extra_headers": live}
+    events = list(client.responses.create(**asked, stream=True))
     error, failed = events[-2:]
     assert (error.type, failed.type) == ("error", "response.failed")
     assert "closed the connection" in error.message

@@ -14,9 +14,10 @@ from tests.scripted import ScriptedServer
 SIZE = {"width": 1440, "height": 900}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests."""
+    """One browser for all tests of this folder. Playwright's loop runs in this thread as long, and
+    tests elsewhere need one of their own."""
     args = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         path = find_chromium()
@@ -25,14 +26,14 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def backend() -> Iterator[ScriptedServer]:
     """The model."""
     with ScriptedServer(script=weather_model) as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def gateway(backend: ScriptedServer) -> Iterator[Gateway]:
     """A Toolwire that needs no key, and may record bodies, in memory."""
     with running(config=CONFIG.format(url=backend.url)) as process:

@@ -1,10 +1,12 @@
 """Screenshots of the three views, light and dark, for docs/inspector.md.
 
 They are taken in every run, so that they can be; with TOOLWIRE_SCREENSHOTS=1 (`make screenshots`)
-they replace those in docs/images.
+those that docs/inspector.md shows replace the ones in docs/images.
 """
 
 import os
+import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,8 @@ from tests.e2e.gateway.process import Gateway
 from tests.e2e.inspector.conftest import SIZE, address
 from tests.e2e.inspector.scenes import paste, send
 
-IMAGES = Path(__file__).parents[3] / "docs" / "images"
+PAGE = Path(__file__).parents[3] / "docs" / "inspector.md"
+IMAGES = PAGE.parent / "images"
 WRITTEN = """\
 <think>
 The user wants the weather in two cities. I need a call for each.
@@ -29,9 +32,13 @@ I will look both of them up.
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the pictures go."""
-    return IMAGES if os.environ.get("TOOLWIRE_SCREENSHOTS") else tmp_path_factory.mktemp("images")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the pictures go, and at the end those that the page shows, if they are wanted."""
+    folder = tmp_path_factory.mktemp("images")
+    yield folder
+    if os.environ.get("TOOLWIRE_SCREENSHOTS"):
+        for name in re.findall(r"\(images/(inspector[\w-]*\.png)\)", PAGE.read_text()):
+            shutil.copy(folder / name, IMAGES)
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])

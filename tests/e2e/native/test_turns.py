@@ -223,6 +223,28 @@ def test_a_conversation_goes_on_in_another_process_after_a_kill(
         assert answered(reply)["content"] == "It is 3."
 
 
+@pytest.mark.parametrize("shared", [True, False], ids=["one key", "a key each"])
+def test_processes_with_one_key_read_each_others_maps(
+    backend: ScriptedServer, shared: bool
+) -> None:
+    backend.use("std", ADDS)
+    config = '[native]\ncall_map_key_env = "MAP_KEY"\n' if shared else ""
+    flags, env = ("--upstream", backend.url, "--sessions", "off"), {"MAP_KEY": "a-map-key"}
+    asked: dict[str, Any] = {"model": "m", "tools": [ADD]}
+    with (
+        running(*flags, config=config, env=env) as one,
+        running(*flags, config=config, env=env) as other,
+    ):
+        reply = NativeClient(one.port).chat(messages=[user("1 + 2?")], **asked)
+        message, signed = reply.json["choices"][0]["message"], reply.headers["toolwire-call-map"]
+        results = [{"tool_call_id": message["tool_calls"][0]["id"], "content": 3}]
+        asked |= {"messages": [user("1 + 2?"), message], "tool_results": results}
+        reply = NativeClient(other.port).chat(**asked, call_map=signed)
+        kept = NativeClient(other.port).chat(**asked, conversation_id="c")
+    assert reply.status == (200 if shared else 400)
+    assert (kept.status, kept.json["error"]["code"]) == (400, "sessions_off")
+
+
 @pytest.mark.parametrize("variant", ["hang_mid", "hang_end"])
 def test_a_process_that_is_killed_in_mid_turn_changes_nothing(
     backend: ScriptedServer, tmp_path: Path, variant: str

@@ -10,16 +10,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.gateway.process import running
 from tests.scripted import Answer, Call, ScriptedServer
 from tests.scripted.request import ChatRequest
 from tests.scripted.tools import fill_tool
 
+from toolwire.client import Client, tool
+
 DOCS = Path("docs").resolve()
 HERE = Path(__file__).parent
 _BLOCK = re.compile(r"^```python ?(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-GUIDE = [text for _, text in _BLOCK.findall((DOCS / "client.md").read_text("utf-8"))]
+_BLOCKS = _BLOCK.findall((DOCS / "client.md").read_text("utf-8"))
+GUIDE = [text for kind, text in _BLOCKS if kind != "native"]
+NATIVE = [text for kind, text in _BLOCKS if kind == "native"]
 SIDES = dict(_BLOCK.findall((DOCS / "client-from-openai.md").read_text("utf-8")))
 README = [text for _, text in _BLOCK.findall((DOCS.parent / "README.md").read_text("utf-8"))]
+
+
+@tool
+def get_weather(city: str) -> str:
+    """The weather in a city."""
+    return f"rain in {city}"
 
 
 def obedient(request: ChatRequest) -> Answer:
@@ -58,6 +69,18 @@ def test_every_block_of_the_guide_runs_in_order(server: ScriptedServer) -> None:
             assert out.getvalue(), block
     assert len(GUIDE) > 10
     del sys.modules["guide"]
+
+
+def test_the_blocks_about_conversations_run_on_toolwire(server: ScriptedServer) -> None:
+    with running("--upstream", server.url, config='sessions = "memory"\n') as gateway:
+        url = f"http://127.0.0.1:{gateway.port}/v1"
+        names: dict[str, Any] = {"client": Client(url), "get_weather": get_weather}
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            for block in NATIVE:
+                exec(block, names)
+        names["client"].close()
+    assert out.getvalue().splitlines()[2] == "support-42 8"
+    assert len(NATIVE) == 2
 
 
 def run(code: str) -> str:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from tests.property.surfaces.doors import DOORS, Json
 from tests.property.surfaces.house import OPEN_DOORS, House
 
+from toolwire.backends.anthropic.blocks import split_system, turns_of
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai.request import encode_body, encode_messages
 from toolwire.gateway.strategies.selection import Mode
@@ -79,6 +81,19 @@ def test_each_turn_begins_with_all_of_the_one_before(
         assert later.startswith(earlier.removesuffix(b"]") + b",")
     tools = [encode_body(outgoing, spoken, None)[1:2] for outgoing in sent]
     assert tools == [tools[0]] * len(tools)
+
+
+@pytest.mark.parametrize(("mode", "said"), [("native", OWN), ("prompted", WRITTEN)])
+@pytest.mark.parametrize("name", OPEN_DOORS)
+def test_so_it_does_for_a_server_with_the_messages_api(
+    name: str, mode: Mode, said: list[Fragment]
+) -> None:
+    sent = turns(name, House(mode, "hermes"), said, stream=False)
+    halves = [split_system(outgoing.messages) for outgoing in sent]
+    assert len({system for system, _ in halves}) == 1
+    prompts = [msgspec.json.encode(turns_of(messages, "anthropic")) for _, messages in halves]
+    for earlier, later in pairwise(prompts):
+        assert later.startswith(earlier.removesuffix(b"]") + b",")
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -57,3 +57,9 @@ def test_a_broken_stream_is_named() -> None:
     broken: tuple[Way, str, str] = ("server", STREAMED, "does not end with [DONE]")
     found = diagnose(seen("", ("server", TALK, ""), ("server", CALL, ""), broken, *AUTO))
     assert found.cause == "Calls work whole but not streamed: does not end with [DONE]."
+
+
+def test_a_chat_template_is_for_a_server_without_a_chat_endpoint() -> None:
+    assert seen("", ("server", TALK, "HTTP 404: Not Found")).lacks_chat
+    assert not seen("", ("server", TALK, "HTTP 401: wrong key")).lacks_chat
+    assert not seen("", ("server", TALK, "")).lacks_chat

@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 from tests.contract.chatting import Backend, Client, Recitation, chat
 from tests.contract.wire import body, read, tool
+from tests.schemas import fan
 
 from toolwire.backends.base import Capabilities, Outgoing
 from toolwire.errors import ArgumentsUnfit, UpstreamRefused
@@ -169,6 +170,16 @@ def test_a_strict_call_is_only_checked_where_the_backend_cannot_constrain() -> N
     client = chat(body(tools=[tool("f", SCHEMA, strict=True)]), backend, mode="auto")
     assert client.status == 502
     assert [outgoing.request.choice.mode for outgoing in backend.opened] == ["auto", "auto"]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_call_that_is_checked_elsewhere_is_delivered_whole_in_a_stream_too(stream: bool) -> None:
+    schema = {"type": "object", **fan("anyOf", 14)}
+    call = CallFragment(0, "a", "f", '{"p": "x"}')
+    backend = Backend([[Fragment(calls=(call,))], [Fragment(finish="tool_calls")]])
+    client = chat(body(tools=[tool("f", schema)], stream=stream), backend)
+    assert client.status == 200
+    assert b'{\\"p\\": \\"x\\"}' in client.written
 
 
 @pytest.mark.parametrize(

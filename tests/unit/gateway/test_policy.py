@@ -46,6 +46,12 @@ def names(events: list[Event]) -> list[str]:
     return [event.name for event in events if isinstance(event, CallStart)]
 
 
+def test_a_tool_may_be_called_by_another_name_that_only_it_can_mean() -> None:
+    policy = Policy(AUTO, parallel=True, tools=["mcp__get"], aliases={"get": "mcp__get"})
+    assert names(passed(policy, turn("get"))) == ["mcp__get"]
+    assert policy.repairs == {"tool_name_resolved"}
+
+
 @pytest.mark.parametrize(
     ("choice", "parallel", "made", "kept", "repairs"),
     [

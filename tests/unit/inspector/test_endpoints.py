@@ -123,9 +123,9 @@ def keep(server: App, request_id: str, key: str = "") -> None:
 def test_requests_are_traced_once_somebody_has_looked() -> None:
     server = app()
     assert server._traces is not None
-    assert not server._traces.watched()
+    assert not server._traces.tracing.on
     assert ask(server, "/inspector/api/turns").json == {"turns": []}
-    assert server._traces.watched()
+    assert server._traces.tracing.on
 
 
 def test_a_request_is_listed_and_shown() -> None:

@@ -87,6 +87,15 @@ def test_labels_stay_few_whatever_is_counted() -> None:
     assert len([name for name in seen if name.startswith("toolwire_requests_total")]) == 501
 
 
+def test_every_backend_of_the_configuration_has_its_own_numbers() -> None:
+    names = [f"gpu-{number}" for number in range(3 * MOST_VALUES)]
+    metrics = Metrics(backends=names)
+    for name in names:
+        metrics.attempted(name)
+    seen = values(metrics)
+    assert all(seen[f'toolwire_backend_attempts_total{{backend="{name}"}}'] == 1 for name in names)
+
+
 def test_two_servers_in_one_process_do_not_share_numbers() -> None:
     first, second = Metrics(), Metrics()
     first.calls(1)

@@ -35,15 +35,19 @@ def trace(number: int, body: bytes = b"{}") -> TurnTrace:
 
 
 def test_nobody_looks_so_nothing_is_traced(traces: MemoryTraces) -> None:
-    assert not traces.watched()
+    assert not traces.tracing.on
 
 
 def test_a_look_is_enough_for_a_while(traces: MemoryTraces, clock: Clock) -> None:
     traces.watch()
     clock.now += WATCHED - 1
-    assert traces.watched()
+    traces.keep(trace(1))
+    assert traces.tracing.on
     clock.now += 2
-    assert not traces.watched()
+    traces.keep(trace(2))
+    assert not traces.tracing.on
+    traces.watch()
+    assert traces.tracing.on
 
 
 def test_the_newest_come_first(traces: MemoryTraces) -> None:

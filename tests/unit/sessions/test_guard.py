@@ -1,6 +1,7 @@
 """A store that does not answer: who is told what, when, and what happens afterwards."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -189,3 +190,42 @@ def test_claims_to_be_released_are_not_collected_forever() -> None:
         assert len(store._strays) == 10_000
 
     guarded(run)
+
+
+def test_a_store_that_answers_somebody_is_not_down() -> None:
+    """More is asked than can be answered at once: those who come late wait their turn."""
+
+    class Slow(MemoryStore):
+        room = asyncio.Semaphore(1)
+
+        async def get(self, key: Key) -> bytes | None:
+            async with self.room:
+                await asyncio.sleep(0.02)
+                return await super().get(key)
+
+    async def run() -> None:
+        store = GuardedStore(Slow(), within=0.09, retry_every=0.01)
+        answers = await asyncio.gather(*(store.get(KEY) for _ in range(30)))
+        assert answers == [None] * 30
+        assert (store.state, store.failures) == ("available", 0)
+        await store.aclose()
+
+    asyncio.run(run())
+
+
+def test_a_process_that_is_late_itself_does_not_blame_the_store() -> None:
+    class Answering(MemoryStore):
+        async def get(self, key: Key) -> bytes | None:
+            await asyncio.sleep(0.03)
+            return await super().get(key)
+
+    async def run() -> None:
+        store = GuardedStore(Answering(), within=0.09, retry_every=0.01)
+        asking = asyncio.create_task(store.get(KEY))
+        await asyncio.sleep(0)
+        time.sleep(0.5)  # noqa: ASYNC251 - that is what is tested
+        assert await asking is None
+        assert store.state == "available"
+        await store.aclose()
+
+    asyncio.run(run())

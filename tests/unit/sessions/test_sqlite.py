@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from toolwire.errors import StoreUnavailable
+from toolwire.sessions import sqlite_statements as sql
 from toolwire.sessions.base import Claim, Key
 from toolwire.sessions.guard import GuardedStore
 from toolwire.sessions.sqlite import SqliteStore
@@ -290,3 +291,58 @@ def test_why_it_failed_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureF
     with_store(tmp_path / "sessions.db", use)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert str(tmp_path) in caplog.text
+
+
+# What it costs.
+
+
+async def steps(store: SqliteStore, work: Callable[[], Coroutine[Any, Any, Any]]) -> int:
+    """How many instructions of SQLite's machine something takes, in tens."""
+    counted = [0]
+
+    def count() -> None:
+        counted[0] += 1
+
+    def watch(handler: Callable[[], None] | None) -> None:
+        assert store._connection is not None
+        store._connection.set_progress_handler(handler, 10)
+
+    loop = asyncio.get_running_loop()
+    await loop.run_in_executor(store._thread, watch, count)
+    await work()
+    await loop.run_in_executor(store._thread, watch, None)
+    return counted[0]
+
+
+def test_a_turn_costs_the_same_however_many_conversations_there_are(tmp_path: Path) -> None:
+    async def use(store: SqliteStore) -> None:
+        async def turn() -> None:
+            claim = await store.claim(key(77), 60)
+            await store.commit(claim, b"one", 60)
+            await store.get(key(77))
+            await store.list("conversation", "", key(50).id, 20)
+
+        cost = []
+        for most in (100, 20_000):
+            await store.put({key(n): b"one" for n in range(most)}, 60)
+            await turn()
+            cost.append(await steps(store, turn))
+        assert cost[1] <= cost[0] * 1.1 + 1
+
+    with_store(tmp_path / "sessions.db", use)
+
+
+def test_counting_reads_no_documents(tmp_path: Path) -> None:
+    async def use(store: SqliteStore) -> None:
+        await store.ping()
+
+        def plan() -> str:
+            assert store._connection is not None
+            given = {"kind": "", "owner": "", "now": 0}
+            found = store._connection.execute(f"EXPLAIN QUERY PLAN {sql.COUNT}", given)
+            return " ".join(row[3] for row in found)
+
+        said = await asyncio.get_running_loop().run_in_executor(store._thread, plan)
+        assert "COVERING INDEX documents_by_name" in said
+
+    with_store(tmp_path / "sessions.db", use)

@@ -18,7 +18,7 @@ from toolwire.formats.json_text import escape
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.schema import Types
-from toolwire.formats.turn import Opening, Turn, finish_call, start_call
+from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
 _MAX_DEPTH = 64
@@ -47,7 +47,7 @@ class LaxObject:
         """A head, or the beginning of one."""
         return Begin(_HEAD_PREFIX.pattern + r"(?:\Z|[{(])", "not call:NAME{")
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one call."""
         reader = turn.reader
         while not (head := _HEAD.match(reader.buf, reader.pos)):
@@ -74,7 +74,7 @@ class _ObjectCopy:
 
     __slots__ = ("closers", "engine", "name", "put", "turn")
 
-    def __init__(self, engine: LaxObject, turn: Turn, name: str) -> None:
+    def __init__(self, engine: LaxObject, turn: TurnState, name: str) -> None:
         self.engine = engine
         self.turn = turn
         self.name = name
@@ -183,10 +183,11 @@ class _ObjectCopy:
                 return False
             self.put(values.coerce("".join(pieces), types))
             return True
-        self.put('"')
-        if not (yield from self._delimited(lambda text: self.put(escape(text)))):
+        put = self.put
+        put('"')
+        if not (yield from self._delimited(lambda text: put(escape(text)))):
             return False
-        self.put('"')
+        put('"')
         return True
 
     def _quoted(self, types: Types) -> Need[bool]:
@@ -206,9 +207,14 @@ class _ObjectCopy:
         reader.pos += len(delimiter)
         while True:
             start, end, marker = lexer.search(reader)
+            buf, pos, lead = reader.buf, reader.pos, 0
+            if not (marker or reader.final) and start > pos and buf[start - 1] not in _BRACKETS:
+                put(buf[pos:start])
+                reader.pos = start
+                yield
+                continue
             if not marker and reader.final:
                 start = lexer.cut(reader)
-            buf, pos, lead = reader.buf, reader.pos, 0
             if start > pos:
                 if buf[start - 1] in _BRACKETS:
                     lead = self._closers_before(start)

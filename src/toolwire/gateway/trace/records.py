@@ -124,6 +124,13 @@ class TurnTrace:
                 error.__traceback__ = None
 
 
+@dataclass(slots=True)
+class TraceSwitch:
+    """Whether requests that begin now are traced. Read with every request, so it is no function."""
+
+    on: bool = True
+
+
 def join_sent(sent: list[tuple[int, list[Event]]]) -> dict[int, Whole]:
     """The whole message of each choice."""
     collectors: dict[int, Collector] = {}

@@ -46,6 +46,12 @@ _OPERATIONS = (
         "GET",
         "/v1/models",
         "List the models",
+        "All of them, unless one of the parameters is given.",
+        parameters=(
+            Parameter("limit", "query", "How many at most", int),
+            Parameter("after_id", "query", "The model behind which to go on"),
+            Parameter("before_id", "query", "The model before which to end"),
+        ),
         answer=ModelListWire,
         error=ErrorWire,
     ),

@@ -258,16 +258,22 @@ class ErrorWire(msgspec.Struct, rename={"detail": "error"}):
 
 
 class ModelWire(msgspec.Struct):
-    """A model that is served."""
+    """A model that is served, with OpenAI's fields and Anthropic's."""
 
     id: str
     object: Literal["model"]
     created: int
     owned_by: str
+    type: Literal["model"]
+    display_name: str
+    created_at: str
 
 
 class ModelListWire(msgspec.Struct):
-    """The models that are served."""
+    """The models that are served, with OpenAI's fields and Anthropic's."""
 
     object: Literal["list"]
     data: list[ModelWire]
+    has_more: bool
+    first_id: str | None
+    last_id: str | None

@@ -31,7 +31,6 @@ _ROLES: dict[str, Role] = {
     "developer": "developer",
     "assistant": "assistant",
 }
-_SILENT = frozenset({"additional_tools"})
 _encode = msgspec.json.Encoder().encode
 
 
@@ -98,12 +97,11 @@ class _Reader:
         kind = "message" if kind is None and "role" in item else kind
         if not isinstance(kind, str):
             raise missing(f"input[{at}].type")
-        if kind in BY_ITEM:
-            self._call(at, item, kind)
-        elif read := _TAKERS.get(kind):
-            read(self, at, item)
-        elif kind not in _SILENT:
+        rule = ITEMS.get(kind)
+        if rule is None:
             self.out.ignored.append(f"input[{at}]:{kind}")
+        elif rule.take is not None:
+            rule.take(self, at, item)
 
     def message(self, at: int, item: Item) -> None:
         role = item.get("role")
@@ -143,8 +141,9 @@ class _Reader:
             self.out.ignored.append(f"input[{at}].encrypted_content")
         return ""
 
-    def _call(self, at: int, item: Item, kind: str) -> None:
-        tool_kind = BY_ITEM[kind]
+    def call(self, at: int, item: Item) -> None:
+        """A call that the assistant made."""
+        tool_kind = BY_ITEM[item["type"]]
         known = KINDS[tool_kind]
         name, namespace = known.name, ""
         if known.named:
@@ -162,7 +161,7 @@ class _Reader:
         turn.calls.append(ToolCall(call_id, offered, arguments))
         turn.places[call_id] = at
         self.owners.setdefault(call_id, []).append(turn)
-        if isinstance(own := item.get("id"), str) and kind == "local_shell_call":
+        if isinstance(own := item.get("id"), str) and tool_kind == "local_shell":
             self.owners.setdefault(own, []).append(turn)  # whose output names the item
             turn.places.setdefault(own, at)
 
@@ -198,6 +197,9 @@ class _Reader:
     def _result(self, at: int, call_id: str, content: Content) -> None:
         turns = self.owners.get(call_id)
         self.open = False
+        if not turns and isinstance(content, tuple):
+            self._say(at, "user", content)  # a screenshot: what asked for it is left out
+            return
         if not turns:
             self.out.repairs.append(f"orphan_result:input[{at}]")
             return
@@ -231,18 +233,44 @@ class _Reader:
 
 
 _WORDS = "'user', 'assistant', 'system', and 'developer'"
-_TAKERS: dict[str, Callable[[_Reader, int, Item], None]] = {
-    "message": _Reader.message,
-    "agent_message": _Reader.agent_message,
-    "reasoning": _Reader.reasoning,
-    "function_call_output": _Reader.output,
-    "custom_tool_call_output": _Reader.output,
-    "local_shell_call_output": _Reader.output,
-    "shell_call_output": _Reader.output,
-    "apply_patch_call_output": _Reader.output,
-    "computer_call_output": _Reader.output,
-    "tool_search_output": _Reader.tool_search_output,
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRule:
+    """What becomes of one type of item."""
+
+    take: Callable[[_Reader, int, Item], None] | None
+    about: str
+
+
+_RESULT = ItemRule(_Reader.output, "the result of its call, wherever it stands")
+ITEMS: dict[str, ItemRule] = {
+    "message": ItemRule(
+        _Reader.message, "a message; text before the first answer joins the system message"
+    ),
+    "reasoning": ItemRule(
+        _Reader.reasoning,
+        "reasoning of the turn it belongs to: from `encrypted_content` if Toolwire wrote it, else "
+        "from `content` or `summary`",
+    ),
+    **{
+        KINDS[kind].item: ItemRule(_Reader.call, "a call, with others of the same turn")
+        for kind in KINDS
+    },
+    "function_call_output": _RESULT,
+    "custom_tool_call_output": _RESULT,
+    "local_shell_call_output": _RESULT,
+    "shell_call_output": _RESULT,
+    "apply_patch_call_output": _RESULT,
+    "computer_call_output": _RESULT,
+    "tool_search_output": ItemRule(
+        _Reader.tool_search_output, "the result of its call; its tools are offered from then on"
+    ),
+    "additional_tools": ItemRule(None, "its tools join those of the request"),
+    "agent_message": ItemRule(_Reader.agent_message, "a user message that names both agents"),
+    "item_reference": ItemRule(None, "the stored item; unknown: 404"),
 }
+"""What becomes of items. Any other type is left out and reported."""
 
 
 @dataclass(slots=True)

@@ -39,6 +39,8 @@ class ResponseHead:
     response_id: str
     created: int
     echo: Fields = field(default_factory=dict)
+    short: bool = False
+    """Whether nothing that is long comes back at all."""
 
     def object(
         self,
@@ -60,7 +62,7 @@ class ResponseHead:
             "error": None,
             "incomplete_details": None,
             **self.echo,
-            **(_LONG if short else {}),
+            **(_LONG if short or self.short else {}),
             "output": output,
             "usage": usage_object(usage) if usage is not None else None,
             **more,

@@ -18,6 +18,7 @@ from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.surfaces.explain import missing
 from toolwire.surfaces.openai_error import error_headers
 from toolwire.surfaces.profiles import PLAIN, Profile, profile_for
 from toolwire.surfaces.responses.errors import error_body
@@ -28,6 +29,8 @@ from toolwire.surfaces.responses.response import ResponseHead, echo_of
 from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
 from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
 
+NAME = "openai_responses"
+CODEX = "codex"
 _JSON = ("content-type", "application/json")
 
 
@@ -62,7 +65,10 @@ class Responses:
         """Answer with the number of tokens of a prompt. Nothing is generated."""
         caller = ResponsesCaller(self, exchange, context)
         large = len(caller.body) > LARGE_BODY
-        request = await asyncio.to_thread(caller.read) if large else caller.read()
+        try:
+            request = await asyncio.to_thread(caller.read) if large else caller.read()
+        except Nothing:
+            raise missing("input") from None
         request = await caller.load(request)
         model = self.turns.routes.find(request.model)
         context.model, context.route = request.model, model.name
@@ -88,7 +94,7 @@ class Responses:
 class ResponsesCaller:
     """One request: see `Caller` and `Conversation`."""
 
-    surface = "responses"
+    surface = NAME
 
     def __init__(self, api: Responses, exchange: Exchange, context: RequestContext) -> None:
         self._api = api
@@ -183,12 +189,13 @@ class ResponsesCaller:
     def head(self, *, parallel: bool) -> ResponseHead:
         """What is known of the response."""
         echo = echo_of(self._given.params, stored=self._keeps, parallel=parallel)
-        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo)
+        short = self._profile.name == CODEX  # which reads nothing of it
+        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo, short)
 
     def _request(self, items: list[Item]) -> Request:
         self._items = items
         self._read = self._api.reader.request(self._given, items)
-        return self._read.request
+        return self._profile.adapted(self._read.request)
 
     @property
     def _given(self) -> Asked:

@@ -25,6 +25,15 @@ DEFAULT_NAMESPACE = "functions"
 """Tools in this namespace keep their bare names: it is what Codex calls the top level."""
 _UNUSED = ("output_schema", "allowed_callers", "async")
 _BUILT_IN: tuple[ToolKind, ...] = ("local_shell", "shell", "apply_patch")
+TOOLS: dict[str, tuple[str, str]] = {
+    "function": ("translated", "`strict` only if it is true; `defer_loading` changes nothing"),
+    "custom": ("translated", "a function with one string, `input`; the grammar joins its text"),
+    "namespace": ("translated", "`NAMESPACE__NAME`; calls come back with both apart"),
+    "tool_search": ("translated", "with `execution: client`: a function; its tools join later"),
+    "local_shell, shell, apply_patch": ("translated", "functions with schemas of Toolwire's"),
+    "others": ("ignored", "what the provider runs: `web_search`, `image_generation`, `mcp`, ..."),
+}
+"""What becomes of tools, for the documentation."""
 _decode_tools = msgspec.json.Decoder(list[dict[str, Any]])
 _EXAMPLE = """
 Example of a complete input:
@@ -47,10 +56,11 @@ class OfferedTools(ToolSet):
 
     def offered_name(self, tool: WireTool) -> str:
         """What the model knows this tool of the client by; also one that is no longer offered."""
-        for name in (flat_name(tool), _told_apart(tool)):
-            if self.wire.get(name) == tool:
-                return name
-        return flat_name(tool)
+        name = flat_name(tool)
+        if self.wire.get(name) == tool:
+            return name
+        other = _told_apart(tool)
+        return other if other in self.wire else name
 
     def named(self, name: str, namespace: str = "") -> str | None:
         """What the model knows a tool by, whatever its kind."""

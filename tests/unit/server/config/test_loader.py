@@ -490,6 +490,17 @@ def test_a_key_is_never_shown_by_the_configuration(load_text: Loader) -> None:
     assert set(secrets_of(config)) == {"sk-planted-backend-key", "planted-header"}
 
 
+def test_the_key_of_call_maps_is_read_from_its_variable(load_text: Loader) -> None:
+    text = MODEL + '[native]\ncall_map_key_env = "MAP_KEY"\n'
+    config = load_text(text, {"MAP_KEY": "planted-map-key"})
+    assert config.native.call_map_key == Secret("planted-map-key")
+    assert set(secrets_of(config)) == {"planted-map-key"}
+    assert "planted" not in repr(config)
+    with pytest.raises(ConfigError, match="MAP_KEY is not set"):
+        load_text(text)
+    assert load_text(MODEL).native.call_map_key is None
+
+
 def test_a_secret_equals_only_its_like() -> None:
     assert Secret("a") == Secret("a") != Secret("b")
     assert Secret("a") != "a"

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.native.call_map import CallMapSigner
 from toolwire.surfaces.native.chat import NativeChat
 from toolwire.surfaces.native.conversations import Conversations
-from toolwire.surfaces.native.reader import NativeReader
+from toolwire.surfaces.native.reader import NativeRequestReader
 from toolwire.surfaces.native.session_turn import SessionRules, Sessions
 from toolwire.surfaces.native.tools import NativeToolReader
 
@@ -97,9 +97,10 @@ class Gateway:
         self.sessions = Sessions(self.store, rules or SessionRules(), now, tools.read)
         numbers = itertools.count(1)
         self._new_id = lambda prefix: f"{prefix}{next(numbers):032x}"
-        self._reader = NativeReader(tools, 1000)
+        self._reader = NativeRequestReader(tools, 1000)
         self._now = now
         self.signer = CallMapSigner(b"secret")
+        self.run: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run
 
     def say(self, *answers: Sequence[Fragment] | GatewayError) -> None:
         """Let the backend say these next."""
@@ -129,8 +130,9 @@ class Gateway:
         return client
 
     def ask(self, body: Any, *, key: str | None = None, **headers: str) -> Client:
-        """Send a request, in a loop of its own."""
-        return asyncio.run(self.asking(body, key=key, **headers))
+        """Send a request."""
+        client: Client = self.run(self.asking(body, key=key, **headers))
+        return client
 
     def kept(self, method: str, path: str = "", *, key: str | None = None) -> Client:
         """Ask for conversations."""
@@ -139,7 +141,7 @@ class Gateway:
         found = Conversations(self.sessions)
         try:
             handler = getattr(found, method)
-            asyncio.run(handler(client, RequestContext("req_1", key_name=key)))
+            self.run(handler(client, RequestContext("req_1", key_name=key)))
         except GatewayError as error:
             client.respond(error.status, [], json.dumps({"code": error.code}).encode())
         return client

@@ -115,6 +115,7 @@ def ask(
     backend: Backend | None = None,
     *,
     agent: str = "",
+    profile: str = "",
     kept: Store | None = None,
     owner: str | None = None,
     endpoint: str = "answer",
@@ -122,7 +123,7 @@ def ask(
 ) -> Answer:
     """Send one request."""
     body = {"model": "m", "input": "hello", **fields}
-    headers = {b"user-agent": agent.encode()}
+    headers = {b"user-agent": agent.encode(), b"toolwire-profile": profile.encode()}
     raw = json.dumps({name: value for name, value in body.items() if value is not ...}).encode()
     client = Answer(HttpRequest("POST", b"/v1/responses", headers, raw))
     backend = backend or speaking(Fragment(text="Hello."), END)

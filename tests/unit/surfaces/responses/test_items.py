@@ -187,6 +187,15 @@ def test_images_of_results_come_after_all_results_of_the_turn() -> None:
     )
 
 
+def test_a_screenshot_is_shown_although_what_asked_for_it_is_left_out() -> None:
+    shot = {"type": "computer_screenshot", "image_url": PNG}
+    output = {"type": "computer_call_output", "call_id": "c1", "output": shot}
+    call = {"type": "computer_call", "call_id": "c1", "action": {"type": "screenshot"}}
+    answer = answered(user("a"), call, output)
+    assert answer.asked[0].messages[0].content == (TextPart("a"), ImagePart(PNG))
+    assert "input[1]:computer_call" in answer.headers["toolwire-ignored-params"]
+
+
 @pytest.mark.parametrize(
     "kind",
     ["web_search_call", "compaction", "image_generation_call", "mcp_list_tools", "never_heard_of"],

@@ -7,13 +7,21 @@ from tests.unit.surfaces.responses.responding import (
     END,
     PATCH,
     WEATHER,
+    Answer,
     ask,
     call,
     piece,
 )
 
 from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
+from toolwire.gateway.context import RequestContext
+from toolwire.gateway.plan import make_plan
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.requests import Message, Request
+from toolwire.surfaces.exchange import HttpRequest
+from toolwire.surfaces.responses.response import ResponseHead
+from toolwire.surfaces.responses.sinks import Answering, StreamSink
+from toolwire.surfaces.responses.tools import NO_OFFER
 
 BOTH = pytest.mark.parametrize("stream", [False, True])
 CALL = (piece('{"city":', name="get_weather"), piece('"Paris"}'))
@@ -40,7 +48,7 @@ def test_text_is_a_message_with_every_event_that_the_helpers_need() -> None:
 
 
 def test_a_call_is_streamed_as_it_is_written() -> None:
-    answer = ask(speaking(*CALL, CALLED), stream=True, tools=[WEATHER])
+    answer = ask(speaking(*CALL, CALLED), stream=True, tools=[WEATHER], profile="live")
     arguments = "function_call_arguments"
     assert answer.kinds == [
         *OPENING, "output_item.added", f"{arguments}.delta", f"{arguments}.delta",
@@ -112,7 +120,7 @@ def test_an_empty_answer_is_an_empty_message(stream: bool) -> None:
 
 def test_text_after_a_call_is_a_message_of_its_own() -> None:
     parts = (Fragment(text="a"), CALL[0], Fragment(text="b"), CALL[1], CALLED)
-    answer = ask(speaking(*parts), tools=[WEATHER], stream=True)
+    answer = ask(speaking(*parts), tools=[WEATHER], stream=True, profile="live")
     before, made, after = answer.output
     assert (before["content"][0]["text"], after["content"][0]["text"]) == ("a", "b")
     assert made["arguments"] == '{"city":"Paris"}'
@@ -130,7 +138,7 @@ def test_a_custom_tool_gets_its_text_and_not_json() -> None:
         piece('{"inp', name="apply_patch"), piece('ut":"a\\'), piece('n\\u00e9\\ud83d'),
         piece('\\ude00b"}'), CALLED,
     )  # fmt: skip
-    answer = ask(backend, stream=True, tools=[PATCH])
+    answer = ask(backend, stream=True, tools=[PATCH], profile="live")
     deltas = [event["delta"] for event in answer.stream if "delta" in event]
     assert "".join(deltas) == "a\né😀b"
     assert len(deltas) > 1
@@ -183,7 +191,7 @@ def test_text_that_is_cut_off_is_incomplete(stream: bool, finish: str, reason: s
 
 def test_a_backend_that_dies_in_a_call_fails_the_response_in_two_ways() -> None:
     backend = Backend([[CALL[0]]], error=UpstreamError("It broke."))
-    answer = ask(backend, stream=True, tools=[WEATHER])
+    answer = ask(backend, stream=True, tools=[WEATHER], profile="live")
     assert answer.kinds[-2:] == ["error", "failed"]
     assert "output_item.done" not in answer.kinds
     error, failed = answer.stream[-2:]
@@ -259,6 +267,39 @@ def test_only_the_first_and_the_last_event_repeat_the_tools() -> None:
     events = ask(stream=True, tools=[WEATHER], instructions="Be brief.").stream
     shown = [bool(e["response"]["tools"]) for e in events if "response" in e]
     assert shown == [True, False, True]
+
+
+def test_codex_is_spared_what_it_does_not_read() -> None:
+    answer = ask(stream=True, tools=[WEATHER], instructions="Be brief.", agent="codex_exec/1")
+    assert all(not e["response"]["tools"] for e in answer.stream if "response" in e)
+    assert answer.response["instructions"] is None
+
+
+def quiet_sink(client: Answer) -> StreamSink:
+    """A sink of a turn in which the model has said nothing yet."""
+    plan = make_plan(Request("m", (Message("user", "hi"),), stream=True), repair_history=True)
+    head = ResponseHead("resp_1", 0, {"model": "m", "tools": [], "tool_choice": "auto"})
+    head.echo["parallel_tool_calls"] = True
+    about = Answering(client, RequestContext("req_1"), head, NO_OFFER, (), str, float)
+    return StreamSink(about, plan)
+
+
+def test_a_silent_model_is_covered_by_events_which_commit_to_nothing() -> None:
+    client = Answer(HttpRequest("POST", b"/v1/responses"))
+    sink = quiet_sink(client)
+    for _ in range(3):
+        sink.keepalive()
+    assert client.kinds == ["created", "in_progress", "in_progress", "in_progress"]
+    assert not sink.committed
+
+
+def test_an_error_after_a_keepalive_is_told_in_the_stream() -> None:
+    client = Answer(HttpRequest("POST", b"/v1/responses"))
+    sink = quiet_sink(client)
+    sink.keepalive()
+    sink.fail(UpstreamError("It broke."))
+    assert client.kinds == [*OPENING, "error", "failed"]
+    assert client.ended
 
 
 def test_log_probabilities_have_the_form_of_this_api() -> None:

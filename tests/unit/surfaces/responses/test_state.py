@@ -223,6 +223,11 @@ def test_the_tokens_of_a_prompt_are_counted_without_a_model() -> None:
     assert answer.asked == []
 
 
+def test_nothing_cannot_be_counted() -> None:
+    answer = ask(endpoint="count", input=[], max_output_tokens=1)
+    assert (answer.status, answer.json["error"]["param"]) == (400, "input")
+
+
 def test_an_empty_input_goes_on_from_a_response() -> None:
     store = MemoryStore()
     before = ask(speaking(Fragment(text="Hello."), END), kept=store)
