@@ -9,6 +9,7 @@ import json
 import msgspec
 from msgspec import Raw
 from tests.contract.chatting import chat, speaking
+from tests.contract.messaging import READER as MESSAGES
 from tests.contract.wire import READER, shown
 from tests.fuzz.judge import check
 
@@ -17,6 +18,8 @@ from toolwire.backends.openai.request import encode_body
 from toolwire.errors import RequestError
 from toolwire.gateway.plan import make_plan
 from toolwire.protocol.fragments import CallFragment, Fragment
+from toolwire.surfaces.messages.errors import error_body
+from toolwire.surfaces.messages.tokens import estimated_prompt
 from toolwire.surfaces.passing.body import read_json
 
 _LONGEST_MESSAGE = 2000
@@ -38,6 +41,20 @@ def _read(data: bytes, *, lenient: bool) -> object:
     except RequestError as error:
         return _refused(error)
     json.loads(b"".join(encode_body(plan.outgoing, DIALECTS["vllm"], "m")))
+    return len(plan.outgoing.messages), bool(plan.offers_tools), plan.repairs
+
+
+def run_message(data: bytes) -> object:
+    """Read the bytes as a request to the Messages API, and write what the backend would get."""
+    try:
+        asked = MESSAGES.read(data)
+        plan = make_plan(asked.request, repair_history=True)
+    except RequestError as error:
+        json.loads(error_body(error))
+        return _refused(error)
+    check(len(asked.origins) == len(asked.request.messages), "every message has its place")
+    json.loads(b"".join(encode_body(plan.outgoing, DIALECTS["vllm"], "m")))
+    check(estimated_prompt(plan.outgoing.messages, plan.outgoing.tools.size) > 0, "it is counted")
     return len(plan.outgoing.messages), bool(plan.offers_tools), plan.repairs
 
 

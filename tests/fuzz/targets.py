@@ -21,6 +21,9 @@ _ALL = (
         answer_targets.answer_seeds,
     ),
     Target("request", request_targets.run_request, "the body of a chat request", words.REQUEST),
+    Target(
+        "messages", request_targets.run_message, "the body of a Messages request", words.MESSAGES
+    ),
     Target("schema", request_targets.run_schema, "the schema of a tool", words.SCHEMA),
     Target("template", file_targets.run_template, "a file with a chat template", words.TEMPLATE),
     # Each input starts a process.

@@ -37,6 +37,15 @@ REQUEST = (
     b'"user"', b'"assistant"', b'"tool"', b'"system"', b'"required"', b'"function"', b'"m"',
 )  # fmt: skip
 
+MESSAGES = (
+    *_keys("model messages system tools tool_choice stream max_tokens stop_sequences thinking id"),
+    *_keys("output_config format effort metadata user_id role content type text source data name"),
+    *_keys("tool_use_id input is_error signature input_schema strict defer_loading tool tool_name"),
+    *_keys("definition title context url media_type budget_tokens clear_at thread top_k"),
+    b'"user"', b'"assistant"', b'"system"', b'"tool_use"', b'"tool_result"', b'"thinking"', b'"m"',
+    b'"tool_reference"', b'"tool_addition"', b'"document"', b'"image"', b'"base64"', b'"any"',
+)  # fmt: skip
+
 SCHEMA = (
     *_keys("type properties required additionalProperties items anyOf oneOf allOf not if then"),
     *_keys("else $ref $defs definitions $id $anchor $schema $dynamicRef enum const pattern format"),

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 from toolwire.errors import RequestError
 
+_LONGEST = 300
 Treatment: TypeAlias = Literal["honoured", "translated", "ignored", "refused"]
 
 
@@ -38,5 +39,7 @@ class Notes:
 
 
 def invalid(where: str, why: str) -> RequestError:
-    """The request is wrong at `where`, a path such as `messages.3.content.0`."""
+    """The request is wrong at `where`, a path such as `messages.3.content.0`. What a client wrote
+    may be part of either, so they are cut."""
+    where, why = where[:_LONGEST], why[:_LONGEST]
     return RequestError(f"{where}: {why}", param=where)

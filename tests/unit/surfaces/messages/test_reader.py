@@ -130,3 +130,9 @@ def test_a_prompt_that_is_only_counted_needs_no_limit_and_may_end_with_an_answer
     messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
     body = json.dumps({"model": "m", "messages": messages}).encode()
     assert len(READER.read(body, counting=True).request.messages) == 2
+
+
+def test_what_a_client_wrote_does_not_make_an_error_long() -> None:
+    with pytest.raises(RequestError) as refused:
+        asked(messages=[{"role": "x" * 5000, "content": "a"}])
+    assert len(refused.value.message) < 700
