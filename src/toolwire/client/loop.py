@@ -92,7 +92,7 @@ class Execute:
 Step: TypeAlias = Event | Ask | Decide | Execute
 
 
-class Loop:
+class ToolLoop:
     """One run. Drive `steps()` to its end, which is a `RunFinished`."""
 
     def __init__(

@@ -186,7 +186,7 @@ class Property:
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordNode:
     """An object with known members. `build` is called with what was given of them."""
 
     properties: Sequence[Property]

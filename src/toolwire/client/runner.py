@@ -22,7 +22,7 @@ from toolwire.client.events import (
 )
 from toolwire.client.executor import TaskExecutor, ThreadExecutor
 from toolwire.client.limits import Limits
-from toolwire.client.loop import Ask, Decide, Execute, Loop
+from toolwire.client.loop import Ask, Decide, Execute, ToolLoop
 from toolwire.client.request import Messages, ToolChoice, message_list, runnable
 from toolwire.client.results import CallResult
 
@@ -53,10 +53,10 @@ class RunOptions:
         """What the approval hook says, or its awaitable."""
         return True if self.approve is None else self.approve(call)
 
-    def loop(self) -> tuple[Loop, Any]:
+    def loop(self) -> tuple[ToolLoop, Any]:
         """The machine, and the tools as each request has them."""
         box = runnable(self.tools)
-        loop = Loop(
+        loop = ToolLoop(
             message_list(self.messages),
             box,
             limits=self.limits,

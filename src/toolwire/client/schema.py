@@ -27,7 +27,7 @@ from toolwire.client.nodes import (
     Leaf,
     Node,
     Property,
-    Record,
+    RecordNode,
     Reference,
     Schema,
     Tuple,
@@ -76,9 +76,11 @@ class SchemaBuilder:
         self._records: dict[Any, Node] = {}
         self.loose: list[str] = []
 
-    def record(self, members: Sequence[Member], build: Callable[[dict[str, Any]], Any]) -> Record:
+    def record(
+        self, members: Sequence[Member], build: Callable[[dict[str, Any]], Any]
+    ) -> RecordNode:
         """The arguments of a function."""
-        return Record([self._property(member, "") for member in members], build)
+        return RecordNode([self._property(member, "") for member in members], build)
 
     def definitions(self) -> dict[str, Schema]:
         """The schemas of types that are inside of themselves."""
@@ -156,7 +158,7 @@ class SchemaBuilder:
         self._open[kind] = kind.__name__
         where.split(" (", maxsplit=1)[0]
         properties = [self._property(member, f"{where}.") for member in found.members]
-        node: Node = Record(properties, found.build, found.description, found.constant)
+        node: Node = RecordNode(properties, found.build, found.description, found.constant)
         self._records[kind] = node
         name = self._open.pop(kind)
         if name in self._recursive:

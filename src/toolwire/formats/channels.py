@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.mentions import Mentions, is_special
 from toolwire.formats.quotes import Quotes
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.record import Framer
-from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
-from toolwire.formats.turn import Engine, Opening, Turn, pass_rest
+from toolwire.formats.turn_state import FormatEngine, Opening, TurnState, pass_rest
 
 _MAX_HEADER = 512
 _BRACKETS = 4  # so many brackets too many may stand behind a call
@@ -27,7 +27,7 @@ Target: TypeAlias = Literal["text", "reasoning", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class Destination:
     """Where a message goes; `name` is the tool's, if the header says it."""
 
     target: Target
@@ -35,7 +35,7 @@ class Route:
 
 
 # (header, what ended it, the tools) -> where the message goes; None if it is no header.
-Router: TypeAlias = Callable[[str, str, ToolSet], Route | None]
+Router: TypeAlias = Callable[[str, str, DeclaredTools], Destination | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,11 +58,11 @@ class Channels:
     unstarted: str = ""
     quotable: tuple[str, ...] = ()
 
-    def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> Framer:
+    def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer:
         """A framer for one turn."""
         return ChannelFramer(self, turn, engine, starts_inside=starts_inside)
 
-    def for_tools(self, tools: ToolSet) -> "Channels":
+    def for_tools(self, tools: DeclaredTools) -> "Channels":
         """These markers, with the tools' names if they can begin a header."""
         return _with_names(self, tools.names()) if self.named or self.unstarted else self
 
@@ -109,7 +109,7 @@ class ChannelFramer:
     """Reads one turn of a format of messages."""
 
     def __init__(
-        self, channels: Channels, turn: Turn, engine: Engine, *, starts_inside: bool
+        self, channels: Channels, turn: TurnState, engine: FormatEngine, *, starts_inside: bool
     ) -> None:
         self._channels = channels
         self._turn = turn

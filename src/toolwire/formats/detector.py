@@ -23,6 +23,7 @@ natively), an answer of nothing but code fences that hold nothing but calls is t
 from collections.abc import Iterable
 from functools import partial
 
+from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.detect import Detection, written_in
 from toolwire.formats.fenced_answer import FencedAnswer
 from toolwire.formats.mentions import Mentions
@@ -30,7 +31,6 @@ from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
 from toolwire.formats.signatures import is_structure, signatures
-from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trial import Trial
 from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.tools import Tool
@@ -83,7 +83,7 @@ class OutputDetector:
         self.why = ""
         self._only_fences = only_fences
         self._tools = tuple(tools)
-        self._toolset = ToolSet(self._tools)
+        self._toolset = DeclaredTools(self._tools)
         self._signs = signatures()
         self._rare = self._signs.rare.search
         self._plain: list[str] = []

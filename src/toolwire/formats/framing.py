@@ -22,15 +22,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Literal
 
+from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.event_sink import EventSink
 from toolwire.formats.lexer import NO_CALL
 from toolwire.formats.markers import LAYOUT, MarkerSet, is_token
 from toolwire.formats.mentions import Mentions, is_special
 from toolwire.formats.quotes import Quotes
 from toolwire.formats.reader import Need, Reader, peek, skip_space
-from toolwire.formats.sink import Sink
-from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
-from toolwire.formats.turn import Engine, Opening, Turn, pass_rest
+from toolwire.formats.turn_state import FormatEngine, Opening, TurnState, pass_rest
 
 _JSON = ("{", "[")
 _REFERENCE_TAIL = re.compile(r"(?::[\d\s:,.\[\]]{0,64}+)?+")
@@ -40,11 +40,13 @@ _REFERENCE_TAIL = re.compile(r"(?::[\d\s:,.\[\]]{0,64}+)?+")
 class Markers(MarkerSet):
     """The framing of a format whose calls are marked in the text."""
 
-    def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> "MarkerFramer":
+    def framer(
+        self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool
+    ) -> "MarkerFramer":
         """A framer for one turn."""
         return MarkerFramer(self, turn, engine, starts_inside=starts_inside)
 
-    def for_tools(self, tools: ToolSet) -> "Markers":  # noqa: ARG002
+    def for_tools(self, tools: DeclaredTools) -> "Markers":  # noqa: ARG002
         """These markers; formats whose markers are the tools' names make their own."""
         return self
 
@@ -53,7 +55,7 @@ class Markers(MarkerSet):
 class ToolMarkers(Markers):
     """Markers of a format whose opening tags are the tools' names."""
 
-    def for_tools(self, tools: ToolSet) -> Markers:
+    def for_tools(self, tools: DeclaredTools) -> Markers:
         """Tags of these tools."""
         return _tags_of(tools.names())
 
@@ -67,7 +69,7 @@ class MarkerFramer:
     """Reads one turn of a format whose calls are marked in the text."""
 
     def __init__(
-        self, markers: Markers, turn: Turn, engine: Engine, *, starts_inside: bool
+        self, markers: Markers, turn: TurnState, engine: FormatEngine, *, starts_inside: bool
     ) -> None:
         self._markers = markers
         self._turn = turn
@@ -131,7 +133,9 @@ class MarkerFramer:
             if kind == "think":
                 yield from self._reasoning(spoken=marker in self._words)
 
-    def _ahead(self, marker: str, size: int, kind: str, reader: Reader, sink: Sink) -> Need[bool]:
+    def _ahead(
+        self, marker: str, size: int, kind: str, reader: Reader, sink: EventSink
+    ) -> Need[bool]:
         """What `_region` would make of the same text, read from another reader."""
         turn = replace(self._turn, reader=reader, sink=sink, trace=None)
         other = MarkerFramer(self._markers, turn, self._engine, starts_inside=False)

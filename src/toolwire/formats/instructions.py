@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolwire.formats import values
-from toolwire.formats.bare import is_bare, unspell_objects, unspell_strings
-from toolwire.formats.neutral import neutralize
+from toolwire.formats.escape_calls import is_bare, unspell_objects, unspell_strings
+from toolwire.formats.escape_markers import neutralize
 from toolwire.formats.record import Format
 from toolwire.protocol.tools import Tool
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.quotes import FENCE
-from toolwire.formats.turn import Engine
+from toolwire.formats.turn_state import FormatEngine
 
 REFERENCES = 64  # characters of a citation's tag
 _DOUBLED = 8  # so many times an opener is looked past to see whether a call begins
@@ -65,13 +65,13 @@ class MarkerSet:
     strict: bool = False
     citations: tuple[str, ...] = ()
     echoes: bool = False
-    inside: Engine | None = None
+    inside: FormatEngine | None = None
 
     def stop(self) -> Lexer:
         """The markers at which a malformed call is given up."""
         return _stop_lexer(self)
 
-    def lexers(self, engine: Engine) -> "MarkerLexers":
+    def lexers(self, engine: FormatEngine) -> "MarkerLexers":
         """What is looked for in each state, for calls that this engine reads."""
         return _lexers(self, engine)
 
@@ -102,7 +102,7 @@ class MarkerLexers:
 
 
 @lru_cache(maxsize=256)
-def _lexers(markers: MarkerSet, engine: Engine) -> MarkerLexers:
+def _lexers(markers: MarkerSet, engine: FormatEngine) -> MarkerLexers:
     loose, calls = markers.loose, _call_kinds(markers)
     bare = _kinds(bare=markers.bare)
     around = markers.reasoning or Reasoning((), ())
@@ -147,7 +147,7 @@ def is_token(marker: str) -> bool:
     return _TOKEN.fullmatch(marker) is not None
 
 
-def _begins(markers: MarkerSet, engine: Engine) -> dict[str, str]:
+def _begins(markers: MarkerSet, engine: FormatEngine) -> dict[str, str]:
     """The pattern of each opener that may begin a call. A fence in front of one always may."""
     behind = engine.begins(bare=False).pattern
     ends = _kinds(end=markers.ends)

@@ -14,9 +14,9 @@ Text that no engine takes for a call is not looked past: it is text in any case.
 import re
 from typing import Protocol
 
+from toolwire.formats.event_sink import EventSink
 from toolwire.formats.quotes import Quotes
 from toolwire.formats.reader import Need, Reader, peek
-from toolwire.formats.sink import Sink
 
 _LOOK = 1024  # so far behind a call, or a marker alone, the end of a line is looked for
 _RUN = re.compile(r"`++|\n")
@@ -31,7 +31,7 @@ def is_special(marker: str) -> bool:
 class Start(Protocol):
     """Makes a reading of calls from another reader into another sink, from the opener on."""
 
-    def __call__(self, reader: Reader, sink: Sink) -> Need[bool]: ...
+    def __call__(self, reader: Reader, sink: EventSink) -> Need[bool]: ...
 
 
 class Probe:
@@ -44,7 +44,7 @@ class Probe:
 
     def __init__(self, start: Start, *, live: bool = True) -> None:
         self.reader = Reader()
-        self._sink = Sink(live=live)
+        self._sink = EventSink(live=live)
         self._run = start(self.reader, self._sink)
         self.made = -1
         self.refused = False

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.event_sink import EventSink
 from toolwire.formats.reader import Reader
 from toolwire.formats.record import Format
-from toolwire.formats.sink import Sink
-from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import Trace
-from toolwire.formats.turn import Turn
+from toolwire.formats.turn_state import TurnState
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
 from toolwire.protocol.tools import Tool
 
@@ -32,13 +32,13 @@ class Parser:
         starts_inside: bool = False,
         trace: Trace | None = None,
     ) -> None:
-        toolset = ToolSet(tools)
+        toolset = DeclaredTools(tools)
         framing = format.framing.for_tools(toolset)
         self.trace = trace
         self._half = ""  # the first half of a surrogate pair, whose other half is to come
         self._reader = Reader()
-        self._sink = Sink(live=delivery == "live")
-        turn = Turn(self._reader, self._sink, toolset, framing.stop(), trace)
+        self._sink = EventSink(live=delivery == "live")
+        turn = TurnState(self._reader, self._sink, toolset, framing.stop(), trace)
         framer = framing.framer(turn, format.engine, starts_inside=starts_inside)
         self._run = framer.run()
         next(self._run, None)

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need
-from toolwire.formats.toolset import ToolSet
-from toolwire.formats.turn import Engine, Turn
+from toolwire.formats.turn_state import FormatEngine, TurnState
 from toolwire.formats.writing import PLAIN_RESULTS, Results, Writing
 
 IdPolicy: TypeAlias = Literal["random", "mistral9", "kimi", "wire"]
@@ -21,11 +21,11 @@ class Framer(Protocol):
 class Framing(Protocol):
     """How a format tells calls from text."""
 
-    def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> Framer: ...
+    def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer: ...
 
     def stop(self) -> Lexer: ...
 
-    def for_tools(self, tools: ToolSet) -> "Framing": ...
+    def for_tools(self, tools: DeclaredTools) -> "Framing": ...
 
     def markers(self) -> tuple[str, ...]: ...
 
@@ -38,7 +38,7 @@ class Format:
 
     name: str
     framing: Framing
-    engine: Engine
+    engine: FormatEngine
     writing: Writing
     results: Results = PLAIN_RESULTS
     family: str

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 from toolwire.formats import values
 from toolwire.formats.catalog import get
+from toolwire.formats.escape_markers import neutralize
 from toolwire.formats.given_tools import GivenTool, as_tools
 from toolwire.formats.instructions import instructions_for
-from toolwire.formats.neutral import neutralize
 from toolwire.formats.record import Format
 from toolwire.formats.schema import type_name
 from toolwire.formats.writing import Writing

@@ -11,10 +11,10 @@ from functools import lru_cache
 
 from toolwire.formats.catalog import FORMATS
 from toolwire.formats.channels import Channels
+from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import MarkerSet
 from toolwire.formats.record import Format
-from toolwire.formats.toolset import ToolSet
 
 _BARE = ("[", "{")
 _STRUCTURE = re.compile(r"[<\[\]]|-> ")
@@ -50,7 +50,7 @@ def signatures() -> Signatures:
     about XML says nothing about how the model calls, and each request would have signs of its own.
     It is read only where it is expected.
     """
-    tools = ToolSet()
+    tools = DeclaredTools()
     formats: dict[str, tuple[Format, ...]] = {}
     anywhere: dict[str, str] = {}
     at_start: dict[str, str] = {}

@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass
 
 from toolwire.formats.channels import Channels, Target
+from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek
 from toolwire.formats.record import Framer
-from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import SpanKind
-from toolwire.formats.turn import Engine, Opening, Turn
+from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
 _MAX_HEADER = 256
 _MAX_SECTION = 32_768  # so much is held back at most while the proof is awaited
@@ -42,7 +42,7 @@ _GLUED = ("json", "code", "commentary", "analysis")
 class StrippableChannels(Channels):
     """Harmony's channels, also read when their tokens are gone."""
 
-    def framer(self, turn: Turn, engine: Engine, *, starts_inside: bool) -> Framer:
+    def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer:
         """A framer for one turn."""
         channels = Channels.framer(self, turn, engine, starts_inside=starts_inside)
         return channels if starts_inside else _Either(Stripped(turn, engine), channels)
@@ -68,7 +68,7 @@ class Stripped:
 
     __slots__ = ("_engine", "_reader", "_sink", "_target", "_turn")
 
-    def __init__(self, turn: Turn, engine: Engine) -> None:
+    def __init__(self, turn: TurnState, engine: FormatEngine) -> None:
         self._turn = turn
         self._reader = turn.reader
         self._sink = turn.sink
@@ -187,7 +187,7 @@ class Stripped:
             self._turn.trace.add(start, self._reader.offset if end is None else end, kind, why)
 
 
-def _tool_of(header: str, tools: ToolSet) -> str:
+def _tool_of(header: str, tools: DeclaredTools) -> str:
     """The known tool a header is addressed to, though words may be glued to its name; or ""."""
     match = _HEADER.fullmatch(header)
     name = match[1] if match else ""

@@ -1,9 +1,9 @@
 """One format on trial, where the sign of a call stands and many formats may have written it."""
 
 from toolwire.formats.channels import Channels
+from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.parser import Parser
 from toolwire.formats.record import Format
-from toolwire.formats.toolset import ToolSet
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -31,13 +31,13 @@ class Trial:
         self._seen = ""
         self._args = ""
 
-    def refuses(self, char: str, tools: ToolSet) -> bool:
+    def refuses(self, char: str, tools: DeclaredTools) -> bool:
         """Read the next character, or the end; True if this is not the format."""
         self._seen += char if self._inner else ""
         events = self._parser.feed(char) if char else self._parser.finish()
         return any(self._refuses(event, tools) for event in events)
 
-    def _refuses(self, event: Event, tools: ToolSet) -> bool:
+    def _refuses(self, event: Event, tools: DeclaredTools) -> bool:
         if self.won:
             return False
         if isinstance(event, TextDelta | ReasoningDelta):

@@ -7,7 +7,7 @@ STEP = 0.1
 """Seconds between two looks, and so how late a time limit may be."""
 
 
-class Loop(Protocol):
+class EventLoop(Protocol):
     """What is needed of an event loop."""
 
     def time(self) -> float:
@@ -32,10 +32,10 @@ class Watchdog:
 
     def __init__(self) -> None:
         self._watched: set[Watched] = set()
-        self._loop: Loop | None = None
+        self._loop: EventLoop | None = None
         """The loop that will call us back, if there is something to look at."""
 
-    def add(self, watched: Watched, loop: Loop) -> None:
+    def add(self, watched: Watched, loop: EventLoop) -> None:
         """Look at this from now on."""
         self._watched.add(watched)
         if self._loop is None:

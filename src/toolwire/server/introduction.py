@@ -12,6 +12,7 @@ from toolwire.server.config.settings import BackendConfig, RouteConfig
 
 MOST_MODELS = 12
 
+_UNTOLD = {"auto": "it does not tell what it is: dialect openai"}
 _MODES = {
     "native": "the server's own tools",
     "hybrid": "the server's own tools, and calls in its text",
@@ -33,7 +34,7 @@ def introduce(served: ServedBackend, names: list[str], about: str) -> str:
     """The lines about one backend that answered; `names` are its models."""
     route, config = served.route, served.config
     wanted = config.model or (None if route.name == "*" else route.name)
-    kind = about or f"dialect {config.dialect}"
+    kind = about or _UNTOLD.get(config.dialect, f"dialect {config.dialect}, as configured")
     lines = [f"  {config.url} answers ({kind})"]
     if wanted is not None and names and wanted not in names:
         lines.append(f"    it lists no model '{wanted}', only: {_listed(names)}")

@@ -13,7 +13,7 @@ from toolwire.sessions.base import Store
 from toolwire.surfaces.native.call_map import CallMapSigner
 from toolwire.surfaces.native.chat import NativeChat
 from toolwire.surfaces.native.conversations import Conversations
-from toolwire.surfaces.native.reader import NativeReader
+from toolwire.surfaces.native.reader import NativeRequestReader
 from toolwire.surfaces.native.session_turn import SessionRules, Sessions
 from toolwire.surfaces.native.tools import NativeToolReader
 
@@ -29,7 +29,7 @@ def native_api(
     kept = config.sessions
     rules = SessionRules(kept.ttl, kept.max_turns, kept.max_bytes, kept.max_conversations)
     sessions = Sessions(store, rules, time.time, tools.read)
-    reader = NativeReader(tools, limits.messages, limits.values)
+    reader = NativeRequestReader(tools, limits.messages, limits.values)
     signer = CallMapSigner(_signing_key(config))
     chat = NativeChat(reader, turns, sessions, signer, new_id, time.time)
     conversations = Conversations(sessions)

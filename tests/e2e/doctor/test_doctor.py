@@ -6,9 +6,11 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.e2e.conform.obedient import obedient
 from tests.e2e.gateway.process import running
+from tests.e2e.prompted.models import raw
 from tests.scripted import Answer, ScriptedServer
 from tests.scripted.answer import Usage
 from tests.scripted.request import ChatRequest
+from tests.templates import path_of
 
 from toolwire.cli import main
 from toolwire.server.config.loader import load
@@ -154,3 +156,26 @@ def test_init_finds_a_server_at_a_usual_port(
     monkeypatch.setattr("toolwire.cli.init._USUAL", {9: "nobody", server.port: "vLLM"})
     result = CliRunner().invoke(main, ["init", "-o", "-"])
     assert f'url = "{server.url}"' in result.stdout
+
+
+def test_a_server_with_only_completions_is_helped_by_a_chat_template(
+    server: ScriptedServer,
+) -> None:
+    calls = [{"calls": [["get_weather", {"city": "Paris"}]]}] * 20
+    server.use("only_completions", raw("hermes", calls))
+    template = str(path_of("qwen25"))
+    facts = told(server, "--chat-template", template, "--model", "scripted/qwen25")
+    assert "does not answer chat requests: HTTP 404" in str(facts["cause"])
+    assert facts["format"] is not None
+    assert f"--chat-template {template}" in str(facts["command"])
+    assert f'chat_template = "{template}"' in str(facts["toml"])
+
+
+def test_a_chat_template_of_a_server_with_chat_only_tells_the_format(
+    server: ScriptedServer,
+) -> None:
+    facts = told(server, "--chat-template", str(path_of("qwen25")))
+    assert facts["format"] is not None
+    assert "--chat-template" not in str(facts["command"])
+    assert {r.path for r in server.requests} >= {"/v1/chat/completions"}
+    assert not any(r.path == "/v1/completions" for r in server.requests)

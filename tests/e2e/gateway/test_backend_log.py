@@ -82,10 +82,18 @@ def test_a_start_says_what_the_upstream_serves_and_how(backend: ScriptedServer) 
     backend.use()
     with running("--upstream", backend.url, env=PROBES) as gateway:
         assert wait_until(lambda: "answers (" in gateway.out), gateway.out
-        assert f"  {backend.url} answers (dialect openai)" in gateway.out
+        assert f"  {backend.url} answers (dialect openai, as configured)" in gateway.out
         assert "tools: the server's own tools, and calls in its text (mode hybrid" in gateway.out
         assert "calls: as 'hermes'" in gateway.out
         assert "WARNING" not in gateway.log
+
+
+def test_a_start_says_that_a_server_does_not_tell_what_it_is(backend: ScriptedServer) -> None:
+    backend.use()
+    flags = "--upstream", backend.url, "--upstream-dialect", "auto"
+    with running(*flags, env=PROBES) as gateway:
+        assert wait_until(lambda: "answers (" in gateway.out), gateway.out
+        assert "answers (it does not tell what it is: dialect openai)" in gateway.out
 
 
 def test_a_start_says_that_nothing_answers_and_tries_again() -> None:

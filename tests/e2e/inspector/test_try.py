@@ -20,8 +20,8 @@ def test_native_and_prompted_tools_answer_side_by_side(page: Page) -> None:
     expect(page.locator("#try-model")).to_have_value("weather")
     say(page, "What is the weather in Bern?")
     for column, mode in zip(columns(page), ("native", "prompted:hermes"), strict=True):
-        expect(column.locator(".call .name")).to_have_text("get_weather")
-        expect(column.locator(".call .json")).to_contain_text('"days": 3')
+        expect(column.locator(".call-card .name")).to_have_text("get_weather")
+        expect(column.locator(".call-card .json")).to_contain_text('"days": 3')
         expect(column.locator(".foot")).to_contain_text(mode)
     expect(columns(page)[1].locator(".reasoning")).to_contain_text("One call will do")
 

@@ -19,7 +19,7 @@ import toolwire
 from toolwire.formats import Parser, Trace, get, names, parser_for
 from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.reader import Need
-from toolwire.formats.turn import Engine, Opening, Turn
+from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
 HERE = Path(__file__).parent
 SOURCE = Path(toolwire.__file__).parent
@@ -38,9 +38,9 @@ MAY_BACKTRACK = {
 }
 # Patterns made of data, which cannot be read in the source; what they make is judged all the same.
 MADE_OF_DATA = {
-    "formats/bare.py",
+    "formats/escape_calls.py",
     "formats/lexer.py",
-    "formats/neutral.py",
+    "formats/escape_markers.py",
     "formats/detect.py",
     "formats/scalars.py",
     "formats/signatures.py",
@@ -146,13 +146,13 @@ def test_a_flood_of_a_format_s_own_markers_is_cheap(name: str) -> None:
 class Asking:
     """An engine that says that anything may be the beginning of a call."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: FormatEngine) -> None:
         self._engine = engine
 
     def begins(self, *, bare: bool) -> Begin:
         return ANYTHING
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         return self._engine.read(turn, opening)
 
 

@@ -12,7 +12,7 @@ from toolwire.client.answer import Choice, Completion, Function, Message, ToolCa
 from toolwire.client.errors import ClientError
 from toolwire.client.events import CallFinished, CallStarted, RunFinished, TurnStarted
 from toolwire.client.executor import told
-from toolwire.client.loop import Ask, Decide, Execute, Loop
+from toolwire.client.loop import Ask, Decide, Execute, ToolLoop
 from toolwire.client.workers import attempt
 
 NUMBERS = itertools.count()
@@ -61,7 +61,7 @@ class Driver:
     def run(
         self, *tools: Any, messages: Sequence[Any] = (USER,), choice: Any = None, **limits: Any
     ) -> RunResult:
-        loop = Loop(
+        loop = ToolLoop(
             messages,
             Toolbox(*tools or (add, write, draw)),
             limits=Limits(**limits),

@@ -2,8 +2,8 @@
 
 import re
 
-from toolwire.formats.channels import Route, Target
-from toolwire.formats.toolset import ToolSet
+from toolwire.formats.channels import Destination, Target
+from toolwire.formats.declared_tools import DeclaredTools
 
 _RECIPIENT = re.compile(r"\bto=([^\s<]{1,128}+)")
 _FUNCTION = re.compile(r"\bfunctions\.[^\s<]{1,128}+")
@@ -20,7 +20,7 @@ _CONTENT_KINDS: dict[str, Target] = {
 CONTENT_MARKERS = tuple(_CONTENT_KINDS)
 
 
-def harmony(header: str, _end: str, tools: ToolSet) -> Route | None:
+def harmony(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
     """`<|channel|>commentary to=functions.NAME`: junk around the words we know is ignored.
 
     Such a name is the recipient also where `to=` is missing.
@@ -28,54 +28,54 @@ def harmony(header: str, _end: str, tools: ToolSet) -> Route | None:
     found = _RECIPIENT.findall(header) or _FUNCTION.findall(header)
     recipient = next((r for r in reversed(found) if r not in _NOT_TOOLS), "")
     if recipient.startswith("functions.") or (recipient and tools.known(recipient)):
-        return Route("tool", tools.resolve(recipient))
+        return Destination("tool", tools.resolve(recipient))
     if recipient and tools.allows(recipient) and not _BUILT_IN.fullmatch(recipient):
-        return Route("tool", recipient)
+        return Destination("tool", recipient)
     channels = _CHANNEL.findall(header)
     thinks = recipient or (channels and channels[-1] == "analysis")
-    return Route("reasoning" if thinks else "text")
+    return Destination("reasoning" if thinks else "text")
 
 
-def addressed(header: str, _end: str, tools: ToolSet) -> Route | None:
+def addressed(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
     """` to=self|user|commentary|NAME`: commentary is shown to the user."""
     found = _RECIPIENT.search(header)
     recipient = found[1] if found else "user"
     if recipient in ("user", "self", "commentary"):
-        return Route("reasoning" if recipient == "self" else "text")
-    return Route("tool", tools.resolve(recipient))
+        return Destination("reasoning" if recipient == "self" else "text")
+    return Destination("tool", tools.resolve(recipient))
 
 
-def beam(header: str, end: str, tools: ToolSet) -> Route | None:
+def beam(header: str, end: str, tools: DeclaredTools) -> Destination | None:
     """Harmony's header, but any recipient is a tool, in any channel."""
     found = _RECIPIENT.search(header)
     if found and not _BUILT_IN.fullmatch(found[1]):
-        return Route("tool", tools.resolve(found[1]))
+        return Destination("tool", tools.resolve(found[1]))
     return harmony(header, end, tools)
 
 
-def by_content_kind(header: str, end: str, _tools: ToolSet) -> Route | None:
+def by_content_kind(header: str, end: str, _tools: DeclaredTools) -> Destination | None:
     """The marker that ends the header says what follows.
 
     Of a call in JSON the body has the name, of one in raw text the header alone.
     """
     target = _CONTENT_KINDS[end]
     if end != "<|content_invoke_tool_text|>":
-        return Route(target)
+        return Destination(target)
     name = header.strip()
-    return Route(target, name) if _NAME.fullmatch(name) else None
+    return Destination(target, name) if _NAME.fullmatch(name) else None
 
 
-def by_tool(header: str, _end: str, tools: ToolSet) -> Route | None:
+def by_tool(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
     """The header is a tool's name, or empty; anything else is no header."""
     name = header.strip()
     if not name:
-        return Route("text")
-    return Route("tool", name) if _NAME.fullmatch(name) and tools.known(name) else None
+        return Destination("text")
+    return Destination("tool", name) if _NAME.fullmatch(name) and tools.known(name) else None
 
 
-def by_name(header: str, _end: str, tools: ToolSet) -> Route | None:
+def by_name(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
     """The header is `all`, or a tool's name; anything else is no header."""
     name = header.strip()
     if name == "all":
-        return Route("text")
-    return Route("tool", name) if _NAME.fullmatch(name) and tools.allows(name) else None
+        return Destination("text")
+    return Destination("tool", name) if _NAME.fullmatch(name) and tools.allows(name) else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.reader import Need
-from toolwire.formats.turn import Engine, Opening, Turn
+from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class Either:
 
     looks: re.Pattern[str]
     prefix: re.Pattern[str]
-    first: Engine
-    second: Engine
+    first: FormatEngine
+    second: FormatEngine
 
     def begins(self, *, bare: bool) -> Begin:
         """What one of the two can read."""
@@ -30,7 +30,7 @@ class Either:
         pattern = f"(?:{looks}{first.pattern}|{second.pattern})"
         return Begin(pattern, f"{first.why}, {second.why}")
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Look ahead, then read."""
         reader = turn.reader
         while not self.looks.match(reader.buf, reader.pos):
@@ -43,7 +43,7 @@ class Either:
         return (yield from engine.read(turn, opening))
 
 
-def json_or(second: Engine, first: Engine) -> Either:
+def json_or(second: FormatEngine, first: FormatEngine) -> Either:
     """JSON objects, alone or in an array, which may be empty, beside another syntax."""
     looks = re.compile(r"\s{0,20}+(?:\{|\[\s{0,20}+[{\]])")
     prefix = re.compile(r"\s{0,20}+\[?+\s{0,20}+")

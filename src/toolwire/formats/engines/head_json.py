@@ -11,7 +11,7 @@ from toolwire.formats import json_text
 from toolwire.formats.begin import ANYTHING, Begin, spaced
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
-from toolwire.formats.turn import Opening, Turn, copy_rest, finish_call, start_call
+from toolwire.formats.turn_state import Opening, TurnState, copy_rest, finish_call, start_call
 
 _SPACE = 64
 _MAX_HEAD = 512
@@ -79,7 +79,7 @@ class HeadJson:
         head = rf"(?:\Z|{_IN_HEAD}{{{least},160}}+(?:{end}))"
         return Begin(head, "no header of a call")
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one header and its arguments."""
         written, provider_id, alone = opening.name or None, None, False
         if not written:
@@ -110,7 +110,9 @@ class HeadJson:
         return any(re.match(_IN_HEAD, separator) for separator in self.separators)
 
     @staticmethod
-    def _read_nothing(turn: Turn, written: str, provider_id: str | None, size: int) -> Need[bool]:
+    def _read_nothing(
+        turn: TurnState, written: str, provider_id: str | None, size: int
+    ) -> Need[bool]:
         """A header with nothing behind it: a call of a known tool without arguments."""
         name = turn.tools.resolve(written)
         stopped = size < len(turn.reader.buf) - turn.reader.pos
@@ -119,7 +121,7 @@ class HeadJson:
         turn.reader.pos += size
         return (yield from _empty_call(turn, name, provider_id))
 
-    def _read_raw(self, turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
+    def _read_raw(self, turn: TurnState, name: str, provider_id: str | None) -> Need[bool]:
         """A body that is not JSON: all of it one argument, or none, or malformed."""
         stopped = bool((yield from turn.stop.at(turn.reader))[0])
         ended = stopped or turn.reader.pos == len(turn.reader.buf)
@@ -147,7 +149,7 @@ class HeadJson:
         name, own_id = self.parse(text)
         return name, wire_id.strip() or own_id
 
-    def _read_head(self, turn: Turn) -> Need[tuple[str | None, bool]]:
+    def _read_head(self, turn: TurnState) -> Need[tuple[str | None, bool]]:
         """The header up to its separator, which is taken; None if it does not come.
 
         A header that stands alone, up to a marker or the end of the text, is not taken; the second
@@ -163,7 +165,7 @@ class HeadJson:
         reader.pos += len(head) + (0 if marker[0] in "{`" else size)
         return head, False
 
-    def _open_fence(self, turn: Turn) -> Need[bool]:
+    def _open_fence(self, turn: TurnState) -> Need[bool]:
         reader = turn.reader
         if (yield from skip_space(reader, _SPACE)) != "`":
             return False
@@ -172,7 +174,7 @@ class HeadJson:
         reader.pos = match.end() if match else reader.pos
         return match is not None
 
-    def _close_fence(self, turn: Turn, *, fenced: bool) -> Need[None]:
+    def _close_fence(self, turn: TurnState, *, fenced: bool) -> Need[None]:
         if not fenced or (yield from skip_space(turn.reader, _SPACE)) != "`":
             return
         if (yield from peek(turn.reader, 3)) == "```":
@@ -202,24 +204,24 @@ def _head_end(engine: HeadJson) -> Lexer:
     return Lexer({**_separator_lexer(engine).kinds, **dict.fromkeys(fields, "field")})
 
 
-def _needs_nothing(turn: Turn, name: str, *, stopped: bool) -> bool:
+def _needs_nothing(turn: TurnState, name: str, *, stopped: bool) -> bool:
     """Whether a call without arguments may be meant: cut off, only if the tool demands none."""
     return turn.tools.known(name) and (stopped or not turn.tools.required(name))
 
 
-def _empty_call(turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
+def _empty_call(turn: TurnState, name: str, provider_id: str | None) -> Need[bool]:
     start_call(turn, name, provider_id)
     turn.sink.args("{}")
     return (yield from finish_call(turn, ok=True))
 
 
-def _copy_arguments(turn: Turn, name: str, provider_id: str | None) -> Need[bool]:
+def _copy_arguments(turn: TurnState, name: str, provider_id: str | None) -> Need[bool]:
     start_call(turn, name, provider_id)
     copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
     return (yield from finish_call(turn, ok=copied, json=True))
 
 
-def _infer_name(turn: Turn, provider_id: str | None) -> Need[bool]:
+def _infer_name(turn: TurnState, provider_id: str | None) -> Need[bool]:
     """The header named no tool: the arguments do, or only one tool has such arguments."""
     held: list[str] = []
     if not (yield from json_text.copy_value(turn.reader, held.append)):

@@ -13,7 +13,7 @@ from typing import Literal
 from toolwire.formats import json_text, scalars
 from toolwire.formats.begin import Begin, spaced
 from toolwire.formats.reader import Need, peek, skip_space
-from toolwire.formats.turn import Opening, Turn, finish_call, start_call
+from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
 _BRACE_GAP = 4  # so much whitespace may stand between a brace too many and a marker
@@ -60,7 +60,7 @@ class JsonCalls:
         own = (*self.name_keys, *self.args_keys, *self.id_keys)
         return (*own, "type", "function", "tool_call", "tool_calls", *answer)
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one call, or all of an array."""
         fenced = yield from _skip_fence(turn)
         char = yield from skip_space(turn.reader, _SPACE)
@@ -75,7 +75,7 @@ class JsonCalls:
             turn.settle()
         return clean
 
-    def _read_array(self, turn: Turn, *, strict: bool) -> Need[bool]:
+    def _read_array(self, turn: TurnState, *, strict: bool) -> Need[bool]:
         reader, before = turn.reader, turn.sink.calls
         hold = self.atomic and not turn.sink.live
         if hold:
@@ -94,7 +94,7 @@ class JsonCalls:
         return clean
 
     def read_items(
-        self, turn: Turn, *, strict: bool, depth: int = 0, listed: bool = False
+        self, turn: TurnState, *, strict: bool, depth: int = 0, listed: bool = False
     ) -> Need[bool]:
         """Elements up to the closing bracket, which may be missing at the end of the text.
 
@@ -118,7 +118,7 @@ class JsonCalls:
                 return True
             return char == "" or (yield from _at_marker(turn))
 
-    def _read_row(self, turn: Turn, *, strict: bool) -> Need[bool]:
+    def _read_row(self, turn: TurnState, *, strict: bool) -> Need[bool]:
         """One call after another, with nothing or a separator between them."""
         reader = turn.reader
         while True:
@@ -146,7 +146,7 @@ class _CallObject:
     def __init__(
         self,
         engine: JsonCalls,
-        turn: Turn,
+        turn: TurnState,
         *,
         strict: bool,
         depth: int = 0,
@@ -310,7 +310,7 @@ class _CallObject:
                 return
 
 
-def read_string(turn: Turn) -> Need[str | None]:
+def read_string(turn: TurnState) -> Need[str | None]:
     """The short string at the reader's position, decoded; None if there is none."""
     reader = turn.reader
     if match := _PLAIN_STRING.match(reader.buf, reader.pos):
@@ -340,12 +340,12 @@ def _as_object(value: str) -> str:
     return "{}" if value == "null" else ""
 
 
-def _at_marker(turn: Turn) -> Need[bool]:
+def _at_marker(turn: TurnState) -> Need[bool]:
     marker, _ = yield from turn.stop.at(turn.reader)
     return bool(marker)
 
 
-def _after_layout(turn: Turn, separators: str) -> Need[int]:
+def _after_layout(turn: TurnState, separators: str) -> Need[int]:
     """How far ahead the next call of a row begins, or -1 if none follows."""
     reader, ahead = turn.reader, 0
     while True:
@@ -361,7 +361,7 @@ def _after_layout(turn: Turn, separators: str) -> Need[int]:
         ahead += 1
 
 
-def _pass_extra_brace(turn: Turn) -> Need[None]:
+def _pass_extra_brace(turn: TurnState) -> Need[None]:
     """Pass one brace too many, if at most layout stands between it and a marker."""
     reader, ahead = turn.reader, 1
     if (yield from peek(reader, 1)) != "}":
@@ -374,7 +374,7 @@ def _pass_extra_brace(turn: Turn) -> Need[None]:
         turn.settle()
 
 
-def _skip_fence(turn: Turn) -> Need[bool]:
+def _skip_fence(turn: TurnState) -> Need[bool]:
     """Pass a line such as ```json, in front of or behind a call."""
     reader = turn.reader
     if (yield from skip_space(reader, _SPACE)) != "`":

@@ -18,7 +18,7 @@ from toolwire.formats.json_text import escape
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.schema import Types
-from toolwire.formats.turn import Opening, Turn, finish_call, start_call
+from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
 _MAX_DEPTH = 64
@@ -47,7 +47,7 @@ class LaxObject:
         """A head, or the beginning of one."""
         return Begin(_HEAD_PREFIX.pattern + r"(?:\Z|[{(])", "not call:NAME{")
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one call."""
         reader = turn.reader
         while not (head := _HEAD.match(reader.buf, reader.pos)):
@@ -74,7 +74,7 @@ class _ObjectCopy:
 
     __slots__ = ("closers", "engine", "name", "put", "turn")
 
-    def __init__(self, engine: LaxObject, turn: Turn, name: str) -> None:
+    def __init__(self, engine: LaxObject, turn: TurnState, name: str) -> None:
         self.engine = engine
         self.turn = turn
         self.name = name

@@ -14,7 +14,7 @@ from toolwire.formats.begin import Begin, spaced
 from toolwire.formats.python_text import copy_literal
 from toolwire.formats.reader import Need, Reader, skip_space
 from toolwire.formats.scalars import look_past_space
-from toolwire.formats.turn import Opening, Turn, finish_call, start_call
+from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
 _NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}+")
@@ -49,7 +49,7 @@ class PyCalls:
         anywhere = f"(?:{spaced(listed)}|{spaced(empty)}|{call})"
         return Begin(listed if bare else anywhere, "not NAME(KEY=")
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read the calls of a list or of some lines."""
         reader = turn.reader
         char = yield from skip_space(reader, _SPACE)
@@ -72,7 +72,7 @@ class PyCalls:
                 return True
         return turn.refuse("no call where one should be")
 
-    def _more(self, turn: Turn) -> Need[bool]:
+    def _more(self, turn: TurnState) -> Need[bool]:
         """Behind a call: whether another follows. A missing bracket is forgiven."""
         reader = turn.reader
         char = yield from skip_space(reader, _SPACE)
@@ -88,7 +88,7 @@ class PyCalls:
         marker, _ = yield from turn.stop.at(reader)
         return bool(char) and not marker
 
-    def _read_call(self, turn: Turn, ends: "_Ends", *, strict: bool) -> Need[bool]:
+    def _read_call(self, turn: TurnState, ends: "_Ends", *, strict: bool) -> Need[bool]:
         reader = turn.reader
         written = yield from _word(turn, _NAME)
         if not written or (yield from skip_space(reader, _SPACE)) != "(":
@@ -111,7 +111,7 @@ class PyCalls:
         complete = yield from _copy_arguments(turn, keys, key, ends)
         return (yield from finish_call(turn, ok=complete, why="the arguments are not literals"))
 
-    def _pass_bracket(self, turn: Turn) -> Need[bool]:
+    def _pass_bracket(self, turn: TurnState) -> Need[bool]:
         """Pass the bracket of a wrapper, which may be missing."""
         if (yield from skip_space(turn.reader, _SPACE)) == ")":
             turn.reader.pos += 1
@@ -119,7 +119,7 @@ class PyCalls:
         return True
 
 
-def _copy_arguments(turn: Turn, keys: "_Keys", key: str, ends: "_Ends") -> Need[bool]:
+def _copy_arguments(turn: TurnState, keys: "_Keys", key: str, ends: "_Ends") -> Need[bool]:
     """The arguments, from behind the first key; "" means that there are none."""
     put = turn.sink.args
     separator = ""
@@ -148,7 +148,9 @@ class _Ends:
 
     __slots__ = ("_after", "_free", "_lines", "_turn")
 
-    def __init__(self, turn: Turn, *, lines: bool, free: bool, after: str = _AFTER_CALL) -> None:
+    def __init__(
+        self, turn: TurnState, *, lines: bool, free: bool, after: str = _AFTER_CALL
+    ) -> None:
         self._turn = turn
         self._lines = lines
         self._free = free
@@ -189,7 +191,7 @@ class _Keys:
     "" stands for the bracket at the end, None for anything else.
     """
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: TurnState) -> None:
         self._turn = turn
         self._reader = turn.reader
         self.braced = False
@@ -248,7 +250,7 @@ class _Keys:
         return "".join(pieces)
 
 
-def _word(turn: Turn, pattern: re.Pattern[str]) -> Need[str]:
+def _word(turn: TurnState, pattern: re.Pattern[str]) -> Need[str]:
     """The word at the reader's position, complete and taken; "" if there is none."""
     reader = turn.reader
     while True:

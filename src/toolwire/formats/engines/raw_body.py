@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 from toolwire.formats import values
 from toolwire.formats.begin import ANYTHING, Begin
+from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.json_text import escape
 from toolwire.formats.reader import Need
-from toolwire.formats.toolset import ToolSet
-from toolwire.formats.turn import Engine, Opening, Turn, copy_rest, finish_call, start_call
+from toolwire.formats.turn_state import (
+    FormatEngine,
+    Opening,
+    TurnState,
+    copy_rest,
+    finish_call,
+    start_call,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +30,7 @@ class RawBody:
         """Anything."""
         return ANYTHING
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read the message to its end."""
         name = turn.tools.resolve(opening.name)
         start_call(turn, name)
@@ -32,7 +39,7 @@ class RawBody:
         turn.sink.args('"}')
         return (yield from finish_call(turn, ok=True))
 
-    def _key(self, tools: ToolSet, name: str) -> str:
+    def _key(self, tools: DeclaredTools, name: str) -> str:
         declared, required = tools.properties(name), tools.required(name)
         demanded = (key for key in declared if key in required)
         return next(demanded, next(iter(declared), self.key))
@@ -42,14 +49,14 @@ class RawBody:
 class NamedOr:
     """`named` reads the message if its header gave a name, else `other`."""
 
-    named: Engine
-    other: Engine
+    named: FormatEngine
+    other: FormatEngine
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # it is all the same
         """Anything, if it has a name."""
         return ANYTHING
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read with the one or the other."""
         engine = self.named if opening.name else self.other
         return (yield from engine.read(turn, opening))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container
 from toolwire.formats.engines.tags import Tags, key_of, unglyph, value_lexer
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek
-from toolwire.formats.turn import Turn
+from toolwire.formats.turn_state import TurnState
 
 _LOOK = 64
 _MAX_KEY = 160
@@ -25,7 +25,7 @@ class RawValue:
     __slots__ = ("body", "key", "open_keys", "tags", "turn")
 
     def __init__(
-        self, tags: Tags, turn: Turn, body: Lexer, key: str, open_keys: Container[str]
+        self, tags: Tags, turn: TurnState, body: Lexer, key: str, open_keys: Container[str]
     ) -> None:
         self.tags = tags
         self.turn = turn

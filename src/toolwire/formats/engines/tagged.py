@@ -27,7 +27,7 @@ from toolwire.formats.engines.tags import (
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.schema import Types
-from toolwire.formats.turn import Opening, Turn, finish_call, start_call
+from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
 _NO_END = "a value has no end"
@@ -48,7 +48,7 @@ class Tagged(Tags):
         name = rf"(?:\Z|{_IN_HEAD}{{1,160}}+(?:\Z|{_IN_HEAD}|{head_lexer(self).ahead}))"
         return Begin(_ATTRIBUTE if self.head else name, "no head of a call")
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one call."""
         name, glyphs = opening.name, False
         if not name:
@@ -64,7 +64,7 @@ class Tagged(Tags):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         return (yield from _CallBody(self, turn, name, glyphs=glyphs).read())
 
-    def _read_head(self, turn: Turn) -> Need[str | None]:
+    def _read_head(self, turn: TurnState) -> Need[str | None]:
         """The rest of the opening tag, or the text up to the first parameter."""
         reader, lexer = turn.reader, head_lexer(self)
         start = self.head_start
@@ -85,7 +85,7 @@ class _CallBody:
 
     __slots__ = ("body", "glyphs", "keys", "name", "put", "seen", "tags", "turn", "wrapped")
 
-    def __init__(self, tags: Tags, turn: Turn, name: str, *, glyphs: bool) -> None:
+    def __init__(self, tags: Tags, turn: TurnState, name: str, *, glyphs: bool) -> None:
         self.tags = tags
         self.turn = turn
         self.name = name
@@ -331,7 +331,7 @@ class _CallBody:
         return value.copy((lambda text: put(unglyph(text))) if self.glyphs else put)
 
 
-def _skip_doubled_head(turn: Turn, head: str) -> Need[None]:
+def _skip_doubled_head(turn: TurnState, head: str) -> Need[None]:
     """Pass the same opening tag written twice: nothing between them, so no call ended there."""
     reader = turn.reader
     marker, size = yield from turn.stop.at(reader)

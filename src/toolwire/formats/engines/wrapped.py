@@ -6,7 +6,7 @@ from functools import lru_cache
 from toolwire.formats.begin import Begin, spaced
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, skip_space
-from toolwire.formats.turn import Engine, Opening, Turn
+from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
 _SPACE = 256
 
@@ -17,13 +17,13 @@ class Wrapped:
 
     opens: tuple[str, ...]
     around: tuple[str, ...]
-    inner: Engine
+    inner: FormatEngine
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
         """Something of the structure."""
         return Begin(spaced(_lexer(self).ahead), "no tag of a call")
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]:
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read all calls of the body. The name a header gave is only a hint here."""
         lexer, before = _lexer(self), turn.sink.calls
         while True:

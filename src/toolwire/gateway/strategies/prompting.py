@@ -25,8 +25,8 @@ from toolwire.formats import (
     render_tools,
     values,
 )
-from toolwire.formats.bare import is_bare, unspell, unspell_objects, unspell_strings
-from toolwire.formats.neutral import neutralize
+from toolwire.formats.escape_calls import is_bare, unspell, unspell_objects, unspell_strings
+from toolwire.formats.escape_markers import neutralize
 from toolwire.gateway.strategies.examples import examples_for
 from toolwire.protocol.content import Content, Part, TextPart, text_of
 from toolwire.protocol.requests import Message

@@ -37,7 +37,7 @@ class Strategy(msgspec.Struct, forbid_unknown_fields=True):
     format: str | None
 
 
-class Call(msgspec.Struct, forbid_unknown_fields=True):
+class RecordedCall(msgspec.Struct, forbid_unknown_fields=True):
     """A delta of a call."""
 
     index: int | None = None
@@ -54,7 +54,7 @@ class Piece(msgspec.Struct, forbid_unknown_fields=True):
     choice: int = 0
     text: str = ""
     reasoning: str = ""
-    calls: list[Call] = []
+    calls: list[RecordedCall] = []
     finish: str | None = None
     usage: tuple[int, int] | None = None
     extras: list[tuple[str, str]] = []
@@ -88,7 +88,7 @@ class Failure(msgspec.Struct):
     message: str
 
 
-class Tried(msgspec.Struct):
+class RecordedAttempt(msgspec.Struct):
     """One backend asked once."""
 
     backend: str
@@ -104,15 +104,15 @@ class Tried(msgspec.Struct):
     sent: dict[str, Sent]
 
 
-class Record(msgspec.Struct):
+class TraceRecord(msgspec.Struct):
     """A trace with bodies, of a request that a backend was asked."""
 
     request_id: str
     request: Profiled
     plan: Planned
-    attempts: list[Tried]
+    attempts: list[RecordedAttempt]
 
 
 def check_shape(record: Any) -> None:
     """Raise `msgspec.ValidationError`, which names the place, if the record is not like this."""
-    msgspec.convert(record, Record)
+    msgspec.convert(record, TraceRecord)

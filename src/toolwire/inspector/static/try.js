@@ -293,7 +293,7 @@ class Answering {
 function callCard(call, box = null) {
   return h(
     "div",
-    { class: "call mono" },
+    { class: "call-card mono" },
     h("span", { class: "role name" }, call.name),
     h("div", { class: "json" }, pretty(call.arguments)),
     box,

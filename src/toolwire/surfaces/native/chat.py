@@ -16,7 +16,7 @@ from toolwire.surfaces.native.answer import AnswerHead, encode_event, replayed
 from toolwire.surfaces.native.call_map import HEADER, CallMapSigner, InvalidCallMap, SignedMap
 from toolwire.surfaces.native.errors import error_body, error_headers
 from toolwire.surfaces.native.ids import ToolCallIdMap
-from toolwire.surfaces.native.reader import Earlier, Incoming, NativeReader
+from toolwire.surfaces.native.reader import Earlier, Incoming, NativeRequestReader
 from toolwire.surfaces.native.session import minted_id
 from toolwire.surfaces.native.session_turn import AnswerKnown, Sessions, SessionTurn
 from toolwire.surfaces.native.sinks import (
@@ -48,7 +48,7 @@ _KEY_IGNORED = AnswerWarning(
 class NativeChat:
     """The endpoint. It has no state of any request."""
 
-    reader: NativeReader
+    reader: NativeRequestReader
     turns: TurnService
     sessions: Sessions
     signer: CallMapSigner
@@ -171,7 +171,10 @@ class NativeCaller:
 
     async def release(self) -> None:
         """The request is over: let go of the conversation, also if this is being cancelled."""
-        if self._conversation is not None:
+        if self._conversation is None:
+            return
+        self._conversation.stop()
+        if self._conversation.is_claimed:
             await asyncio.shield(asyncio.ensure_future(self._conversation.release()))
 
     def _made(self) -> AnswerFrame:

@@ -149,7 +149,7 @@ class Incoming:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeReader:
+class NativeRequestReader:
     """Reads bodies. Has the tool cache and the limits, and no state of any request."""
 
     tools: NativeToolReader

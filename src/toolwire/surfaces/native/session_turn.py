@@ -91,7 +91,7 @@ class AnswerKnown(Exception):
 
 
 class SessionTurn:
-    """The `Conversation` of one request. `release` it in the end, whatever happens."""
+    """The `Conversation` of one request. `stop` it in the end, and `release` what is claimed."""
 
     def __init__(
         self,
@@ -111,7 +111,13 @@ class SessionTurn:
         self._respond = respond
         self._claim: Claim | None = None
         self._session = new_session(sessions.now())
+        self._timer: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the conversation must be released."""
+        return self._claim is not None
 
     async def load(self, _request: Request) -> Request:
         """See `Conversation.load`. Raises `AnswerKnown` for a request that was answered."""
@@ -122,7 +128,8 @@ class SessionTurn:
         request = await asyncio.to_thread(compose, document) if large else compose(document)
         if claim.value is None:
             await self._check_count()
-        self._renewing = asyncio.create_task(self._renew(claim))
+        loop, lease = asyncio.get_running_loop(), self._sessions.rules.lease
+        self._timer = loop.call_later(lease / 3, self._start_renewing, claim)
         return request
 
     def _composed(self, document: bytes) -> Request:
@@ -167,10 +174,15 @@ class SessionTurn:
                 await commit
             raise
 
-    async def release(self) -> None:
-        """The turn is over. If it was not kept, the conversation is as it was."""
+    def stop(self) -> None:
+        """The turn is over: renew nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
         if self._renewing is not None:
             self._renewing.cancel()
+
+    async def release(self) -> None:
+        """The turn was not kept: the conversation is free, and as it was."""
         claim, self._claim = self._claim, None
         if claim is not None:
             with contextlib.suppress(StoreUnavailable):  # the claim expires by itself
@@ -191,16 +203,20 @@ class SessionTurn:
                 await asyncio.sleep(min(pause, left))
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
+    def _start_renewing(self, claim: Claim) -> None:
+        """Most turns are over before this is needed."""
+        self._renewing = asyncio.create_task(self._renew(claim))
+
     async def _renew(self, claim: Claim) -> None:
         lease = self._sessions.rules.lease
         while True:
-            await asyncio.sleep(lease / 3)
             try:
                 await self._sessions.store.renew(claim, lease)
             except ClaimLost:
                 return  # the commit will say so
             except StoreUnavailable:
-                continue  # it may be back before the claim expires
+                pass  # it may be back before the claim expires
+            await asyncio.sleep(lease / 3)
 
     def _check_known(self, session: Session) -> None:
         known = session.known(self._idempotency_key) if self._idempotency_key else None

@@ -130,6 +130,7 @@ REPORTED_AS = {
 }
 """What this API calls the parameters that a backend is not sent."""
 
+_SENT = frozenset(name for name, rule in FIELDS.items() if rule.sent_as)
 _DECODERS = {
     name: msgspec.json.Decoder(rule.type) for name, rule in FIELDS.items() if rule.type is not None
 }
@@ -174,9 +175,7 @@ class Params:
     def extras(self) -> dict[str, bytes]:
         """What is forwarded as it is."""
         extras = {
-            rule.sent_as: bytes(self.raws[name])
-            for name, rule in FIELDS.items()
-            if rule.sent_as and name in self.raws
+            FIELDS[name].sent_as: bytes(self.raws[name]) for name in self.raws if name in _SENT
         }
         text = self.values.get("text")
         if text is not None and text.verbosity is not None:

@@ -140,7 +140,7 @@ class ResponseReader:
     def _check_width(self, conversation: ReadInput) -> None:
         """Arguments are JSON inside JSON, and count towards the limit as well."""
         for message, at in zip(conversation.messages, conversation.positions, strict=True):
-            for call in message.calls:
+            for call in message.calls or ():
                 check_width(call.arguments, f"input[{at}].arguments", self.max_values)
 
 

@@ -55,6 +55,7 @@ class _Sink:
         self._writer = writer
         self._begun: Begun | None = None
         self._finished: Fields | None = None
+        self._estimated: Usage | None = None
         self.output = self._fresh()
 
     def _fresh(self) -> Output:
@@ -99,6 +100,11 @@ class _Sink:
         """What the turn consumed, estimated if the backend did not say."""
         if report.usage is not None:
             return report.usage
+        if self._estimated is None:
+            self._estimated = self._estimate()
+        return self._estimated
+
+    def _estimate(self) -> Usage:
         outgoing = self.plan.outgoing
         return estimate(outgoing.messages, outgoing.tools.size, self.output.characters)
 

@@ -56,10 +56,11 @@ class OfferedTools(ToolSet):
 
     def offered_name(self, tool: WireTool) -> str:
         """What the model knows this tool of the client by; also one that is no longer offered."""
-        for name in (flat_name(tool), _told_apart(tool)):
-            if self.wire.get(name) == tool:
-                return name
-        return flat_name(tool)
+        name = flat_name(tool)
+        if self.wire.get(name) == tool:
+            return name
+        other = _told_apart(tool)
+        return other if other in self.wire else name
 
     def named(self, name: str, namespace: str = "") -> str | None:
         """What the model knows a tool by, whatever its kind."""

@@ -26,7 +26,7 @@ from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.native.call_map import CallMapSigner
 from toolwire.surfaces.native.chat import NativeChat
 from toolwire.surfaces.native.conversations import Conversations
-from toolwire.surfaces.native.reader import NativeReader
+from toolwire.surfaces.native.reader import NativeRequestReader
 from toolwire.surfaces.native.session_turn import SessionRules, Sessions
 from toolwire.surfaces.native.tools import NativeToolReader
 
@@ -97,7 +97,7 @@ class Gateway:
         self.sessions = Sessions(self.store, rules or SessionRules(), now, tools.read)
         numbers = itertools.count(1)
         self._new_id = lambda prefix: f"{prefix}{next(numbers):032x}"
-        self._reader = NativeReader(tools, 1000)
+        self._reader = NativeRequestReader(tools, 1000)
         self._now = now
         self.signer = CallMapSigner(b"secret")
         self.run: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run

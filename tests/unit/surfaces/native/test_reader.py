@@ -12,11 +12,11 @@ from tests.unit.surfaces.native.speaking import ASKED, CACHE, WEATHER, Gateway, 
 from toolwire.errors import RequestError
 from toolwire.surfaces.native.fields import FIELDS, read_value
 from toolwire.surfaces.native.problems import InvalidRequest, Problems
-from toolwire.surfaces.native.reader import Earlier, NativeReader
+from toolwire.surfaces.native.reader import Earlier, NativeRequestReader
 from toolwire.surfaces.native.tools import NativeToolReader
 from toolwire.surfaces.native.wire import Problem
 
-READER = NativeReader(NativeToolReader(CACHE, 128), 1000)
+READER = NativeRequestReader(NativeToolReader(CACHE, 128), 1000)
 OBJECT = {"type": "object"}
 
 

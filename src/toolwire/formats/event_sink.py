@@ -9,7 +9,7 @@ from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, Reaso
 _TEXT, _REASONING, _ARGS = range(3)
 
 
-class Sink:
+class EventSink:
     """Collects the events of one turn; `take` hands over what is ready."""
 
     __slots__ = (

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from toolwire.formats import get
-from toolwire.formats.neutral import break_up, guarded, neutralize
+from toolwire.formats.escape_markers import break_up, guarded, neutralize
 
 NUMBERED = tuple(f"<unused{number}>" for number in range(6000))
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from toolwire.formats.begin import Begin
+from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.event_sink import EventSink
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, Reader
-from toolwire.formats.sink import Sink
-from toolwire.formats.toolset import ToolSet
 from toolwire.formats.trace import Trace
 
 
 @dataclass(slots=True)
-class Turn:
+class TurnState:
     """One turn being read. `stop` are the markers at which a malformed call is given up.
 
     `begun` is where the span of calls began that is being read. `broken`: the last call that was
@@ -21,8 +21,8 @@ class Turn:
     """
 
     reader: Reader
-    sink: Sink
-    tools: ToolSet
+    sink: EventSink
+    tools: DeclaredTools
     stop: Lexer
     trace: Trace | None = None
     why: str = ""  # why the last span was not a call
@@ -60,7 +60,7 @@ class Opening(NamedTuple):
     name: str = ""
 
 
-class Engine(Hashable, Protocol):
+class FormatEngine(Hashable, Protocol):
     """Reads the calls that follow an opener.
 
     `read` stands behind the opener. It returns False where it meets something that is no call;
@@ -71,10 +71,10 @@ class Engine(Hashable, Protocol):
 
     def begins(self, *, bare: bool) -> Begin: ...
 
-    def read(self, turn: Turn, opening: Opening) -> Need[bool]: ...
+    def read(self, turn: TurnState, opening: Opening) -> Need[bool]: ...
 
 
-def start_call(turn: Turn, name: str, provider_id: str | None = None) -> None:
+def start_call(turn: TurnState, name: str, provider_id: str | None = None) -> None:
     """A call begins. Sent live it cannot become text again, so nothing more is remembered."""
     turn.sink.start(name, provider_id)
     if turn.sink.live:
@@ -82,7 +82,7 @@ def start_call(turn: Turn, name: str, provider_id: str | None = None) -> None:
 
 
 def finish_call(
-    turn: Turn, *, ok: bool, why: str = "the arguments are not JSON", json: bool = False
+    turn: TurnState, *, ok: bool, why: str = "the arguments are not JSON", json: bool = False
 ) -> Need[bool]:
     """End the call that was started: well, or as delivery demands when its arguments broke off.
 
@@ -111,12 +111,12 @@ def finish_call(
     return True
 
 
-def copy_rest(turn: Turn, write: Callable[[str], str] = str) -> Need[None]:
+def copy_rest(turn: TurnState, write: Callable[[str], str] = str) -> Need[None]:
     """Copy everything up to the next structural marker to the current call's arguments."""
     yield from pass_rest(turn, lambda text: turn.sink.args(write(text)))
 
 
-def pass_rest(turn: Turn, put: Callable[[str], None] = lambda _: None) -> Need[None]:
+def pass_rest(turn: TurnState, put: Callable[[str], None] = lambda _: None) -> Need[None]:
     """Take everything up to the next structural marker."""
     reader = turn.reader
     while True:
@@ -129,7 +129,7 @@ def pass_rest(turn: Turn, put: Callable[[str], None] = lambda _: None) -> Need[N
         yield
 
 
-def _say_rest(turn: Turn) -> Need[None]:
+def _say_rest(turn: TurnState) -> Need[None]:
     """Everything up to the next structural marker is text."""
     start = turn.reader.offset
     yield from pass_rest(turn, turn.sink.text)

@@ -10,7 +10,7 @@ from toolwire.protocol.tools import Tool
 _PREFIXES = ("functions.", "function.", "tools.", "tool.")
 
 
-class ToolSet:
+class DeclaredTools:
     """The tools of one turn. Empty means that nothing is known, not that nothing may be called."""
 
     __slots__ = ("_properties", "_spellings", "_tools", "_types")

@@ -1,9 +1,9 @@
 """Calls that need no marker, such as `{"name": ...}` or `[f(a=1)]`, in text that others wrote.
 
 A model that repeats such text makes the call, as nothing around a call tells its own from a quoted
-one. So what could begin a call loses its bracket to a visible escape, like a marker (`neutral.py`).
-Much that is harmless begins like a call, as `{"id": 1}` does: only a message that has the name of
-a tool that can be called, or an escape that may hide one, is looked at.
+one. So what could begin a call loses its bracket to a visible escape, like a marker
+(`escape_markers.py`). Much that is harmless begins like a call, as `{"id": 1}` does: only a message
+that has the name of a tool that can be called, or an escape that may hide one, is looked at.
 """
 
 import re
@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from toolwire.formats import values
+from toolwire.formats.escape_markers import broken_up
 from toolwire.formats.framing import ToolMarkers
 from toolwire.formats.markers import MarkerSet
-from toolwire.formats.neutral import broken_up
 from toolwire.formats.record import Format
 from toolwire.protocol.names import folded
 

@@ -7,7 +7,8 @@ is JSON's own, so there nothing changes at all.
 
 Calls are read only from what the model writes in this turn, never from a prompt, so text of others
 cannot become a call by itself. The model can repeat it, though, and then no marker of the format
-must be in it. A call in a bare format, `[f(a=1)]` or `{"name": ...}`, has none: see `bare.py`.
+must be in it. A call in a bare format, `[f(a=1)]` or `{"name": ...}`, has none: see
+`escape_calls.py`.
 """
 
 import re
