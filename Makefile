@@ -25,7 +25,7 @@ $(SERVES): requirements/serve.txt pyproject.toml | $(BIN)/python
 
 # Everything else, too: tests, linters, Node for the clients.
 $(READY): requirements/dev.txt pyproject.toml | $(BIN)/python
-	@echo "Installing everything for development into $(VENV) (once, about 600 MB) ..."
+	@echo "Installing everything for development into $(VENV) (once, about 900 MB) ..."
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@$(PIP) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@ $(SERVES)

@@ -45,7 +45,16 @@ def test_a_user_gets_few_packages_with_toolwire() -> None:
 
 def test_what_is_declared_is_locked() -> None:
     assert declared() <= pinned(ROOT / "requirements" / "runtime.txt")
+    assert declared("embedded") <= pinned(ROOT / "requirements" / "serve.txt")
     assert declared("embedded", "client", "mcp") <= pinned(ROOT / "requirements" / "dev.txt")
+
+
+def test_serving_from_a_clone_takes_no_tools_of_development() -> None:
+    """An editable install is built with hatchling, which brings what comes after `editables`."""
+    built = {"editables", "hatchling", "packaging", "pathspec", "pluggy", "tomlkit"}
+    runtime = pinned(ROOT / "requirements" / "runtime.txt")
+    extra = pinned(ROOT / "requirements" / "serve.txt") - runtime - built
+    assert extra == {"xllamacpp", "trove-classifiers"}
 
 
 FIXED = {

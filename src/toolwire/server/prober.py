@@ -4,6 +4,7 @@ It runs beside the server and delays nothing.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator
 
 from toolwire.backends.base import Backend
@@ -23,7 +24,7 @@ class Prober:
     def __init__(self, app: App, config: Config, say: Callable[[str], None]) -> None:
         self._app = app
         self._config = config
-        self._say = say
+        self._print = say
         self._goes_on = config.health.ready == "backend"
 
     async def run(self) -> None:
@@ -57,6 +58,11 @@ class Prober:
                 return
             await asyncio.sleep(self._config.health.interval if introduced else pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _say(self, text: str) -> None:
+        # Whoever read the output may be gone: that must not end the probing.
+        with contextlib.suppress(OSError):
+            self._print(text)
 
     async def _ask(self, backend: Backend) -> list[str] | UpstreamError:
         """The names of its models, empty if it has no such list; or why it is not usable."""
