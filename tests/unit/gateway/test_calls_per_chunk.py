@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "calls.py"
-MOST = {"arguments chunk": 20, "word of text": 28, "word, without tools": 20, "request": 405}
+MOST = {"arguments chunk": 20, "word of text": 28, "word, without tools": 20, "request": 400}
 
 
 def _benchmark() -> ModuleType:
