@@ -40,7 +40,7 @@ from toolwire.server.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
-from docs import messages_page, responses_page
+from docs import messages_page, native_page, responses_page
 from docs.api_reference import reference
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
@@ -837,6 +837,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "responses.md": lambda: page(responses_page.parts(table)),
     "metrics.md": metrics,
     "models.md": models,
+    "native-reference.md": lambda: page(native_page.parts(table)),
     "repairs.md": repairs,
 }
 
