@@ -20,7 +20,7 @@ from tests.hard.figures import note
 from tests.redis_server import RedisServer, redis_server
 
 TALKS = size(10, 40)
-STATELESS = size(300, 2000)
+STATELESS = size(300, 2004)
 """Requests without a session that are sent meanwhile."""
 REFUSED = {(503, "session_store_unavailable"), (409, "conversation_busy")}
 """What a session request may get. Busy: until a claim is released whose answer never came."""
