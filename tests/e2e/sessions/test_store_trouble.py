@@ -148,7 +148,7 @@ async def beside_trouble(server: RedisServer, gateway: Gateway) -> None:
     passer = Passer(gateway.port)
     talking = [asyncio.create_task(talker.talk()) for talker in talkers]
     await until_they_go_on(talkers)
-    await passer.ask_on(STATELESS // 3)
+    await asyncio.gather(*(passer.ask_on(STATELESS // 12) for _ in range(4)))
     calm, recovery = len(passer.seconds), []
     asking = asyncio.gather(*(passer.ask_on((STATELESS - calm) // 4) for _ in range(4)))
     for act in ("killed", "paused", "slow"):
