@@ -20,7 +20,7 @@ from tests.hard.figures import note
 from tests.redis_server import RedisServer, redis_server
 
 TALKS = size(10, 40)
-STATELESS = size(300, 2000)
+STATELESS = size(300, 2004)
 """Requests without a session that are sent meanwhile."""
 REFUSED = {(503, "session_store_unavailable"), (409, "conversation_busy")}
 """What a session request may get. Busy: until a claim is released whose answer never came."""
@@ -148,7 +148,7 @@ async def beside_trouble(server: RedisServer, gateway: Gateway) -> None:
     passer = Passer(gateway.port)
     talking = [asyncio.create_task(talker.talk()) for talker in talkers]
     await until_they_go_on(talkers)
-    await passer.ask_on(STATELESS // 3)
+    await asyncio.gather(*(passer.ask_on(STATELESS // 12) for _ in range(4)))
     calm, recovery = len(passer.seconds), []
     asking = asyncio.gather(*(passer.ask_on((STATELESS - calm) // 4) for _ in range(4)))
     for act in ("killed", "paused", "slow"):
