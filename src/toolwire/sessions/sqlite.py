@@ -9,6 +9,7 @@ Nothing is opened or created before the first call.
 
 import asyncio
 import os
+import random
 import sqlite3
 import threading
 import time
@@ -25,6 +26,7 @@ from toolwire.sessions.base import Claim, Entry, Key, busy, lost
 
 T = TypeVar("T")
 
+_RETRY_SECONDS = (0.0001, 0.0005)
 _SWEEP_EVERY = 30.0
 _SWEEP_AGAIN = 0.05
 _SWEPT = 50
@@ -197,7 +199,7 @@ class SqliteStore:
     ) -> T:
         try:
             db = self._open()
-            db.execute(begin)
+            _begin(db, begin)
             try:
                 answer = work(db)
                 if abandoned.is_set():
@@ -227,6 +229,7 @@ class SqliteStore:
             db = sqlite3.connect(self._path, isolation_level=None, timeout=sql.BUSY_SECONDS)
             try:
                 _set_up(db)
+                db.execute("PRAGMA busy_timeout = 0")  # see _begin
             except BaseException:
                 db.close()
                 raise
@@ -260,6 +263,24 @@ class SqliteStore:
         db.executemany(sql.REMOVE, [(row,) for row, _ in rows[:taken]])
         db.execute(sql.DELETE_OLD_LOCKS, (now, _SWEPT))
         return taken < len(rows) or taken == _SWEPT
+
+
+def _begin(db: sqlite3.Connection, begin: str) -> None:
+    """Begin a transaction, as soon as no other process is in one.
+
+    SQLite's own waiting sleeps longer and longer. Beside a process that always has something to
+    write, it would never wake up at the right moment.
+    """
+    until = time.monotonic() + sql.BUSY_SECONDS
+    while True:
+        try:
+            db.execute(begin)
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > until:
+                raise
+            time.sleep(random.uniform(*_RETRY_SECONDS))  # noqa: S311 - not a secret
+        else:
+            return
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
@@ -304,8 +325,16 @@ def _write(db: sqlite3.Connection, key: Key, value: bytes, now: float, ttl: floa
 
 def _passes(error: Exception) -> bool:
     """Whether the connection is still good: the file is locked by others, or the disk is full."""
+    return _is_busy(error) or _code(error) == sqlite3.SQLITE_FULL
+
+
+def _is_busy(error: Exception) -> bool:
+    return _code(error) == sqlite3.SQLITE_BUSY
+
+
+def _code(error: Exception) -> int | None:
     code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
+    return None if code is None else code & 0xFF
 
 
 def _reason(error: Exception) -> str:

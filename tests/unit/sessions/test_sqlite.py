@@ -6,7 +6,9 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -346,3 +348,31 @@ def test_counting_reads_no_documents(tmp_path: Path) -> None:
         assert "COVERING INDEX documents_by_name" in said
 
     with_store(tmp_path / "sessions.db", use)
+
+
+def _hog(path: Path, enough: threading.Event) -> None:
+    """Another writer that leaves the file alone for a tenth of the time."""
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=5)) as db:
+        while not enough.is_set():
+            db.execute("BEGIN IMMEDIATE")
+            time.sleep(0.004)
+            db.execute("COMMIT")
+            time.sleep(0.0004)
+
+
+def test_a_process_that_always_writes_does_not_keep_others_out(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+
+    async def use(store: SqliteStore) -> None:
+        await store.ping()
+        enough = threading.Event()
+        hog = threading.Thread(target=_hog, args=(path, enough))
+        hog.start()
+        try:
+            for number in range(80):
+                await store.put({key(number): b"x"}, 60)
+        finally:
+            enough.set()
+            hog.join()
+
+    with_store(path, use)
