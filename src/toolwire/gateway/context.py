@@ -18,7 +18,7 @@ class RequestContext(msgspec.Struct):
     model: str | None = None
     route: str = ""
     backend: str = ""
-    way: str = ""
+    mode: str = ""
     stream: bool = False
     report: Report | None = None
     """How the turn went, if there was one."""

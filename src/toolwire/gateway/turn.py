@@ -99,7 +99,7 @@ class TurnService:
     """Makes turns. Holds what every request needs, nothing of any of them."""
 
     routes: Routes
-    pace: TurnLimits
+    limits: TurnLimits
     repair_history: bool
     new_call_id: Callable[[], str]
     now: Callable[[], float]
@@ -161,7 +161,7 @@ class TurnService:
             plan,
             model,
             recorded,
-            self.pace,
+            self.limits,
             self.new_call_id,
             flow=caller.flow,
             watchdog=self.watchdog,

@@ -92,7 +92,7 @@ class App:
         self.routes = build_routes(config, engine, clock, logs.redact, self.watch)
         turns = TurnService(
             routes=self.routes,
-            pace=turn_limits(config),
+            limits=turn_limits(config),
             repair_history=config.history == "repair",
             new_call_id=partial(new_id, "call_"),
             now=time.time,
@@ -273,7 +273,7 @@ class App:
             status,
             model=context.model,
             backend=context.backend or None,
-            mode=context.way or None,
+            mode=context.mode or None,
             key_name=context.key_name,
             duration_ms=seconds * 1000,
             stream=context.stream,
