@@ -7,7 +7,7 @@ from toolwire.errors import ArgumentsUnchecked, ArgumentsUnfit, UpstreamError
 from toolwire.gateway.choice import Choice, Reading
 from toolwire.gateway.native import NativeReader
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.repair.correction import objection
+from toolwire.gateway.repair.correction import correction
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.validation import BufferedValidator
@@ -93,16 +93,16 @@ class Attempt:
         """The calls that are to be checked elsewhere."""
         calls: list[CostlyCall] = []
         for _, choice in sorted(self._choices.items()):
-            if choice.fit is not None:
-                calls += choice.fit.costly
+            if choice.validator is not None:
+                calls += choice.validator.costly
         return calls
 
-    def resolve(self, fitted: Sequence[CheckedCall]) -> None:
+    def resolve(self, checked: Sequence[CheckedCall]) -> None:
         """What was found about the `costly` calls. Now it is the end, see `finish`."""
-        left = list(fitted)
+        left = list(checked)
         for index, choice in sorted(self._choices.items()):
-            if choice.fit is not None and (many := len(choice.fit.costly)):
-                if events := choice.fit.resolve(left[:many]):
+            if choice.validator is not None and (many := len(choice.validator.costly)):
+                if events := choice.validator.resolve(left[:many]):
                     self._ends.append((index, events))
                 del left[:many]
         self._conclude()
@@ -110,11 +110,12 @@ class Attempt:
     def _conclude(self) -> None:
         for _, choice in sorted(self._choices.items()):
             self.repairs |= choice.repairs
-            self.findings += choice.fit.findings if choice.fit is not None else ()
+            self.findings += choice.validator.findings if choice.validator is not None else ()
             self.calls += choice.policy.calls
         for choice in self._choices.values():
-            if isinstance(fit := choice.fit, BufferedValidator) and fit.rejected is not None:
-                raise _unfit(fit.rejected, fit)
+            validator = choice.validator
+            if isinstance(validator, BufferedValidator) and validator.rejected is not None:
+                raise _unfit(validator.rejected, validator)
         self.deliver()
 
     @property
@@ -129,7 +130,8 @@ class Attempt:
         if len(self._choices) != 1:
             return False
         (choice,) = self._choices.values()
-        return isinstance(choice.fit, BufferedValidator) and (self._resumed or choice.fit.holds)
+        validator = choice.validator
+        return isinstance(validator, BufferedValidator) and (self._resumed or validator.holds)
 
     @property
     def deliverable(self) -> bool:
@@ -150,11 +152,12 @@ class Attempt:
             if events:  # none while a call is checked elsewhere
                 self._send(index, events)
 
-    def objection(self) -> list[Message]:
+    def correction(self) -> list[Message]:
         """What to tell the model about the calls because of which this attempt was given up."""
         for choice in self._choices.values():
-            if isinstance(fit := choice.fit, BufferedValidator) and fit.rejected is not None:
-                return objection(fit.said, fit.calls, fit.findings)
+            validator = choice.validator
+            if isinstance(validator, BufferedValidator) and validator.rejected is not None:
+                return correction(validator.said, validator.calls, validator.findings)
         return []
 
     def _open(self, index: int) -> Choice:
@@ -168,8 +171,8 @@ class Attempt:
             reading = TextCallReader(
                 native, make_parser, self._new_call_id, promoting=strategy.promotes
             )
-        fit = plan.fit(self._allowance, final=self._final, resumed=self._resumed)
-        choice = self._choices[index] = Choice(reading, plan.policy(final=self._final), fit)
+        validator = plan.validator(self._allowance, final=self._final, resumed=self._resumed)
+        choice = self._choices[index] = Choice(reading, plan.policy(final=self._final), validator)
         return choice
 
 
@@ -181,14 +184,14 @@ def _parser(
     return strategy.parser(plan, spans, repairs)
 
 
-def _unfit(finding: Finding, fit: BufferedValidator) -> UpstreamError:
+def _unfit(finding: Finding, validator: BufferedValidator) -> UpstreamError:
     text = f"The model's call of the tool '{finding.tool}' cannot be delivered: {finding.message}"
     if finding.code == "unchecked_tool_arguments":
         return ArgumentsUnchecked(f"{text} Simplify the tool's schema.")
-    hint = "Allow more tokens" if fit.cut_off else "Ask again, or simplify the tool"
+    hint = "Allow more tokens" if validator.cut_off else "Ask again, or simplify the tool"
     error = ArgumentsUnfit(f"{text} {hint}.", code=finding.code)
-    error.cut_off = fit.cut_off
-    error.said = fit.said
-    error.calls = tuple((call.name, call.arguments) for call in fit.calls)
-    error.faults = tuple((found.index, found.code, found.message) for found in fit.findings)
+    error.cut_off = validator.cut_off
+    error.said = validator.said
+    error.calls = tuple((call.name, call.arguments) for call in validator.calls)
+    error.faults = tuple((found.index, found.code, found.message) for found in validator.findings)
     return error

@@ -11,11 +11,11 @@ of the chain, and there is no other: whatever is not such a chunk ends it and go
 """
 
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from toolwire.gateway.native import NativeReader
 from toolwire.gateway.policy import Policy
-from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
+from toolwire.gateway.repair.validation import Validator
 from toolwire.protocol.events import ArgsDelta, Event
 from toolwire.protocol.fragments import Fragment
 
@@ -60,9 +60,6 @@ class Stage(Protocol):
         ...
 
 
-Validator: TypeAlias = StreamingValidator | BufferedValidator
-
-
 @dataclass(frozen=True, slots=True)
 class FastPath:
     """How more arguments of one call pass all the stages at once."""
@@ -79,13 +76,13 @@ class FastPath:
 class Choice:
     """The stages of one choice."""
 
-    __slots__ = ("_fast", "_stages", "fit", "policy", "reading")
+    __slots__ = ("_fast", "_stages", "policy", "reading", "validator")
 
-    def __init__(self, reading: Reading, policy: Policy, fit: Validator | None) -> None:
+    def __init__(self, reading: Reading, policy: Policy, validator: Validator | None) -> None:
         self.reading = reading
         self.policy = policy
-        self.fit = fit
-        self._stages: tuple[Stage, ...] = (policy,) if fit is None else (policy, fit)
+        self.validator = validator
+        self._stages: tuple[Stage, ...] = (policy,) if validator is None else (policy, validator)
         self._fast: FastPath | None = None
 
     def feed(self, fragment: Fragment) -> list[Event]:
@@ -113,11 +110,13 @@ class Choice:
         return events
 
     def _fast_path(self) -> FastPath | None:
-        reader, fit = self.reading.flowing, self.fit
-        if reader is None or fit is None:
+        reader, validator = self.reading.flowing, self.validator
+        if reader is None or validator is None:
             return None
-        index, kept = self.policy.number(reader.in_turn), fit.kept
-        return None if index is None or kept is None else FastPath(reader, index, kept, fit.live)
+        index, kept = self.policy.number(reader.in_turn), validator.kept
+        if index is None or kept is None:
+            return None
+        return FastPath(reader, index, kept, validator.live)
 
     @property
     def repairs(self) -> set[str]:

@@ -15,7 +15,7 @@ from toolwire.gateway.policy import Policy
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
-from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
+from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator, Validator
 from toolwire.gateway.strategies.prompting import demand_of
 from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.protocol.content import size_of
@@ -95,9 +95,7 @@ class Plan(msgspec.Struct, frozen=True):
             final=final,
         )
 
-    def fit(
-        self, allowance: Allowance, *, final: bool, resumed: bool
-    ) -> StreamingValidator | BufferedValidator | None:
+    def validator(self, allowance: Allowance, *, final: bool, resumed: bool) -> Validator | None:
         """A fresh check of calls for one choice; None where there can be none."""
         exact = self.request.exact_calls
         if not self.offers_tools and not exact:

@@ -196,7 +196,7 @@ class Pump:
         self._deadline.rest()
         calls = attempt.costly
         if self._checker is not None:
-            attempt.resolve(await self._checker.fit(calls))
+            attempt.resolve(await self._checker.check(calls))
         else:
             attempt.resolve([unchecked(call, "it takes too long") for call in calls])
 

@@ -29,11 +29,11 @@ class TurnLimits:
 class Tries:
     """The attempts that one request has had, over the backends of its pool."""
 
-    __slots__ = ("_pace", "_pool", "_tried", "_waited")
+    __slots__ = ("_limits", "_pool", "_tried", "_waited")
 
-    def __init__(self, pool: BackendPool, pace: TurnLimits) -> None:
+    def __init__(self, pool: BackendPool, limits: TurnLimits) -> None:
         self._pool = pool
-        self._pace = pace
+        self._limits = limits
         self._tried: list[Member] = []
         self._waited = 0.0
 
@@ -49,17 +49,17 @@ class Tries:
         `left`: seconds until the turn must be over.
         """
         self._tried.append(failed)
-        if len(self._tried) >= self._pace.attempts:
+        if len(self._tried) >= self._limits.attempts:
             return None
         if (error.retryable or error.elsewhere) and self.pick() not in self._tried:
             return 0.0
         if not error.retryable:
             return None
         if error.retry_after is None:
-            return self._pace.backoff * float(2 ** (len(self._tried) - 1))
+            return self._limits.backoff * float(2 ** (len(self._tried) - 1))
         # No client should wait here, and then be told to wait again as long.
         self._waited += error.retry_after
-        patient = self._waited <= self._pace.max_retry_after and error.retry_after < left
+        patient = self._waited <= self._limits.max_retry_after and error.retry_after < left
         return error.retry_after if patient else None
 
 
@@ -144,7 +144,7 @@ class RetryPolicy:
         if error.cut_off:
             return None
         self._asks += 1
-        self.plan = self.plan.continued(attempt.objection())
+        self.plan = self.plan.continued(attempt.correction())
         if attempt.deliverable:
             self._spare = tried
         elif attempt.breaks_strict and self._model.strategies.can_constrain(

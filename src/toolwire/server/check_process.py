@@ -25,8 +25,8 @@ class CheckProcess:
         self._processes: list[LimitedProcess] = []
         self._idle: list[LimitedProcess] = []
 
-    async def fit(self, calls: Sequence[CostlyCall]) -> list[CheckedCall]:
-        """See `Checker.fit`."""
+    async def check(self, calls: Sequence[CostlyCall]) -> list[CheckedCall]:
+        """See `Checker.check`."""
         done: list[CheckedCall] = []
         try:
             async with asyncio.timeout(self._longest), self._free:

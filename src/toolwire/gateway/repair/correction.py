@@ -21,7 +21,7 @@ _WHY = {
 }
 
 
-def objection(said: str, calls: Sequence[ToolCall], findings: Sequence[Finding]) -> list[Message]:
+def correction(said: str, calls: Sequence[ToolCall], findings: Sequence[Finding]) -> list[Message]:
     """The turn the model made, and what is wrong with it.
 
     As calls and results where a history can hold them; servers and templates decode the arguments

@@ -74,7 +74,7 @@ class CheckedCall(msgspec.Struct, frozen=True):
 class Checker(Protocol):
     """Checks calls elsewhere."""
 
-    async def fit(self, calls: Sequence[CostlyCall]) -> list[CheckedCall]:
+    async def check(self, calls: Sequence[CostlyCall]) -> list[CheckedCall]:
         """Each of them, as far as it could be checked in time; see `unchecked`."""
         ...
 

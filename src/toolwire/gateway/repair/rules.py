@@ -39,7 +39,7 @@ class TextRule:
 
     name: str
     does: str
-    mend: Callable[[str], str | None]
+    repair: Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ValueRule:
 
     name: str
     does: str
-    mend: Callable[[Any, Types, Schema], Change | None]
+    repair: Callable[[Any, Types, Schema], Change | None]
 
 
 def _empty(text: str) -> str | None:
@@ -154,7 +154,7 @@ class RepairRules:
             tuple(rule for rule in self.value_rules if rule.name not in names),
         )
 
-    def fit(
+    def repair(
         self, index: int, name: str, text: str, tools: ToolSet, allowance: Allowance
     ) -> CheckedCall:
         """The arguments of call `index`, repaired if they must be and can be. Raises `TooCostly`
@@ -168,22 +168,22 @@ class RepairRules:
         as_object = self._as_object(text)
         if as_object is None:
             return CheckedCall(text, finding=finding)
-        fitted, value = as_object
+        checked, value = as_object
         validator = tools.validators[name]
         if finding.code == "malformed_tool_arguments":
             allowance.check(tools.costs.get(name), text)
         if validator is None:
             raise TooCostly
-        if fitted.repairs and fits(value, validator):
-            return fitted
+        if checked.repairs and fits(value, validator):
+            return checked
         walk = _Walk(self.value_rules)
         schema = tools.tools[name].parameters
-        mended = walk.mended(value, Schema(schema, schema))
-        if walk.used and not walk.tired and fits(mended, validator):
-            used = (*fitted.repairs, *dict.fromkeys(walk.used))
-            return CheckedCall(msgspec.json.encode(mended).decode(), used)
-        finding = check_call(index, name, fitted.arguments, tools, allowance)
-        return structs.replace(fitted, finding=finding)
+        repaired = walk.repaired(value, Schema(schema, schema))
+        if walk.used and not walk.exhausted and fits(repaired, validator):
+            used = (*checked.repairs, *dict.fromkeys(walk.used))
+            return CheckedCall(msgspec.json.encode(repaired).decode(), used)
+        finding = check_call(index, name, checked.arguments, tools, allowance)
+        return structs.replace(checked, finding=finding)
 
     def as_json(self, text: str) -> str | None:
         """The text as a JSON object, whatever its tool; None if it cannot be made one."""
@@ -199,13 +199,13 @@ class RepairRules:
                 return CheckedCall(text, tuple(used)), read_object(text)
             except NotJson:
                 for rule in left:
-                    if (mended := rule.mend(text)) is not None and mended != text:
+                    if (repaired := rule.repair(text)) is not None and repaired != text:
                         break
                 else:
                     return None
             left.remove(rule)
             used.append(rule.name)
-            text = mended
+            text = repaired
 
 
 EVERY_RULE = RepairRules()
@@ -224,34 +224,34 @@ class _Walk:
         self._items: dict[int, Schema] = {}
 
     @property
-    def tired(self) -> bool:
+    def exhausted(self) -> bool:
         """Whether there was too much to look at."""
         return self._seen > _MOST_VALUES
 
-    def mended(self, value: Any, schema: Schema, depth: int = 0) -> Any:
-        """The value, with what is described in it mended."""
+    def repaired(self, value: Any, schema: Schema, depth: int = 0) -> Any:
+        """The value, with what is described in it repaired."""
         self._seen += 1
         types = _once(self._types, schema, Schema.types)
-        if self.tired or not types or depth == _DEEPEST:
+        if self.exhausted or not types or depth == _DEEPEST:
             return value
         if not _allows(types, value):
             value = self._changed(value, types, schema)
         if isinstance(value, dict):
             properties = _once(self._properties, schema, Schema.properties)
             return {
-                key: self.mended(part, Schema(properties[key], schema.root), depth + 1)
+                key: self.repaired(part, Schema(properties[key], schema.root), depth + 1)
                 if key in properties
                 else part
                 for key, part in value.items()
             }
         if isinstance(value, list):
             items = _once(self._items, schema, Schema.items)
-            return [self.mended(part, items, depth + 1) for part in value]
+            return [self.repaired(part, items, depth + 1) for part in value]
         return value
 
     def _changed(self, value: Any, types: Types, schema: Schema) -> Any:
         for rule in self._rules:
-            if (change := rule.mend(value, types, schema)) is not None:
+            if (change := rule.repair(value, types, schema)) is not None:
                 self.used.append(rule.name)
                 return change[0]
         return value

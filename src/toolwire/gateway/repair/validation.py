@@ -35,8 +35,11 @@ _CUT_OFF = TurnEnd("length")
 _CUT: tuple[FinishReason, ...] = ("length", "content_filter")
 
 
-class Fit(Protocol):
-    """One choice of one answer."""
+class Validator(Protocol):
+    """Validates the calls of one choice."""
+
+    live: ClassVar[bool]
+    """Whether arguments go out as they arrive."""
 
     @property
     def findings(self) -> list[Finding]:
@@ -62,7 +65,7 @@ class Fit(Protocol):
         """The events that may go out."""
         ...
 
-    def resolve(self, fitted: Sequence[CheckedCall]) -> list[Event]:
+    def resolve(self, checked: Sequence[CheckedCall]) -> list[Event]:
         """What was found about the `costly` calls; the events that may go out now."""
         ...
 
@@ -83,7 +86,7 @@ class StreamingValidator:
         self.costly: list[CostlyCall] = []
         self._allowance = allowance
         self._tools = tools
-        self._ladder = rules
+        self._rules = rules
         self._call = _NO_CALL
         self._pieces: list[str] = []
         self._passing = False
@@ -91,11 +94,11 @@ class StreamingValidator:
 
     @property
     def kept(self) -> list[str] | None:
-        """See `Fit.kept`."""
+        """See `Validator.kept`."""
         return self._pieces if self._passing else None
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """See `Fit.feed`."""
+        """See `Validator.feed`."""
         out: list[Event] = []
         for event in events:
             if isinstance(event, ArgsDelta):
@@ -137,14 +140,14 @@ class StreamingValidator:
         out.append(event)
 
     def _repaired(self, index: int, name: str, text: str) -> tuple[str, Finding | None]:
-        fitted = self._ladder.fit(index, name, text, self._tools, self._allowance)
-        self.repairs.update(fitted.repairs)
-        return fitted.arguments, fitted.finding
+        checked = self._rules.repair(index, name, text, self._tools, self._allowance)
+        self.repairs.update(checked.repairs)
+        return checked.arguments, checked.finding
 
-    def resolve(self, fitted: Sequence[CheckedCall]) -> list[Event]:
-        """See `Fit.resolve`. All was delivered long ago."""
+    def resolve(self, checked: Sequence[CheckedCall]) -> list[Event]:
+        """See `Validator.resolve`. All was delivered long ago."""
         self.costly = []
-        self.findings += [known.finding for known in fitted if known.finding is not None]
+        self.findings += [known.finding for known in checked if known.finding is not None]
         return []
 
 
@@ -209,7 +212,7 @@ class BufferedValidator:
         self.rejected: Finding | None = None
         """The first finding because of which this turn must not be delivered."""
         self._tools = tools
-        self._ladder = rules
+        self._rules = rules
         self._allowance = allowance
         self._end = TurnEnd("stop")
         self._final = final
@@ -239,11 +242,11 @@ class BufferedValidator:
 
     @property
     def kept(self) -> list[str] | None:
-        """See `Fit.kept`."""
+        """See `Validator.kept`."""
         return self._calls[-1].pieces if self._calls else None
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """See `Fit.feed`."""
+        """See `Validator.feed`."""
         out: list[Event] = []
         for event in events:
             if isinstance(event, TextDelta):
@@ -270,10 +273,10 @@ class BufferedValidator:
         else:
             out.append(event)
 
-    def resolve(self, fitted: Sequence[CheckedCall]) -> list[Event]:
-        """See `Fit.resolve`."""
-        for call, known in zip(self.costly, fitted, strict=True):
-            self._mend(self._calls[call.index], known)
+    def resolve(self, checked: Sequence[CheckedCall]) -> list[Event]:
+        """See `Validator.resolve`."""
+        for call, known in zip(self.costly, checked, strict=True):
+            self._apply(self._calls[call.index], known)
         self.costly = []
         return self._settled(self._end.reason)
 
@@ -305,17 +308,17 @@ class BufferedValidator:
     def _repair(self, index: int, held: _Held) -> None:
         name, text = held.start.name, held.arguments
         try:
-            self._mend(held, self._ladder.fit(index, name, text, self._tools, self._allowance))
+            self._apply(held, self._rules.repair(index, name, text, self._tools, self._allowance))
         except TooCostly:
             tool = self._tools.tools[name]
-            self.costly.append(CostlyCall(index, tool, text, self._ladder.names))
+            self.costly.append(CostlyCall(index, tool, text, self._rules.names))
 
-    def _mend(self, held: _Held, fitted: CheckedCall) -> None:
-        held.finding = fitted.finding
-        if fitted.repairs:
-            held.pieces = [fitted.arguments]
+    def _apply(self, held: _Held, checked: CheckedCall) -> None:
+        held.finding = checked.finding
+        if checked.repairs:
+            held.pieces = [checked.arguments]
             held.complete = True
-            self.repairs.update(fitted.repairs)
+            self.repairs.update(checked.repairs)
 
     @property
     def cut_off(self) -> bool:

@@ -19,7 +19,7 @@ from toolwire.protocol.tools import ToolSet
 _MEMORY = 512 << 20
 
 
-def fitted(told: Any) -> Any:
+def check(told: Any) -> Any:
     """What becomes of a call."""
     call = msgspec.convert(told, CostlyCall)
     tool = call.tool
@@ -27,7 +27,7 @@ def fitted(told: Any) -> Any:
     cost = estimate(tool.parameters)
     tools = ToolSet({tool.name: tool}, {tool.name: validator}, costs={tool.name: cost})
     rules = EVERY_RULE.without(set(EVERY_RULE.names).difference(call.rules))
-    return msgspec.to_builtins(rules.fit(call.index, tool.name, call.text, tools, elsewhere()))
+    return msgspec.to_builtins(rules.repair(call.index, tool.name, call.text, tools, elsewhere()))
 
 
 def _failed(error: Exception) -> Any:
@@ -35,4 +35,4 @@ def _failed(error: Exception) -> Any:
 
 
 if __name__ == "__main__":
-    answer_lines(fitted, _failed, memory=_MEMORY)
+    answer_lines(check, _failed, memory=_MEMORY)
