@@ -1,13 +1,13 @@
-"""One choice of an answer: the stages that it passes, in their order.
+"""One choice of an answer, and the stages that process it.
 
-Theory of operation. A reader makes events of what the backend said: `native.py`, or where text may
-hold calls, `text_calls.py`. Every stage behind it has one shape: events in, the events that may go
-on out. The policy comes first, then the check of arguments.
+Theory of operation. A reader turns backend fragments into events: `native.py`, or `text_calls.py`
+if text may contain calls. Each later stage takes events and returns those that may go out. The
+policy comes first, then the validator.
 
-Nearly every chunk of a stream of calls is more arguments of the call in turn, and all that is left
-to do with it is to follow its JSON and to keep it for the check. So when each stage says that it
-would let the rest of a call pass, a `FastPath` through all of them is made, once. It is at the head
-of the chain, and there is no other: whatever is not such a chunk ends it and goes the usual way.
+Most chunks of a streamed call only add arguments to the current call. Such a chunk needs no more
+than JSON tracking and a copy for the validator. So once every stage would pass the rest of a call
+through, `Choice` creates a `FastPath` that bypasses them. Any other chunk ends the fast path and
+is processed normally.
 """
 
 from dataclasses import dataclass
@@ -21,56 +21,56 @@ from toolwire.protocol.fragments import Fragment
 
 
 class Reading(Protocol):
-    """What makes events of what the backend said."""
+    """Turns the fragments of a backend into events."""
 
     @property
     def repairs(self) -> set[str]:
-        """What was repaired."""
+        """The names of the repairs that were made."""
         ...
 
     @property
     def called(self) -> bool:
-        """Whether the backend has made a call itself."""
+        """Whether the backend has made a native call."""
         ...
 
     @property
     def flowing(self) -> NativeReader | None:
-        """Who reads the call in turn, if more arguments of it would come out as they come in."""
+        """The reader of the current call, if its arguments pass through unchanged."""
         ...
 
     def feed(self, fragment: Fragment) -> list[Event]:
-        """Take what the backend said next."""
+        """Process the next fragment."""
         ...
 
     def finish(self, *, done: bool) -> list[Event]:
-        """The answer is over."""
+        """Process the end of the answer."""
         ...
 
 
 class Stage(Protocol):
-    """What events pass on their way out."""
+    """Filters or changes events before they go out."""
 
     @property
     def repairs(self) -> set[str]:
-        """What was repaired."""
+        """The names of the repairs that were made."""
         ...
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """The events that may go on."""
+        """Return the events that may go out."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FastPath:
-    """How more arguments of one call pass all the stages at once."""
+    """Passes further arguments of one call around all stages."""
 
     reader: NativeReader
     index: int
-    """The number that the client knows the call by."""
+    """The index of the call as the client sees it."""
     kept: list[str]
-    """Where its arguments are kept for the check."""
+    """Where the validator collects the arguments."""
     live: bool
-    """Whether they go out at once."""
+    """Whether the arguments go out immediately."""
 
 
 class Choice:
@@ -86,7 +86,7 @@ class Choice:
         self._fast: FastPath | None = None
 
     def feed(self, fragment: Fragment) -> list[Event]:
-        """What may go out after what the backend said next."""
+        """Process the next fragment, and return the events that may go out."""
         fast = self._fast
         if fast is not None:
             text = fast.reader.more(fragment)
@@ -103,7 +103,7 @@ class Choice:
         return events
 
     def finish(self, *, done: bool) -> list[Event]:
-        """What may go out at the end."""
+        """Process the end of the answer, and return the last events."""
         events = self.reading.finish(done=done)
         for stage in self._stages:
             events = stage.feed(events)
@@ -120,5 +120,5 @@ class Choice:
 
     @property
     def repairs(self) -> set[str]:
-        """What was repaired."""
+        """The names of the repairs that were made."""
         return self.reading.repairs.union(*[stage.repairs for stage in self._stages])
