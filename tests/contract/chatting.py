@@ -208,7 +208,7 @@ async def _answer(
     )
     turns = TurnService(
         routes=Routes([model]),
-        pace=TurnLimits(attempts=1, asks=asks),
+        limits=TurnLimits(attempts=1, asks=asks),
         repair_history=repair_history,
         new_call_id=lambda: surface.new_id("call_"),
         now=surface.now,

@@ -85,7 +85,7 @@ async def _answer(
     numbers = itertools.count()
     turns = TurnService(
         routes=Routes([ServedModel("*", pool, tokens=tokens, tool_limiter=limiter)]),
-        pace=TurnLimits(attempts=1),
+        limits=TurnLimits(attempts=1),
         repair_history=True,
         new_call_id=lambda: f"toolu_{next(numbers)}",
         now=lambda: 0.0,

@@ -69,8 +69,8 @@ def choice_of(kind: type[Choice], plan: Plan, *, reads_text: bool) -> Choice:
     if reads_text:
         tools = plan.outgoing.tools.tools.values()
         reading = TextCallReader(native, partial(parser_for, "hermes", tools), new_id)
-    fit = plan.fit(Allowance(), final=True, resumed=False)
-    return kind(reading, plan.policy(final=True), fit)
+    validator = plan.validator(Allowance(), final=True, resumed=False)
+    return kind(reading, plan.policy(final=True), validator)
 
 
 def told(kind: type[Choice], stream: tuple[Turn, Any, Plan, bool]) -> list[Any]:
@@ -86,7 +86,12 @@ def told(kind: type[Choice], stream: tuple[Turn, Any, Plan, bool]) -> list[Any]:
         seen.append(choice.finish(done=True))
     except UpstreamError as error:
         seen.append(error.message)
-    return [seen, choice.repairs, choice.fit and choice.fit.findings, choice.policy.calls]
+    return [
+        seen,
+        choice.repairs,
+        choice.validator and choice.validator.findings,
+        choice.policy.calls,
+    ]
 
 
 @settings(max_examples=300, deadline=None)

@@ -13,7 +13,7 @@ from toolwire.protocol.tools import ToolSet
 
 Listener: TypeAlias = Callable[[list[Fragment]], None]
 Redact: TypeAlias = Callable[[str, int], str]
-"""Masks secrets in a text, and cuts it to a length."""
+"""Masks secrets in a text, and truncates it."""
 
 
 def clip(text: str, limit: int) -> str:
@@ -94,7 +94,7 @@ class Answer(Protocol):
     """A backend's answer in progress. Whoever opened it must close it."""
 
     async def relay(self, listener: Listener) -> bool:
-        """Hand over fragments as they are read, until the end.
+        """Pass fragments to `listener` as they are read, until the end.
 
         Returns whether the backend marked the end, rather than just closing. Raises
         `UpstreamError` if the answer is broken, and whatever the listener raises.
@@ -106,7 +106,7 @@ class Answer(Protocol):
         ...
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         ...
 
     def close(self) -> None:
@@ -121,7 +121,7 @@ class RawAnswer(Protocol):
     headers: dict[bytes, bytes]
 
     async def relay(self, listener: Callable[[bytes], None]) -> None:
-        """Hand the body over as it arrives."""
+        """Pass the body to `listener` as it arrives."""
         ...
 
     def pause(self) -> None:
@@ -129,11 +129,11 @@ class RawAnswer(Protocol):
         ...
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         ...
 
     def close(self) -> None:
-        """Let go."""
+        """Release the connection."""
         ...
 
 

@@ -1,5 +1,5 @@
-"""The facts in the head of a GGUF file: what the model is called, how long its context is, how it
-wants to be spoken to. Reads metadata only, never tensors, and trusts no length in the file."""
+"""Reads the metadata of a GGUF file: the model's name, its context length, its chat template. It
+never reads tensors, and trusts no length in the file."""
 
 import mmap
 import struct
@@ -13,40 +13,40 @@ _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _STRING, _ARRAY = 8, 9
 _CONTROL = 3
-"""The type of a token that is no text but a sign to the model."""
+"""The type of control tokens."""
 _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
 
 
 class NotGguf(ValueError):
-    """The file is not a GGUF file, or a damaged one. The text says which."""
+    """The file is not a GGUF file, or is damaged. The message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class GgufFacts:
-    """What the file says of its model."""
+    """What the file says about its model."""
 
     name: str
     architecture: str
     context: int
-    """The longest context it was trained for, in tokens; 0 if the file does not say."""
+    """The context length of its training, in tokens; 0 if unknown."""
     chat_template: str
 
 
 @dataclass(frozen=True, slots=True)
 class GgufTokens:
-    """The tokens of its tokenizer that are not text. "" stands for one that it does not have."""
+    """The special tokens of its tokenizer. A missing one is ""."""
 
     bos: str = ""
     eos: str = ""
     adds_bos: bool = True
-    """Whether a prompt gets `bos` put before it."""
+    """Whether the tokenizer prepends `bos` to a prompt."""
     control: tuple[str, ...] = ()
 
 
 def read_facts(path: Path) -> GgufFacts:
-    """The facts of the model in `path`. Raises `NotGguf`, or `OSError`."""
+    """Read the facts of the model in `path`. Raises `NotGguf`, or `OSError`."""
     with _opened(path) as head:
         metadata = head.metadata()
     architecture = _text(metadata, "general.architecture")
@@ -60,7 +60,7 @@ def read_facts(path: Path) -> GgufFacts:
 
 
 def read_tokens(path: Path) -> GgufTokens:
-    """The special tokens of the model in `path`. Raises `NotGguf`, or `OSError`."""
+    """Read the special tokens of the model in `path`. Raises `NotGguf`, or `OSError`."""
     with _opened(path) as head:
         metadata = head.metadata()
         types = head.numbers("tokenizer.ggml.token_type")
@@ -93,7 +93,7 @@ def _text(metadata: dict[str, Any], key: str) -> str:
 
 
 def _number(metadata: dict[str, Any], key: str) -> int:
-    """A number of the head; -1 if it does not have it."""
+    """Return a number of the metadata; -1 if it is missing."""
     value = metadata.get(key)
     return value if isinstance(value, int) else -1
 
@@ -118,7 +118,7 @@ class _Head:
         version = self._scalar("I")
         if version not in _VERSIONS:
             raise NotGguf(f"its version is {version}, not 2 or 3")
-        self._scalar("Q")  # how many tensors
+        self._scalar("Q")  # the number of tensors
         metadata = {}
         for _ in range(self._scalar("Q")):
             key = self._string()
@@ -128,14 +128,14 @@ class _Head:
         return metadata
 
     def numbers(self, key: str) -> tuple[Any, ...]:
-        """The numbers of an array; none if there is no such array."""
+        """Return the numbers of an array; empty if there is no such array."""
         array = self._arrays.get(key)
         if array is None or array.kind == _STRING:
             return ()
         return struct.unpack_from(f"<{array.count}{_SCALARS[array.kind]}", self._view, array.at)
 
     def strings(self, key: str, wanted: Collection[int]) -> dict[int, str]:
-        """Those strings of an array that are wanted, by their place in it."""
+        """Return the wanted strings of an array, by index."""
         array, found = self._arrays.get(key), {}
         if array is None or array.kind != _STRING or not wanted:
             return {}

@@ -1,7 +1,7 @@
-"""The HTTP/1.1 client: pooled connections that pass on answers block by block.
+"""The HTTP/1.1 client: pooled connections that deliver answers block by block.
 
 Why this is not an existing client: see docs/adr/0003-http-stack.md. The parser is llhttp
-(httptools). Redirects are never followed, and a connection goes only where the configured URL says.
+(httptools). Redirects are never followed, so connections go only to the configured URL.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ _IDLE_SECONDS = 30.0
 _DRAIN_SECONDS = 1.0
 _MAX_HEAD = 64 * 1024
 _BLOCK = 64 * 1024
-"""What is read at once, and so what may have to be kept for a client that reads no more. A full
-block means that more is waiting, and the loop would read it all at once."""
+"""Bytes per read, which is also what may have to be buffered for a client that stops reading. After
+a full block more data is waiting, and the loop would read all of it in one iteration."""
 _LATE_BLOCK = 4096
-"""What is read where the turn of the loop is long already: kept until one of the next turns."""
+"""Bytes per read late in a long loop iteration. They are queued for a later one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a base URL points: parsed once, so that what is checked is what is dialled."""
+    """A parsed base URL. Parsed once, so the address that is checked is the one that is dialled."""
 
     host: str
     port: int
@@ -52,7 +52,7 @@ class Origin:
 
     @property
     def root(self) -> str:
-        """The path above that of the API, for what servers have beside it."""
+        """The path above the API's, for endpoints outside the API."""
         return self.path.removesuffix("/v1")
 
     @property
@@ -63,16 +63,16 @@ class Origin:
 
 
 class Head(msgspec.Struct):
-    """The status and headers of an answer."""
+    """The status and headers of a response."""
 
     status: int = 0
     headers: dict[bytes, bytes] = {}
 
 
 class Connection(asyncio.BufferedProtocol):
-    """One connection, one answer at a time.
+    """One connection, which handles one response at a time.
 
-    Connections of one event loop can share a `buffer`: what is read into it is used at once.
+    Connections of one event loop can share a `buffer`, because each read is used immediately.
     """
 
     def __init__(self, buffer: bytearray, turn: LoopTurn | None = None) -> None:
@@ -101,7 +101,7 @@ class Connection(asyncio.BufferedProtocol):
         self._waiter: asyncio.Future[None] | None = None
         self._error: Exception | None = None
 
-    # What the loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
@@ -115,16 +115,16 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_late:
             self._late += self._buffer[:nbytes]
             self._hold()
-            self._turn.put_off(self._make_up)
+            self._turn.put_off(self._process_late)
             return
         self._read(self._buffer[:nbytes])
         if nbytes == len(self._buffer):
-            # Others first: libuv hands over up to 32 such blocks before it looks at another socket.
+            # Yield: libuv reads up to 32 full blocks before it polls another socket.
             self._hold()
             self._loop.call_soon(self._read_on)
 
-    def _make_up(self) -> None:
-        """Use what was read late in an earlier turn, and read on."""
+    def _process_late(self) -> None:
+        """Process data from an earlier loop iteration, and resume reading."""
         late, self._late = self._late, b""
         if late:
             self._read(late)
@@ -141,8 +141,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._turn.connections -= 1
-        self._make_up()
-        # The parser knows our methods: without this, only the garbage collector would free us.
+        self._process_late()
+        # The parser references our methods: without this, only the garbage collector frees us.
         self._parser = None
         if self._complete:
             return
@@ -152,7 +152,7 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._fail(UpstreamUnavailable("The backend closed the connection."))
 
-    # What the parser calls.
+    # Called by the parser.
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_size += len(name) + len(value)
@@ -173,15 +173,15 @@ class Connection(asyncio.BufferedProtocol):
     def on_message_complete(self) -> None:
         if self._started:
             self._complete = True
-            # Only now does the parser know; once the next message may begin, it has forgotten.
+            # Ask the parser now: it resets once the next message may start.
             self._keep_alive = bool(self._parser.should_keep_alive())
         else:
-            self.head.headers.clear()  # 1xx: the answer proper is still to come
+            self.head.headers.clear()  # 1xx: the final response is still to come
 
-    # What we call.
+    # Called by us.
 
     async def request(self, head: bytes, body: Sequence[bytes]) -> Head:
-        """Send a request; returns when the answer's head is there."""
+        """Send a request, and wait for the head of its response."""
         if self._transport is None:
             raise UpstreamUnavailable("The backend closed the connection.")
         if self.used:
@@ -192,27 +192,27 @@ class Connection(asyncio.BufferedProtocol):
             while not self._started:
                 await self._news()
         finally:
-            self._waiter = None  # if it was cancelled, it knows every frame of the turn
+            self._waiter = None  # a cancelled future references every frame of the turn
         self._raise_error()
         return self.head
 
     async def relay(self, listener: Callable[[bytes], None]) -> None:
-        """Hand the body over as it arrives, until its end, or until there is `enough`."""
+        """Pass the body to `listener` as it arrives, until its end or a call of `enough`."""
         self._listener = listener
         try:
             self._deliver()
             while not (self._complete or self._enough):
                 await self._news()
         finally:
-            self._listener = self._waiter = None  # and with them all that belongs to the turn
+            self._listener = self._waiter = None  # drop the references to the turn
         self._raise_error()
 
     def enough(self) -> None:
-        """The listener needs no more: what still comes is thrown away."""
+        """Discard the rest of the body."""
         self._enough = True
 
     def drain(self, seconds: float, drained: Callable[[], None]) -> None:
-        """Throw away the rest of an answer; call `drained` at its end, or drop the connection."""
+        """Discard the rest of a response. Call `drained` at its end, or drop the connection."""
         self._listener = lambda _block: None
         self._drained = drained
         self._loop.call_later(seconds, self._end_drain)
@@ -227,7 +227,7 @@ class Connection(asyncio.BufferedProtocol):
         self._hold()
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         self._paused = False
         self._read_on()
 
@@ -254,12 +254,12 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def almost_complete(self) -> bool:
-        """Whether the listener had enough, and the end of the answer is still to come."""
+        """Whether the listener had enough, but the response has not ended."""
         return self._enough and not self._complete and self.alive and self._drained is None
 
     @property
     def alive(self) -> bool:
-        """Whether the peer has not closed it while it was idle."""
+        """Whether the peer has kept the connection open while it was idle."""
         return self._transport is not None and not self._transport.is_closing()
 
     def abort(self) -> None:
@@ -272,12 +272,12 @@ class Connection(asyncio.BufferedProtocol):
         return b"content-length" not in headers and b"transfer-encoding" not in headers
 
     def _deliver(self) -> None:
-        """Give what was read to the listener; wake whoever waits for the head or the end."""
+        """Pass the data to the listener, and wake the waiter for the head or the end."""
         if self._listener is not None and self._body and self._error is None:
             body, self._body = self._body, []
             try:
                 self._listener(body[0] if len(body) == 1 else b"".join(body))
-            except Exception as error:  # noqa: BLE001 - handed on, to whoever awaits the end
+            except Exception as error:  # noqa: BLE001 - re-raised in the task that awaits the end
                 self._fail(error)
                 return
         if self._complete and self._drained is not None:
@@ -297,7 +297,7 @@ class Connection(asyncio.BufferedProtocol):
         self.abort()
 
     def _raise_error(self) -> None:
-        """Raise what has gone wrong, and forget it: an error that was raised knows its frames."""
+        """Raise and clear the stored error: a raised error references its frames."""
         error, self._error = self._error, None
         if error is None:
             return
@@ -308,13 +308,13 @@ class Connection(asyncio.BufferedProtocol):
             del error
 
     def _news(self) -> "asyncio.Future[None]":
-        """To be awaited: done when the head is there, or the end, or an error."""
+        """Return a future that is done at the head, the end, or an error."""
         self._waiter = self._loop.create_future()
         return self._waiter
 
 
 class HttpPool:
-    """Connections to one origin. Idle ones are kept a while and used again, newest first."""
+    """Connections to one origin. Idle ones are kept for a while and reused, newest first."""
 
     def __init__(
         self, origin: Origin, *, connect_timeout: float, turn: LoopTurn | None = None
@@ -329,9 +329,9 @@ class HttpPool:
     def head(
         self, method: str, path: str, headers: Mapping[str, str], *, base: str | None = None
     ) -> bytes:
-        """All of a request's head but its length, to be made once for requests that are alike.
+        """Return a request head without its length, which can be reused for similar requests.
 
-        The path is below that of the origin, or below `base`.
+        The path is relative to the origin's path, or to `base`.
         """
         base = self.origin.path if base is None else base
         lines = [f"{method} {base}{path} HTTP/1.1", f"host: {self.origin.authority}"]
@@ -339,14 +339,14 @@ class HttpPool:
         return "\r\n".join([*lines, "content-length: "]).encode("latin-1")
 
     async def send(self, head: bytes, body: Sequence[bytes]) -> Connection:
-        """Send a request, its body in pieces; the connection that carries its answer, head read."""
+        """Send a request, and return its connection once the response's head has arrived."""
         head = b"%b%d\r\n\r\n" % (head, sum(map(len, body)))
         if (idle := self._take_idle()) is not None:
             try:
                 await idle.request(head, body)
             except UpstreamUnavailable:
-                # Closed while it was idle, most likely: not a failure yet. Others may be as dead,
-                # and a backend that fails at this very request must not get it once for each.
+                # Most likely closed while idle, so not a failure yet. Do not try every idle
+                # connection: a backend that fails at this request must not get it repeatedly.
                 self.close()
             except BaseException:
                 idle.abort()
@@ -362,10 +362,10 @@ class HttpPool:
         return connection
 
     def release(self, connection: Connection) -> None:
-        """Give a connection back: kept if it can be used again, dropped if not."""
-        connection.resume()  # whoever it waited for, it waits no more
+        """Return a connection to the pool, or drop it if it cannot be reused."""
+        connection.resume()  # no client slows it down any more
         if connection.almost_complete:
-            # The last event is here, the end of the body on its way.
+            # The last event has arrived, but not the end of the body.
             connection.drain(_DRAIN_SECONDS, lambda: self.release(connection))
             return
         if connection.reusable and len(self._idle) < _MAX_IDLE:
@@ -414,7 +414,7 @@ class HttpPool:
 
 
 def _why(error: OSError) -> str:
-    """Why there is no connection, and what to look at. Not each has the number of an errno."""
+    """Explain a failed connection, and what to check. Not every error has an errno."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
             f"its certificate is not trusted ({error.verify_message}). "

@@ -14,19 +14,19 @@ from typing import IO, Any, cast
 import msgspec
 
 _KEPT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TZ", "LANG", "LC_ALL")
-"""What of the environment the process gets: enough to run, and none of the keys."""
+"""The environment variables that the process gets: enough to run, but no keys."""
 
 
 class ProcessFailed(Exception):
-    """There is no answer. The text says why."""
+    """There is no answer. The message says why."""
 
 
 class ProcessTooSlow(ProcessFailed):
-    """It worked for longer than it may."""
+    """The process exceeded its time limit."""
 
 
 class _Ended(Exception):
-    """The process is no more. `code` is how it ended."""
+    """The process has exited with `code`."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -34,11 +34,11 @@ class _Ended(Exception):
 
 
 class LimitedProcess:
-    """Asks one process, one thing at a time. Close it.
+    """Sends requests to one process, one at a time. Must be closed.
 
-    `program` is what Python is told to run. The process is started by the first use, and again
-    after it had to be ended; it is told `greeting` first. `deadline` is how long it may work at one
-    answer; how long callers wait for their turn is up to them.
+    `program` is the command line for Python. The process starts at first use, and restarts after it
+    was killed; `greeting` is its first input. `deadline` limits the time per answer, but not the
+    time that callers wait for their turn.
     """
 
     def __init__(
@@ -49,15 +49,15 @@ class LimitedProcess:
         self._greeting = greeting
         self._turn = asyncio.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        # One of its own: nothing it is told keeps the threads that others share, or waits for them.
+        # Its own thread: it neither occupies the shared thread pool nor waits for it.
         self._thread = ThreadPoolExecutor(1, "toolwire-process")
 
     async def ask(self, line: bytes) -> dict[str, Any]:
-        """What it says to a line of JSON. Raises `ProcessFailed`."""
+        """Send a line of JSON, and return the answer. Raises `ProcessFailed`."""
         async with self._turn:
             told = [line]
             if self._process is not None and self._process.poll() is not None:
-                self._end()  # somebody ended it, for its memory perhaps, while nobody asked
+                self._end()  # it was killed while idle, perhaps for its memory
             if self._process is None:
                 self._process = self._started()
                 told = [line] if self._greeting is None else [self._greeting, line]
@@ -82,13 +82,13 @@ class LimitedProcess:
         try:
             answers = await loop.run_in_executor(self._thread, _tell, process, told)
         except BaseException as error:
-            # It may be in the middle of anything: only a fresh one can be asked again.
+            # Its state is unknown: the next request needs a new process.
             self._end()
             if isinstance(error, _Ended):
                 raise self._why(error.code) from None
             raise
         if len(answers) < len(told):
-            self._end()  # what it was told first is wrong: there is nothing to ask it
+            self._end()  # it rejected its first input, so it is useless
         return answers[-1]
 
     def _why(self, code: int) -> ProcessFailed:
@@ -100,28 +100,28 @@ class LimitedProcess:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            # Its memory is given back before it is gone: a tenth of a second for all it may have.
-            self._thread.submit(_bury, process)
+            # Freeing its memory may take a tenth of a second before it exits.
+            self._thread.submit(_reap, process)
 
 
 def _start(program: Sequence[str], deadline: float) -> "subprocess.Popen[bytes]":
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return subprocess.Popen(  # noqa: S603 - our own program
-        # -P: its folder is no place to import from.
+        # -P: do not import from its folder.
         [sys.executable, "-P", *program, str(deadline)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=kept,
-        start_new_session=True,  # Ctrl-C is for the gateway, which then ends it in order
+        start_new_session=True,  # Ctrl-C goes to the gateway, which shuts it down in order
     )
 
 
-# In the thread.
+# Called in the thread.
 
 
 def _tell(process: "subprocess.Popen[bytes]", told: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Say line by line, and read the answer to each, up to the first error."""
+    """Send line by line, and read the answer to each, up to the first error."""
     answers: list[dict[str, Any]] = []
     to, back = _pipes(process)
     for line in told:
@@ -137,7 +137,7 @@ def _tell(process: "subprocess.Popen[bytes]", told: Sequence[bytes]) -> list[dic
     return answers
 
 
-def _bury(process: "subprocess.Popen[bytes]") -> None:
+def _reap(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
     for pipe in _pipes(process):
         with suppress(OSError):

@@ -16,26 +16,26 @@ from typing import Any
 def answer_lines(
     answer: Callable[[Any], Any], failed: Callable[[Exception], Any], *, memory: int
 ) -> None:
-    """Answer line by line until nobody asks any more. The program's last argument: the seconds for
-    each answer. `failed` makes an answer of an error, which must have the key `error`."""
+    """Answer line by line until stdin ends. The program's last argument is the time limit per
+    answer, in seconds. `failed` turns an error into an answer with the key `error`."""
     seconds = float(sys.argv[-1])
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     _limit(resource.RLIMIT_AS, memory)
     _limit(resource.RLIMIT_CORE, 0)
     for line in sys.stdin.buffer:
-        # Of work, not of waiting for a busy machine. When it is over, the system ends us.
+        # This limits CPU time, not wall time on a busy machine. The system kills us at the limit.
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             said = answer(json.loads(line))
-        except Exception as error:  # noqa: BLE001 - what is done here can raise anything
+        except Exception as error:  # noqa: BLE001 - the work can raise anything
             said = failed(error)
         sys.stdout.buffer.write(json.dumps(said).encode() + b"\n")
         sys.stdout.buffer.flush()
-        signal.setitimer(signal.ITIMER_PROF, 0)  # to read the next one is no work at this one
+        signal.setitimer(signal.ITIMER_PROF, 0)  # reading the next line is not counted
 
 
 def _limit(what: int, most: int) -> None:
-    """Allow ourselves less. A system that does not know this limit leaves it at the time."""
+    """Lower a resource limit. On a system without it, only the time limit applies."""
     _, hard = resource.getrlimit(what)
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     with suppress(OSError, ValueError):

@@ -12,32 +12,32 @@ from collections.abc import Callable
 from time import perf_counter
 
 _FEW = 16
-"""Connections whose turns are never long: they are not even timed."""
+"""With this many connections or fewer, iterations are short and not timed."""
 _LONG = 0.01
-"""Seconds of reading after which a turn is long."""
-_MAKE_UP = 0.02
-"""Seconds of making up in one turn."""
+"""Seconds of reading after which an iteration is long."""
+_QUEUE_BUDGET = 0.02
+"""Seconds per iteration for queued work."""
 
 
 class LoopTurn:
-    """One per event loop, shared by the connections that read much."""
+    """Tracks loop iterations. One per event loop, shared by connections that read much."""
 
     __slots__ = ("_began", "_late", "_loop", "connections")
 
     def __init__(self) -> None:
         self.connections = 0
-        """How many share it: they say so themselves."""
+        """The number of connections, which they maintain themselves."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._began = 0.0
         self._late: deque[Callable[[], None]] = deque()
 
     @property
     def long(self) -> bool:
-        """Whether this turn has been reading for so long that the rest should be put off."""
+        """Whether this iteration has been reading for so long that work should be queued."""
         if self.connections <= _FEW:
             return False
         if self._late:
-            return True  # in their order, or those that are read first would always be
+            return True  # keep the order, or the same sockets would always come first
         if self._began:
             return perf_counter() - self._began > _LONG
         self._began = perf_counter()
@@ -45,20 +45,20 @@ class LoopTurn:
         return False
 
     def put_off(self, work: Callable[[], None]) -> None:
-        """Have `work` done in one of the next turns."""
+        """Queue `work` for one of the next iterations."""
         if not self._late:
-            self._soon(self._make_up)
+            self._soon(self._run_queue)
         self._late.append(work)
 
     def _over(self) -> None:
         self._began = 0.0
 
-    def _make_up(self) -> None:
-        until = perf_counter() + _MAKE_UP
+    def _run_queue(self) -> None:
+        until = perf_counter() + _QUEUE_BUDGET
         while self._late and perf_counter() < until:
             self._late.popleft()()
         if self._late:
-            self._soon(self._make_up)
+            self._soon(self._run_queue)
 
     def _soon(self, call: Callable[[], None]) -> None:
         if self._loop is None:

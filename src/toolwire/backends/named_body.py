@@ -1,4 +1,4 @@
-"""A body that is passed on: the same bytes under any name for the model."""
+"""A forwarded body whose model name can be replaced."""
 
 from collections.abc import Callable
 
@@ -6,19 +6,19 @@ import msgspec
 
 
 class NamedBody(msgspec.Struct, frozen=True):
-    """A body that can be sent under any name for its model. `kind` is its Content-Type."""
+    """A body that can be sent under any model name. `kind` is its Content-Type."""
 
     kind: str
     model: str | None
-    """The model that it names; None if it names none."""
+    """The model name in the body, if there is one."""
     before: tuple[bytes, ...]
     after: tuple[bytes, ...]
     whole: tuple[bytes, ...]
-    """As it is sent where no name is known at all."""
+    """The body to send if no model name is known."""
     encode: Callable[[str], bytes] = msgspec.json.encode
     chooses: str = ""
-    """A member beside `model` by which some servers choose the model."""
+    """Another member by which some servers select the model."""
 
     def under(self, name: str | None) -> tuple[bytes, ...]:
-        """The body in pieces, with this name for the model."""
+        """Return the body in pieces, with this model name."""
         return self.whole if name is None else (*self.before, self.encode(name), *self.after)

@@ -1,4 +1,4 @@
-"""Several backends for one model: the least busy one first, a failed one last for a while."""
+"""Selects among several backends of one model: the least busy first, failed ones last."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ COOL_DOWN = 5.0
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """One backend of a pool, and how it is doing."""
+    """One backend of a pool, and its state."""
 
     backend: Backend
     in_flight: int = 0
@@ -20,14 +20,14 @@ class Member:
 
 
 class BackendPool:
-    """Chooses. `clock` is the event loop's."""
+    """Selects backends. `clock` is the event loop's."""
 
     def __init__(self, backends: Sequence[Backend], clock: Callable[[], float]) -> None:
         self._members = [Member(backend) for backend in backends]
         self._clock = clock
 
     def pick(self, tried: Sequence[Member] = ()) -> Member:
-        """The best backend for the next attempt; one that was not tried before, if there is one."""
+        """Return the best backend for the next attempt, preferably one that was not tried."""
         if len(self._members) == 1:
             return self._members[0]
         now = self._clock()
@@ -38,8 +38,8 @@ class BackendPool:
 
     @contextmanager
     def using(self, member: Member) -> Iterator[None]:
-        """Count one request on a backend; after a failure that others may not have, prefer those
-        for a while."""
+        """Count one request on a backend. After a failure that other backends may not share, prefer
+        those for a while."""
         member.in_flight += 1
         try:
             yield
@@ -52,5 +52,5 @@ class BackendPool:
 
     @property
     def backends(self) -> list[Backend]:
-        """All of them."""
+        """All backends of the pool."""
         return [member.backend for member in self._members]

@@ -10,24 +10,24 @@ import msgspec
 from toolwire.errors import UpstreamError
 
 SERVER = "server"
-"""Instead of a path: the server counts."""
+"""The setting that lets the server count, instead of a path."""
 _MISSING = "pip install 'toolwire[tokenizers]' for a tokenizer file"
 
 
 class NoTokenizer(Exception):
-    """There is no tokenizer to be had; it says why."""
+    """No tokenizer is available. The message says why."""
 
 
 class Tokenizing(Protocol):
     """A backend whose server counts tokens."""
 
     async def tokenize(self, text: str, model: str) -> int:
-        """The tokens of a text. Raises `UpstreamError`."""
+        """Return the number of tokens in a text. Raises `UpstreamError`."""
         ...
 
 
 class FileTokenizer:
-    """Counts with a `tokenizer.json`, beside the event loop."""
+    """Counts with a `tokenizer.json`, off the event loop."""
 
     def __init__(self, encode: Callable[[str], Sequence[int]]) -> None:
         self._encode = encode
@@ -38,7 +38,7 @@ class FileTokenizer:
 
 
 def open_tokenizer(path: Path) -> FileTokenizer:
-    """The tokenizer in a file. Raises `NoTokenizer`."""
+    """Open the tokenizer in a file. Raises `NoTokenizer`."""
     try:
         from tokenizers import Tokenizer  # noqa: PLC0415  # an extra
     except ImportError:
@@ -47,7 +47,7 @@ def open_tokenizer(path: Path) -> FileTokenizer:
         raise NoTokenizer(f"there is no file {path}")
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # noqa: BLE001  # the library raises nothing more particular
+    except Exception as error:  # noqa: BLE001  # the library raises nothing more specific
         raise NoTokenizer(f"{path} is no tokenizer.json: {error}") from None
 
     def encode(text: str) -> Sequence[int]:
@@ -58,7 +58,7 @@ def open_tokenizer(path: Path) -> FileTokenizer:
 
 
 class ServerTokenizer:
-    """Counts by asking the server that gave the answer."""
+    """Asks the server that generated the answer."""
 
     def __init__(self, servers: Mapping[str, Tokenizing]) -> None:
         self._servers = servers
@@ -80,13 +80,13 @@ _decode = msgspec.json.Decoder(_Counted).decode
 
 
 def tokenize_body(text: str, model: str) -> bytes:
-    """What `/tokenize` is sent: vLLM and SGLang want `prompt`, llama.cpp wants `content`."""
+    """Encode the body of `/tokenize`: vLLM and SGLang read `prompt`, llama.cpp `content`."""
     fields = {"model": model, "prompt": text, "content": text, "add_special_tokens": False}
     return msgspec.json.encode({**fields, "add_special": False})
 
 
 def read_count(body: bytes) -> int:
-    """How many tokens the server found. Raises `ValueError`."""
+    """Read the number of tokens from the response. Raises `ValueError`."""
     counted = _decode(body)
     if counted.count is not None:
         return counted.count

@@ -59,7 +59,7 @@ def _check(calls: Sequence[CostlyCall]) -> list[CheckedCall]:
     async def check() -> list[CheckedCall]:
         checker = CheckProcess()
         try:
-            return await checker.fit(calls)
+            return await checker.check(calls)
         finally:
             checker.close()
 

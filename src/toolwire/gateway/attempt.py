@@ -1,4 +1,4 @@
-"""One backend's answer to one plan: fragments through the stages, events out. Pure."""
+"""Processes one backend's answer to one plan: fragments in, events out. Pure."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,7 +7,7 @@ from toolwire.errors import ArgumentsUnchecked, ArgumentsUnfit, UpstreamError
 from toolwire.gateway.choice import Choice, Reading
 from toolwire.gateway.native import NativeReader
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.repair.correction import objection
+from toolwire.gateway.repair.correction import correction
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.validation import BufferedValidator
@@ -24,10 +24,10 @@ Send = Callable[[int, list[Event]], None]
 
 
 class Attempt:
-    """Feeds fragments to the choices they belong to, and hands on what may go out.
+    """Feeds fragments to their choices, and sends the events that may go out.
 
-    `final`: the model will not be asked again. `resumed`: the client has seen text of the attempt
-    before this one.
+    `final`: the model will not be asked again. `resumed`: the client has seen text of the previous
+    attempt.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Attempt:
         self._may_be_repeated = not final and not plan.request.stream and plan.delivery == "whole"
 
     def feed(self, fragments: list[Fragment]) -> bool:
-        """Take what one read of the backend gave. Returns whether any of it was handed on."""
+        """Process the fragments of one read. Return whether any events were sent."""
         sent = False
         for fragment in fragments:
             if fragment.usage is not None or fragment.about:
@@ -78,9 +78,11 @@ class Attempt:
         return sent
 
     def finish(self, *, done: bool) -> None:
-        """The backend has ended. Raises `UpstreamError` if that cannot be the end, and
-        `ArgumentsUnfit` if a call must not be delivered: then nothing of the end is. If there are
-        `costly` calls then, it is not the end before `resolve`."""
+        """Process the end of the answer. If there are `costly` calls, `resolve` must follow.
+
+        Raises `UpstreamError` if the answer is incomplete. Raises `ArgumentsUnfit` if a call must
+        not be delivered; in that case the held events are not sent.
+        """
         if not self._choices:
             raise UpstreamError("The backend's answer was empty.")
         for index, choice in sorted(self._choices.items()):
@@ -90,19 +92,19 @@ class Attempt:
 
     @property
     def costly(self) -> list[CostlyCall]:
-        """The calls that are to be checked elsewhere."""
+        """The calls to validate off the event loop."""
         calls: list[CostlyCall] = []
         for _, choice in sorted(self._choices.items()):
-            if choice.fit is not None:
-                calls += choice.fit.costly
+            if choice.validator is not None:
+                calls += choice.validator.costly
         return calls
 
-    def resolve(self, fitted: Sequence[CheckedCall]) -> None:
-        """What was found about the `costly` calls. Now it is the end, see `finish`."""
-        left = list(fitted)
+    def resolve(self, checked: Sequence[CheckedCall]) -> None:
+        """Take the results for the `costly` calls, and end the answer as `finish` does."""
+        left = list(checked)
         for index, choice in sorted(self._choices.items()):
-            if choice.fit is not None and (many := len(choice.fit.costly)):
-                if events := choice.fit.resolve(left[:many]):
+            if choice.validator is not None and (many := len(choice.validator.costly)):
+                if events := choice.validator.resolve(left[:many]):
                     self._ends.append((index, events))
                 del left[:many]
         self._conclude()
@@ -110,51 +112,54 @@ class Attempt:
     def _conclude(self) -> None:
         for _, choice in sorted(self._choices.items()):
             self.repairs |= choice.repairs
-            self.findings += choice.fit.findings if choice.fit is not None else ()
+            self.findings += choice.validator.findings if choice.validator is not None else ()
             self.calls += choice.policy.calls
         for choice in self._choices.values():
-            if isinstance(fit := choice.fit, BufferedValidator) and fit.rejected is not None:
-                raise _unfit(fit.rejected, fit)
+            validator = choice.validator
+            if isinstance(validator, BufferedValidator) and validator.rejected is not None:
+                raise _unfit(validator.rejected, validator)
         self.deliver()
 
     @property
     def called(self) -> bool:
-        """Whether the backend has made a call itself, in any of the choices."""
+        """Whether the backend has made a native call in any choice."""
         return any(choice.reading.called for choice in self._choices.values())
 
     @property
     def resumable(self) -> bool:
-        """Whether another attempt can take over although the client has seen some of this one: it
-        has seen text only, and a call had begun that is held."""
+        """Whether another attempt can continue although the client has seen part of this one: it
+        has seen only text, and a call has started that is held back."""
         if len(self._choices) != 1:
             return False
         (choice,) = self._choices.values()
-        return isinstance(choice.fit, BufferedValidator) and (self._resumed or choice.fit.holds)
+        validator = choice.validator
+        return isinstance(validator, BufferedValidator) and (self._resumed or validator.holds)
 
     @property
     def deliverable(self) -> bool:
-        """Whether it may be delivered after all."""
+        """Whether the attempt may be delivered if there is no better one."""
         return not self._plan.request.exact_calls and not self.breaks_strict
 
     @property
     def breaks_strict(self) -> bool:
-        """Whether a call of a strict tool does not fit."""
+        """Whether a call of a strict tool is invalid."""
         tools = self._plan.outgoing.tools.tools
         return any(f.tool in tools and tools[f.tool].strict for f in self.findings)
 
     def deliver(self, *, again: bool = False) -> None:
-        """Send the end of the attempt; with what came before it if that is to be sent again."""
+        """Send the held events; with `again`, also the events that were sent before."""
         if again and self._trace is not None:
             self._trace.sent.clear()
         for index, events in [*(self._sent if again else ()), *self._ends]:
-            if events:  # none while a call is checked elsewhere
+            if events:  # none while a call is validated off the event loop
                 self._send(index, events)
 
-    def objection(self) -> list[Message]:
-        """What to tell the model about the calls because of which this attempt was given up."""
+    def correction(self) -> list[Message]:
+        """Return the messages that tell the model what is wrong with its rejected calls."""
         for choice in self._choices.values():
-            if isinstance(fit := choice.fit, BufferedValidator) and fit.rejected is not None:
-                return objection(fit.said, fit.calls, fit.findings)
+            validator = choice.validator
+            if isinstance(validator, BufferedValidator) and validator.rejected is not None:
+                return correction(validator.said, validator.calls, validator.findings)
         return []
 
     def _open(self, index: int) -> Choice:
@@ -168,27 +173,27 @@ class Attempt:
             reading = TextCallReader(
                 native, make_parser, self._new_call_id, promoting=strategy.promotes
             )
-        fit = plan.fit(self._allowance, final=self._final, resumed=self._resumed)
-        choice = self._choices[index] = Choice(reading, plan.policy(final=self._final), fit)
+        validator = plan.validator(self._allowance, final=self._final, resumed=self._resumed)
+        choice = self._choices[index] = Choice(reading, plan.policy(final=self._final), validator)
         return choice
 
 
 def _parser(
     strategy: ToolStrategy, plan: Plan, trace: AttemptTrace | None, index: int, repairs: set[str]
 ) -> TextReader:
-    """What reads the text. It does not know the attempt, so that no cycle of references is made."""
+    """Create the text reader. It does not reference the attempt, which avoids a cycle."""
     spans = trace.format_trace(index) if trace is not None else None
     return strategy.parser(plan, spans, repairs)
 
 
-def _unfit(finding: Finding, fit: BufferedValidator) -> UpstreamError:
+def _unfit(finding: Finding, validator: BufferedValidator) -> UpstreamError:
     text = f"The model's call of the tool '{finding.tool}' cannot be delivered: {finding.message}"
     if finding.code == "unchecked_tool_arguments":
         return ArgumentsUnchecked(f"{text} Simplify the tool's schema.")
-    hint = "Allow more tokens" if fit.cut_off else "Ask again, or simplify the tool"
+    hint = "Allow more tokens" if validator.cut_off else "Ask again, or simplify the tool"
     error = ArgumentsUnfit(f"{text} {hint}.", code=finding.code)
-    error.cut_off = fit.cut_off
-    error.said = fit.said
-    error.calls = tuple((call.name, call.arguments) for call in fit.calls)
-    error.faults = tuple((found.index, found.code, found.message) for found in fit.findings)
+    error.cut_off = validator.cut_off
+    error.said = validator.said
+    error.calls = tuple((call.name, call.arguments) for call in validator.calls)
+    error.faults = tuple((found.index, found.code, found.message) for found in validator.findings)
     return error

@@ -1,4 +1,4 @@
-"""An answer that breaks off after the client has begun to read it: who did it, and what to do."""
+"""Explains an answer that was cut off after the client had started to read it."""
 
 from toolwire.errors import (
     ArgumentsUnchecked,
@@ -16,7 +16,7 @@ _WHAT_TO_DO = (
 
 
 def explain_break(error: UpstreamError, backend: str) -> None:
-    """Say who broke off an answer that the client has begun to read, and what to do."""
+    """Add to the error who cut off the answer, and what to do."""
     if isinstance(error, _OF_THE_MODEL) or _WHAT_TO_DO in error.message:
         return
     said = error.message.strip()

@@ -1,5 +1,4 @@
-"""Calls from two sources, the backend and its text, made into one sequence: numbered together,
-and one after the other."""
+"""Merges calls from two sources, native and text, into one sequence without overlaps."""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,14 +13,14 @@ CALL_EVENTS = (CallStart, ArgsDelta, CallEnd)
 
 @dataclass(slots=True, eq=False)
 class _Source:
-    """Where calls come from: the numbers they have been given, and what cannot go out yet."""
+    """A source of calls: the indexes that they were given, and the events that must wait."""
 
     numbers: dict[int, int] = field(default_factory=dict)
     waiting: deque[CallEvent] = field(default_factory=deque)
 
 
 class CallSequencer:
-    """Begins after `begun` calls of the backend, the last of which is not over if `calling`."""
+    """Starts after `begun` native calls, the last of which is still open if `calling`."""
 
     def __init__(self, begun: int, *, calling: bool, new_call_id: Callable[[], str]) -> None:
         self._new_call_id = new_call_id
@@ -31,15 +30,15 @@ class CallSequencer:
         self._calling = self._by_backend if calling else None
 
     def from_backend(self, event: CallEvent, out: list[Event]) -> None:
-        """An event of a call that the backend found itself."""
+        """Add an event of a native call."""
         self._take(event, self._by_backend, out)
 
     def from_text(self, event: CallEvent, out: list[Event]) -> None:
-        """An event of a call that was found in the text."""
+        """Add an event of a call found in the text."""
         self._take(event, self._in_text, out)
 
     def _take(self, event: CallEvent, source: _Source, out: list[Event]) -> None:
-        """Calls never overlap: while one of one source is open, those of the other wait."""
+        """Send or queue an event. While a call of one source is open, the other source waits."""
         if self._calling not in (None, source):
             source.waiting.append(event)
             return

@@ -1,95 +1,92 @@
-"""One choice of an answer: the stages that it passes, in their order.
+"""One choice of an answer, and the stages that process it.
 
-Theory of operation. A reader makes events of what the backend said: `native.py`, or where text may
-hold calls, `text_calls.py`. Every stage behind it has one shape: events in, the events that may go
-on out. The policy comes first, then the check of arguments.
+Theory of operation. A reader turns backend fragments into events: `native.py`, or `text_calls.py`
+if text may contain calls. Each later stage takes events and returns those that may go out. The
+policy comes first, then the validator.
 
-Nearly every chunk of a stream of calls is more arguments of the call in turn, and all that is left
-to do with it is to follow its JSON and to keep it for the check. So when each stage says that it
-would let the rest of a call pass, a `FastPath` through all of them is made, once. It is at the head
-of the chain, and there is no other: whatever is not such a chunk ends it and goes the usual way.
+Most chunks of a streamed call only add arguments to the current call. Such a chunk needs no more
+than JSON tracking and a copy for the validator. So once every stage would pass the rest of a call
+through, `Choice` creates a `FastPath` that bypasses them. Any other chunk ends the fast path and
+is processed normally.
 """
 
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from toolwire.gateway.native import NativeReader
 from toolwire.gateway.policy import Policy
-from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
+from toolwire.gateway.repair.validation import Validator
 from toolwire.protocol.events import ArgsDelta, Event
 from toolwire.protocol.fragments import Fragment
 
 
 class Reading(Protocol):
-    """What makes events of what the backend said."""
+    """Turns the fragments of a backend into events."""
 
     @property
     def repairs(self) -> set[str]:
-        """What was repaired."""
+        """The names of the repairs that were made."""
         ...
 
     @property
     def called(self) -> bool:
-        """Whether the backend has made a call itself."""
+        """Whether the backend has made a native call."""
         ...
 
     @property
     def flowing(self) -> NativeReader | None:
-        """Who reads the call in turn, if more arguments of it would come out as they come in."""
+        """The reader of the current call, if its arguments pass through unchanged."""
         ...
 
     def feed(self, fragment: Fragment) -> list[Event]:
-        """Take what the backend said next."""
+        """Process the next fragment."""
         ...
 
     def finish(self, *, done: bool) -> list[Event]:
-        """The answer is over."""
+        """Process the end of the answer."""
         ...
 
 
 class Stage(Protocol):
-    """What events pass on their way out."""
+    """Filters or changes events before they go out."""
 
     @property
     def repairs(self) -> set[str]:
-        """What was repaired."""
+        """The names of the repairs that were made."""
         ...
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """The events that may go on."""
+        """Return the events that may go out."""
         ...
-
-
-Validator: TypeAlias = StreamingValidator | BufferedValidator
 
 
 @dataclass(frozen=True, slots=True)
 class FastPath:
-    """How more arguments of one call pass all the stages at once."""
+    """Passes further arguments of one call around all stages."""
 
     reader: NativeReader
     index: int
-    """The number that the client knows the call by."""
+    """The index of the call as the client sees it."""
     kept: list[str]
-    """Where its arguments are kept for the check."""
+    """Where the validator collects the arguments."""
     live: bool
-    """Whether they go out at once."""
+    """Whether the arguments go out immediately."""
 
 
 class Choice:
     """The stages of one choice."""
 
-    __slots__ = ("_fast", "_stages", "fit", "policy", "reading")
+    __slots__ = ("_fast", "_stages", "policy", "reading", "validator")
 
-    def __init__(self, reading: Reading, policy: Policy, fit: Validator | None) -> None:
+    def __init__(self, reading: Reading, policy: Policy, validator: Validator | None) -> None:
         self.reading = reading
         self.policy = policy
-        self.fit = fit
-        self._stages: tuple[Stage, ...] = (policy,) if fit is None else (policy, fit)
+        self.validator = validator
+        self._stages: tuple[Stage, ...] = (policy,) if validator is None else (policy, validator)
         self._fast: FastPath | None = None
 
     def feed(self, fragment: Fragment) -> list[Event]:
-        """What may go out after what the backend said next."""
+        """Process the next fragment, and return the events that may go out."""
         fast = self._fast
         if fast is not None:
             text = fast.reader.more(fragment)
@@ -106,20 +103,22 @@ class Choice:
         return events
 
     def finish(self, *, done: bool) -> list[Event]:
-        """What may go out at the end."""
+        """Process the end of the answer, and return the last events."""
         events = self.reading.finish(done=done)
         for stage in self._stages:
             events = stage.feed(events)
         return events
 
     def _fast_path(self) -> FastPath | None:
-        reader, fit = self.reading.flowing, self.fit
-        if reader is None or fit is None:
+        reader, validator = self.reading.flowing, self.validator
+        if reader is None or validator is None:
             return None
-        index, kept = self.policy.number(reader.in_turn), fit.kept
-        return None if index is None or kept is None else FastPath(reader, index, kept, fit.live)
+        index, kept = self.policy.number(reader.in_turn), validator.kept
+        if index is None or kept is None:
+            return None
+        return FastPath(reader, index, kept, validator.live)
 
     @property
     def repairs(self) -> set[str]:
-        """What was repaired."""
+        """The names of the repairs that were made."""
         return self.reading.repairs.union(*[stage.repairs for stage in self._stages])

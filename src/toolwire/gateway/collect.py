@@ -1,4 +1,4 @@
-"""Events -> one whole message: the sink of `stream: false`."""
+"""Joins events into one complete message, for `stream: false`."""
 
 import msgspec
 
@@ -16,7 +16,7 @@ from toolwire.protocol.tools import ToolCall
 
 
 class Whole(msgspec.Struct):
-    """One choice, complete."""
+    """One complete choice."""
 
     content: str | None
     reasoning: str | None
@@ -27,13 +27,13 @@ class Whole(msgspec.Struct):
 
     @property
     def characters(self) -> int:
-        """How much the model wrote; its reasoning counts, as it does where it is streamed."""
+        """The number of characters that the model wrote, including reasoning."""
         said = len(self.content or "") + len(self.reasoning or "")
         return said + sum(len(call.arguments) for call in self.calls)
 
 
 class Collector(msgspec.Struct):
-    """Joins one choice's events. `whole` is there after the `TurnEnd`."""
+    """Joins the events of one choice. `whole` is available after the `TurnEnd`."""
 
     _text: list[str] = []
     _reasoning: list[str] = []
@@ -44,7 +44,7 @@ class Collector(msgspec.Struct):
     _reason: FinishReason = "stop"
 
     def feed(self, events: list[Event]) -> None:
-        """Take the next events."""
+        """Add the next events."""
         for event in events:
             self._take(event)
 
@@ -66,7 +66,7 @@ class Collector(msgspec.Struct):
             self._extras.setdefault(event.name, []).append(event.json)
 
     def whole(self) -> Whole:
-        """The message."""
+        """Return the complete message."""
         calls = [
             ToolCall(
                 start.call_id, start.name, "".join(pieces), start.kind, start.provider_id or ""

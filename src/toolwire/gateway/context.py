@@ -1,4 +1,4 @@
-"""The facts of one request, for headers, log and metrics; filled in as it goes."""
+"""The state of one request, for headers, logs and metrics. Filled in as it is processed."""
 
 import msgspec
 
@@ -7,26 +7,27 @@ from toolwire.protocol.usage import Usage
 
 
 class RequestContext(msgspec.Struct):
-    """What is known of one request, whatever surface it came in by."""
+    """What is known about one request, on any surface."""
 
     request_id: str
     page: str = ""
     """The origin of the web page that may read the answer."""
     key_name: str | None = None
     profile: str = ""
-    """What the surface does differently for this client, if anything."""
+    """The client profile, if the surface treats this client differently."""
     model: str | None = None
     route: str = ""
     backend: str = ""
-    way: str = ""
+    mode: str = ""
+    """The tool strategy of the turn, for the header `toolwire-mode`."""
     stream: bool = False
     report: Report | None = None
-    """How the turn went, if there was one."""
+    """The result of the turn, if there was one."""
     usage: Usage | None = None
     error: str | None = None
 
     def headers(self) -> list[tuple[str, str]]:
-        """The headers that every answer has."""
+        """Return the headers of every answer."""
         headers = [("x-request-id", self.request_id), ("toolwire-request-id", self.request_id)]
         if self.page:
             headers += [

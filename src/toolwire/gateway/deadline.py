@@ -1,5 +1,5 @@
-"""When one turn is late, and when its client has heard nothing for long. Pure: it is told the
-time."""
+"""Decides when a turn has timed out, and when its client needs a keepalive. Pure: the caller
+passes the time."""
 
 from typing import Literal, TypeAlias
 
@@ -10,10 +10,10 @@ Due: TypeAlias = Literal["nothing", "keepalive", "end"]
 
 
 class Deadline:
-    """The clock of one turn. Times are seconds of whatever clock the caller has.
+    """The timeouts of one turn. Times are seconds of the caller's clock.
 
-    What a backend says (`news`) and a client is told (`told`) is only noted, because that happens
-    with every chunk; what it means for the limits is worked out when somebody looks.
+    Activity of the backend (`news`) and output to the client (`told`) only set a flag, because
+    they happen with every chunk. `look` works out what they mean for the limits.
     """
 
     __slots__ = (
@@ -23,9 +23,9 @@ class Deadline:
 
     def __init__(self, limits: TurnLimits, now: float) -> None:
         self.news = False
-        """Whether the backend has said something since the last look."""
+        """Whether the backend has sent anything since the last `look`."""
         self.told = False
-        """Whether the client was told something since: not every word of a backend goes on."""
+        """Whether the client was sent anything since then: not all backend output goes out."""
         self._limits = limits
         self._timeouts = DEFAULT_TIMEOUTS
         self._waits = False
@@ -35,30 +35,30 @@ class Deadline:
 
     @property
     def expired(self) -> bool:
-        """Whether the turn was found to be late."""
+        """Whether the turn has timed out."""
         return bool(self._why)
 
     def since_start(self, now: float) -> float:
-        """Seconds since the turn began."""
+        """Return the seconds since the turn started."""
         return now - self._started
 
     def left(self, now: float) -> float:
-        """Seconds until the turn must be over."""
+        """Return the seconds until the turn must end."""
         return self._started + self._limits.total - now
 
     def begin(self, timeouts: BackendTimeouts, now: float) -> None:
-        """A backend is asked: what an earlier one said counts no more."""
+        """Start the timeouts of a new attempt."""
         self._timeouts = timeouts
         self._heard = now
         self._waits = True
         self._begun = self.news = False
 
     def rest(self) -> None:
-        """No backend is waited for, so that only the limit of the whole turn counts."""
+        """Suspend the backend's timeouts. Only the limit of the whole turn applies."""
         self._waits = self.news = False
 
     def look(self, now: float) -> Due:
-        """What is due."""
+        """Return what is due."""
         if self.news:
             self.news = False
             self._heard = now
@@ -66,7 +66,7 @@ class Deadline:
         if self.told:
             self.told = False
             self._spoke = now
-        self._why = self._lateness(now)
+        self._why = self._expired_timeout(now)
         if self._why:
             return "end"
         if now >= self._spoke + self._limits.keepalive:
@@ -74,8 +74,8 @@ class Deadline:
             return "keepalive"
         return "nothing"
 
-    def _lateness(self, now: float) -> str:
-        """In what the turn is late, if it is."""
+    def _expired_timeout(self, now: float) -> str:
+        """Return which timeout has expired, or an empty string."""
         limits, timeouts, silence = self._limits, self._timeouts, now - self._heard
         if now - self._started >= limits.total:
             return f"did not finish within {limits.total:g} s"
@@ -86,5 +86,5 @@ class Deadline:
         return ""
 
     def too_slow(self, backend: str) -> str:
-        """What to say of a turn that has expired."""
+        """Return the error message of a turn that has timed out."""
         return f"The backend '{backend}' {self._why}."

@@ -1,4 +1,4 @@
-"""Usage, when a backend gives none: an estimate, and always called one."""
+"""Estimates usage that a backend does not report. It is always labelled as an estimate."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _PER_MESSAGE = 4
 
 
 def estimate(messages: Sequence[Message], tools_bytes: int, answer_characters: int) -> Usage:
-    """About four characters a token, which holds for English and code within some 20 %."""
+    """Estimate four characters per token, which is within 20 % for English and code."""
     characters = tools_bytes
     for message in messages:
         characters += size_of(message.content)

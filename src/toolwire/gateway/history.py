@@ -1,10 +1,10 @@
-"""The rules between messages: every call answered, every answer called for.
+"""Checks the rules between messages: every call has a result, and every result has a call.
 
-By default a broken history is refused; with `repair` it is repaired, and what was done is named.
-Either way results come out in call order, which keeps prompt caches warm and which some models
-insist on. Arguments that are not JSON are never refused: a model wrote them, and an agent that has
-answered the call must not be stopped by it. They are repaired or quoted, since servers and
-templates decode them.
+By default a broken history is refused. With `repair` it is repaired, and the repairs are reported.
+Results are always sorted into call order, which keeps prompt caches warm and which some models
+require. Arguments that are not JSON are never refused: a model wrote them, and the agent that
+answered the call cannot change them. They are repaired or quoted, because servers and templates
+decode them.
 """
 
 import operator
@@ -22,13 +22,13 @@ from toolwire.protocol.tools import ToolCall
 
 NO_RESULT = "(no result: this call was never answered)"
 QUOTED = "invalid_json"
-"""The only field of arguments that stand for text that is not JSON."""
+"""The only field of the object that replaces arguments that are not JSON."""
 _SHOWN = 100
-"""So many ids, or characters of one, are repeated in a message."""
+"""The most ids, or characters of an id, that an error message quotes."""
 
 
 class _Object(msgspec.Struct):
-    """Any JSON object. Nothing of it is kept."""
+    """Any JSON object. Its members are not kept."""
 
 
 _json = msgspec.json.Decoder(_Object)
@@ -37,7 +37,7 @@ _json_encode = msgspec.json.Encoder().encode
 
 @dataclass(slots=True)
 class History:
-    """A conversation that keeps the rules, and what had to be done for that."""
+    """A valid conversation, and the repairs that made it valid."""
 
     messages: list[Message] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class History:
 
 
 def check_history(messages: Sequence[Message], *, repair: bool = False) -> History:
-    """Check the rules; refuse what breaks them, or mend it."""
+    """Check a conversation. Refuse one that breaks the rules, or repair it."""
     for message in messages:
         if message.calls or message.role == "tool":
             return _Checker(repair=repair).run(messages)
@@ -65,7 +65,7 @@ class _Checker:
     open: dict[str, Message | None] = field(default_factory=dict)
     """The calls of the last assistant message, and their results so far."""
     renamed: dict[str, list[str]] = field(default_factory=dict)
-    """Their ids that were used before, and what they are called now."""
+    """Ids that an earlier call already used, and their replacements."""
     names: "_FreshIds | None" = None
 
     def run(self, messages: Sequence[Message]) -> History:
@@ -87,7 +87,7 @@ class _Checker:
         if self.renamed:
             message = self._readdressed(message)
         if self.open.get(message.call_id, message) is not None:
-            # Not a call of the last assistant message, or one that has its result already.
+            # Not a call of the last assistant message, or a call that already has a result.
             if not self.repair:
                 raise self._misplaced(message, position)
             self.history.repairs.append(f"orphan_result:messages[{position}]")
@@ -95,7 +95,7 @@ class _Checker:
         self.open[message.call_id] = message
 
     def _readdressed(self, message: Message) -> Message:
-        """The result under the id of the first call it can belong to."""
+        """Return the result under the id of the first call that it can belong to."""
         for call_id in (message.call_id, *self.renamed.get(message.call_id, ())):
             if self.open.get(call_id, message) is None:
                 return msgspec.structs.replace(message, call_id=call_id)
@@ -123,7 +123,7 @@ class _Checker:
         return [call_id for call_id, result in self.open.items() if result is None]
 
     def _close(self, position: int) -> None:
-        """The turn of results is over: all must be there, and they go out in call order."""
+        """End a run of results: all must be present, and they go out in call order."""
         if not self.repair and (unanswered := self._unanswered()):
             raise _not_answered(unanswered, position)
         for call_id, result in self.open.items():
@@ -160,7 +160,7 @@ class _Checker:
         return msgspec.structs.replace(call, call_id=call_id)
 
     def _readable(self, call: ToolCall, where: str) -> ToolCall:
-        """The call with arguments that a backend can decode."""
+        """Return the call with arguments that a backend can decode."""
         arguments = EVERY_RULE.as_json(call.arguments)
         if arguments is None:
             said = call.arguments.encode("utf-8", "replace").decode()
@@ -172,14 +172,14 @@ class _Checker:
 
 
 class _FreshIds:
-    """Ids that no call of a conversation has."""
+    """Generates ids that no call of the conversation has."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._taken = {call.call_id for message in messages for call in message.calls}
         self._numbers: dict[str, int] = {}
 
     def like(self, call_id: str) -> str:
-        """An id that looks like this one."""
+        """Return a new id in the form of this one."""
         base = call_id[: MAX_CLIENT_ID - 16]
         number = self._numbers.get(base, 1)
         fresh = call_id

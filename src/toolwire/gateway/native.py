@@ -1,11 +1,11 @@
-"""What a backend with native tools said -> events, made right.
+"""Turns the fragments of a backend with native tools into normalized events.
 
 Theory of operation. Backends disagree on everything about call deltas: indexes are missing, shared
 or gapped; ids are missing, repeated or the same for two calls; names come twice or in halves;
-arguments are objects, null, or sent a second time; two calls come interleaved. So a delta is first
-given to the call it belongs to (`_owner`), and calls are then released strictly one after the
-other (`_release`): a call is over when its JSON is balanced and another one has begun, and what
-belongs to later calls waits. A well-behaved stream passes through without any delay.
+arguments are objects, null, or sent twice; two calls are interleaved. So each delta is first
+assigned to its call (`_owner`), and calls are then released strictly one after the other
+(`_release`). A call ends when its JSON is balanced and another call has started; deltas of later
+calls wait. A well-formed stream passes through without delay.
 """
 
 from collections.abc import Callable, Collection
@@ -33,7 +33,7 @@ _REASONS: dict[str, FinishReason] = {
 
 
 class NativeReader:
-    """One choice of one answer. `feed` each fragment, then `finish`."""
+    """Reads one choice. `feed` it each fragment, then `finish`."""
 
     def __init__(self, tools: Collection[str], new_call_id: Callable[[], str]) -> None:
         self.repairs: set[str] = set()
@@ -45,10 +45,10 @@ class NativeReader:
         self._released = 0
         self._gap = False
         self.said = False
-        """Whether any of the answer could be read."""
+        """Whether any of the answer was readable."""
         self._finish: str | None = None
         self._flowing: NativeCall | None = None
-        """The last call, if it is in turn and nothing of it waits."""
+        """The last call, if it is current and none of it is waiting."""
 
     @property
     def begun(self) -> int:
@@ -62,11 +62,11 @@ class NativeReader:
 
     @property
     def calling(self) -> bool:
-        """Whether a call was announced and is not over."""
+        """Whether a call was announced and has not ended."""
         return self._released < len(self._calls) and self._calls[self._released].started
 
     def feed(self, fragment: Fragment) -> list[Event]:
-        """Take what the backend said next."""
+        """See `Reading.feed`."""
         events: list[Event] = []
         if fragment.gap or fragment.reasoning:
             self.before_text(fragment, events)
@@ -78,15 +78,15 @@ class NativeReader:
         return events
 
     def before_text(self, fragment: Fragment, events: list[Event]) -> None:
-        """Take what comes before the text of a fragment, which somebody else may read."""
+        """Process what precedes the text of a fragment. Another reader may read the text."""
         if fragment.gap:
-            self._mind_the_gap()
+            self._note_gap()
         if fragment.reasoning:
             events.append(ReasoningDelta(fragment.reasoning))
             self.said = True
 
     def after_text(self, fragment: Fragment, events: list[Event]) -> None:
-        """Take what comes after the text of a fragment."""
+        """Process what follows the text of a fragment."""
         for name, json in fragment.extras:
             events.append(Extra(name, json))
         for piece in fragment.calls:
@@ -97,18 +97,18 @@ class NativeReader:
 
     @property
     def flowing(self) -> "NativeReader | None":
-        """This reader, if more arguments of the call in turn would come out as they come in."""
+        """See `Reading.flowing`."""
         return self if self._flowing is not None else None
 
     @property
     def in_turn(self) -> int:
-        """The number of the call in turn."""
+        """The index of the current call."""
         return self._released
 
     def more(self, fragment: Fragment) -> str | None:
-        """What a fragment adds to the arguments of the call that is `flowing`.
+        """Return what a fragment adds to the arguments of the `flowing` call.
 
-        None if it is anything else than a piece of them, alone: `feed` it.
+        Returns None if the fragment holds anything else; then `feed` it.
         """
         call, calls = self._flowing, fragment.calls
         if call is None or len(calls) != 1 or fragment.text or fragment.reasoning:
@@ -128,7 +128,7 @@ class NativeReader:
         return text
 
     def finish(self, *, done: bool) -> list[Event]:
-        """The answer is over. `done`: the backend said so, rather than just falling silent."""
+        """End the answer. `done`: the backend marked the end, rather than just closing."""
         reason = self._finish
         if reason == "error":
             raise UpstreamError("The backend ended its answer with an error.")
@@ -147,8 +147,8 @@ class NativeReader:
         events.append(TurnEnd(_REASONS.get(reason or "", "stop")))
         return events
 
-    def _mind_the_gap(self) -> None:
-        """A lost line is tolerable in text; in a call it could make a wrong one look right."""
+    def _note_gap(self) -> None:
+        """Raise if a line was lost within a call: a wrong call could look valid."""
         if not all(call.complete or call.repeats for call in self._calls):
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
         self._gap = True
@@ -167,7 +167,7 @@ class NativeReader:
         self._release(events)
 
     def _owner(self, piece: CallFragment) -> NativeCall:
-        """The call this delta belongs to: an open one, or a new one."""
+        """Return the call that this delta belongs to: an open one, or a new one."""
         call = self._find(piece)
         if call is None:
             if len(self._calls) >= MOST_CALLS:
@@ -191,10 +191,10 @@ class NativeReader:
             if call is None and not piece.name:
                 if self._gap:
                     raise UpstreamError("The backend's event stream is broken inside a tool call.")
-                # An index out of nowhere without a name goes on with a call that we know.
+                # An unknown index without a name continues a known call.
                 call = known or (last if not piece.id else None)
             elif call is not None and piece.id and call.provider_id not in (None, piece.id):
-                # Another id at the same place: another call, unless every delta has its own id.
+                # A new id at the same index: a new call, unless every delta has its own id.
                 call = known or (call if _goes_on(call, piece) else None)
         if call is None or not piece.name:
             return call
@@ -203,31 +203,31 @@ class NativeReader:
         return self._again(call, piece)
 
     def _again(self, call: NativeCall, piece: CallFragment) -> NativeCall | None:
-        """A name for a call that is complete: said twice, or another call at its place?"""
+        """Decide whether a name for a complete call is a repetition or a new call."""
         text = as_text(piece.arguments)
         if piece.name == call.name and piece.id in (None, "", call.provider_id):
             if text and piece.id and call.says(text):
                 return call
             if not text:
-                # Only what follows can tell: arguments make it another call.
+                # Only what follows can tell: if arguments follow, it is a new call.
                 self._calls.append(NativeCall(custom=piece.custom, repeats=call))
                 return self._calls[-1]
         self.repairs.add("call_index_shared")
         return None
 
     def _drop(self, repeated: NativeCall, original: NativeCall) -> None:
-        """No arguments came after the name: it was just said twice."""
+        """Drop a call without arguments, because its name was only repeated."""
         self._calls.remove(repeated)
         self._by_index = {k: original if c is repeated else c for k, c in self._by_index.items()}
         self._by_id = {k: original if c is repeated else c for k, c in self._by_id.items()}
 
     def _is_other_tool(self, call: NativeCall, name: str) -> bool:
-        """Two tools named one after the other are two calls without arguments, not one name."""
+        """Whether `name` starts a second call without arguments, rather than continuing a name."""
         known = call.name in self._tools and name in self._tools and not call.has_arguments
         return known and call.name + name not in self._tools and not name.startswith(call.name)
 
     def _joined_name(self, name: str, more: str) -> str:
-        """Names come whole, repeated, in halves or as a growing prefix; the tools decide."""
+        """Join a name that came whole, repeated, in parts or as a growing prefix, by the tools."""
         if not name:
             return more
         joined = name + more
@@ -249,13 +249,13 @@ class NativeReader:
             call.add(text)
 
     def _cut(self, text: str, used: int) -> str:
-        """What of the text belongs to the call's JSON: so much of it."""
+        """Return the first `used` characters, which belong to the call's JSON."""
         if text[used:].strip():
             self.repairs.add("arguments_repeated")
         return text[:used]
 
     def _release(self, events: list[Event], *, last: bool = False) -> None:
-        """Send on what is in turn, one call after the other."""
+        """Release events, one call after the other."""
         while self._released < len(self._calls):
             index, call = self._released, self._calls[self._released]
             followed = index + 1 < len(self._calls)
@@ -265,7 +265,7 @@ class NativeReader:
                 self._drop(call, call.repeats)
                 continue
             if last and not (call.name or call.has_arguments):
-                del self._calls[index]  # announced, and nothing ever came
+                del self._calls[index]  # it had an entry, but no content
                 continue
             if not call.name:
                 if last:
@@ -282,7 +282,7 @@ class NativeReader:
             self._end(call, index, events)
 
     def _start(self, call: NativeCall, index: int, events: list[Event], *, last: bool) -> bool:
-        """Announce the call as soon as its name cannot change any more."""
+        """Announce the call as soon as its name is final."""
         if not (last or call.has_arguments or self._is_settled(call.name)):
             return False
         if self._gap and call.name not in self._tools:
@@ -308,7 +308,7 @@ class NativeReader:
 
 
 def _goes_on(call: NativeCall | None, piece: CallFragment) -> bool:
-    """Whether a delta without a name can only be more of this call's arguments."""
+    """Whether a delta without a name can only continue this call's arguments."""
     if call is None or piece.name or call.complete:
         return False
     return call.has_arguments or bool(as_text(piece.arguments))

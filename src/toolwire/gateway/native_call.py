@@ -1,4 +1,4 @@
-"""One call of a backend with native tools, as far as it is known."""
+"""The state of one native call while it is streamed."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from toolwire.protocol.json_boundary import JsonBalance
 
 @dataclass(slots=True, eq=False)
 class NativeCall:
-    """A call in the making."""
+    """A call that is being received."""
 
     provider_id: str | None = None
     name: str = ""
@@ -20,37 +20,37 @@ class NativeCall:
     started: bool = False
     pieces: list[str] = field(default_factory=list)
     repeats: "NativeCall | None" = None
-    """The complete call whose name came again, until arguments show that this is another call."""
+    """The complete call whose name was repeated, until arguments show that this is a new call."""
 
     @property
     def complete(self) -> bool:
-        """Whether its arguments are a whole JSON value."""
+        """Whether its arguments are a complete JSON value."""
         return self.balance.complete
 
     @property
     def blank(self) -> bool:
-        """Whether it has no arguments, however that was written."""
+        """Whether it has no arguments, in any spelling."""
         if self.custom or self.balance.started:
             return False
         return "".join(self.waiting).strip() in ("", "null")
 
     def add(self, text: str) -> None:
-        """The next piece of its arguments, to be sent on when it is in turn."""
+        """Add a piece of its arguments, to be sent when the call is current."""
         self.waiting.append(text)
         self.pieces.append(text)
 
     def says(self, text: str) -> bool:
-        """Whether these are its arguments, all of them."""
+        """Whether `text` equals all of its arguments."""
         return self.complete and text == "".join(self.pieces)
 
     @property
     def cut(self) -> bool:
-        """Whether its arguments have begun and not ended."""
+        """Whether its arguments have started but not ended."""
         return self.has_arguments and not self.complete and not self.blank
 
 
 def as_text(arguments: object) -> str:
-    """Arguments as JSON text, whatever JSON type the backend gave them."""
+    """Return arguments of any JSON type as JSON text."""
     if isinstance(arguments, str):
         return arguments
     return "" if arguments is None else msgspec.json.encode(arguments).decode()

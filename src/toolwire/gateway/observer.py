@@ -1,26 +1,26 @@
-"""Who is told about each attempt at a backend while it happens: for logs and metrics."""
+"""Observes each attempt at a backend as it happens, for logs and metrics."""
 
 from typing import Literal, Protocol, TypeAlias
 
 from toolwire.errors import UpstreamError
 
 Lesson: TypeAlias = Literal["tools", "constraint", "union", "system", "format"]
-"""What was learned about a backend: something it lacks, or the format of its model."""
+"""What was learned about a backend: a missing feature, or its model's format."""
 
 
 class TurnObserver(Protocol):
-    """Must be quick: it is told in the middle of a turn."""
+    """Receives notifications. Must be fast, because they arrive during a turn."""
 
     def attempted(self, backend: str) -> None:
-        """A request goes to this backend."""
+        """A request is about to be sent to this backend."""
         ...
 
     def answered(self, backend: str) -> None:
-        """The backend's answer was read to its end."""
+        """The backend's answer was read completely."""
         ...
 
     def failed(self, backend: str, error: UpstreamError) -> None:
-        """The attempt came to nothing."""
+        """The attempt failed."""
         ...
 
     def retried(self, backend: str, reason: str) -> None:
@@ -28,12 +28,12 @@ class TurnObserver(Protocol):
         ...
 
     def learned(self, backend: str, model: str, lesson: Lesson, found: str = "") -> None:
-        """From now on, requests for this model are made or read differently."""
+        """Requests for this model are encoded or read differently from now on."""
         ...
 
 
 class Unobserved:
-    """Nobody."""
+    """An observer that ignores everything."""
 
     def attempted(self, backend: str) -> None: ...
     def answered(self, backend: str) -> None: ...

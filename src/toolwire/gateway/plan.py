@@ -1,4 +1,4 @@
-"""A request -> what is to be done about it. Everything wrong with it is said here, before any
+"""Turns a request into a plan for its turn. Every invalid request is refused here, before any
 byte goes out."""
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from toolwire.gateway.policy import Policy
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
-from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
+from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator, Validator
 from toolwire.gateway.strategies.prompting import demand_of
 from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.protocol.content import size_of
@@ -29,8 +29,9 @@ class RepairPolicy:
 
     rules: RepairRules = EVERY_RULE
     streams: Literal["auto", "live", "whole"] = "auto"
-    """When a stream has a call: as it is written, or when it is complete and checked. `auto`: as it
-    is written only if the client shows it so, since nothing of it can be healed then."""
+    """When a stream delivers a call: while it is written, or once it is complete and validated.
+    `auto` streams it only if the client displays it live, because a streamed call cannot be
+    repaired."""
     loop_after: int = 3
     """Number of identical invalid calls before the model is warned; 0: never."""
 
@@ -42,7 +43,7 @@ _MANY = 1000
 
 
 def is_long(messages: Sequence[Message]) -> bool:
-    """Whether anything that is done with all of a conversation would block other clients."""
+    """Whether a conversation is large enough to process off the event loop."""
     size = 0
     for message in messages:
         size += size_of(message.content)
@@ -51,24 +52,24 @@ def is_long(messages: Sequence[Message]) -> bool:
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """One turn, ready to be run."""
+    """One turn, ready to run."""
 
     request: Request
     outgoing: Outgoing
     repairs: tuple[str, ...]
     offers_tools: bool
-    """Whether the model may call anything: without tools a request is not touched."""
+    """Whether the model may call tools. Without tools a request is not changed."""
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     large: bool = False
-    """Whether the request has so much of anything that nothing of it is done in passing."""
+    """Whether the request is large enough to process off the event loop."""
     strictly: bool = False
-    """Whether the backend is to hold the calls to their schemas."""
+    """Whether the backend must constrain calls to their schemas."""
     asker: str = ""
-    """The name of the API key that asks, for whom what it observes counts at once."""
+    """The name of the client's API key. Its own observations count for it immediately."""
 
     @property
     def delivery(self) -> Literal["live", "whole"]:
-        """How calls are delivered: as they are written, or when they are complete and checked."""
+        """How calls are delivered: while they are written, or once complete and validated."""
         request = self.request
         if not request.stream or request.tools.strict or request.exact_calls:
             return "whole"
@@ -78,14 +79,14 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def whole_streams(self) -> bool:
-        """Whether streams, too, deliver a call only when it is complete and checked."""
+        """Whether streams also deliver a call only once it is complete and validated."""
         streams = self.repair_policy.streams
         return streams == "whole" or (streams == "auto" and not self.request.shows_calls)
 
     def policy(self, *, final: bool) -> Policy:
-        """A fresh policy for one choice."""
+        """Create the policy for one choice."""
         request, tools = self.request, self.outgoing.tools.tools
-        # Of several, another may have the call, and the client may have seen it.
+        # With several choices, another may have the call, and the client may have seen it.
         final = final or (request.sampling.n or 1) > 1
         return Policy(
             request.choice,
@@ -95,10 +96,8 @@ class Plan(msgspec.Struct, frozen=True):
             final=final,
         )
 
-    def fit(
-        self, allowance: Allowance, *, final: bool, resumed: bool
-    ) -> StreamingValidator | BufferedValidator | None:
-        """A fresh check of calls for one choice; None where there can be none."""
+    def validator(self, allowance: Allowance, *, final: bool, resumed: bool) -> Validator | None:
+        """Create the validator for one choice; None if it cannot contain calls."""
         exact = self.request.exact_calls
         if not self.offers_tools and not exact:
             return None
@@ -117,18 +116,18 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def demands_call(self) -> bool:
-        """Whether the model must call something."""
+        """Whether the model must call a tool."""
         return self.offers_tools and self.request.choice.mode == "required"
 
     @property
     def wants_json(self) -> bool:
-        """Whether the client wants text in a form of its own."""
+        """Whether the client requested a `response_format` other than text."""
         wanted = self.request.response_format
         return wanted is not None and wanted.is_json
 
     @property
     def is_long(self) -> bool:
-        """Whether rewriting the conversation would block other clients."""
+        """Whether the conversation must be rewritten off the event loop."""
         return self.large or is_long(self.outgoing.messages)
 
     @property
@@ -139,23 +138,23 @@ class Plan(msgspec.Struct, frozen=True):
         return [tool for tool in tools if allowed is None or tool.name in allowed]
 
     def corrected(self, said: str) -> "Plan":
-        """The same turn, after the model answered without the call that it must make."""
+        """Return the plan for a retry after an answer without the required call."""
         answer = [Message("assistant", said)] if said.strip() else []
         demand = Message("user", demand_of(self.request.choice))
         plan = self.continued([*answer, demand])
-        # A server that does not keep to the name of a tool can call no other if it has no other.
+        # A server that ignores the required name cannot call another tool if it has only one.
         tools = _only(plan.outgoing.tools, self.request.choice.allowed)
         return replace(plan, outgoing=replace(plan.outgoing, tools=tools))
 
     def held_to(self, names: Iterable[str]) -> "Plan":
-        """The same turn, after a call of a strict tool that does not fit: one of these is to be
-        called now, and the backend is to hold the model to its schema."""
+        """Return the plan for a retry after an invalid call of a strict tool. The model must call
+        one of these tools, and the backend must constrain it to the schema."""
         known = frozenset(names) & self.request.tools.tools.keys()
         choice = ToolChoice("required", known or self.request.choice.allowed)
         return replace(self, request=replace(self.request, choice=choice), strictly=True)
 
     def continued(self, more: Sequence[Message]) -> "Plan":
-        """The same turn, with more said before it that only the backend sees."""
+        """Return the same plan with more messages, which only the backend sees."""
         messages = [*self.outgoing.messages, *more]
         return replace(self, outgoing=replace(self.outgoing, messages=messages))
 
@@ -170,7 +169,7 @@ def make_plan(
     large: bool = False,
     asker: str = "",
 ) -> Plan:
-    """Check what types cannot say, and decide what the backend is sent."""
+    """Check what types cannot express, and decide what the backend is sent."""
     if tool_limiter is not None and request.tools.tools:
         request = tool_limiter.apply(request)
     history = check_history(request.messages, repair=repair_history)
@@ -185,9 +184,9 @@ def make_plan(
 
 
 def _out_of_loop(plan: Plan) -> Plan:
-    """Tell a model that makes the same wrong call again and again what is wrong with it."""
+    """Warn a model that keeps repeating the same invalid call."""
     most, tools = plan.repair_policy.loop_after, plan.outgoing.tools
-    finding = find_loop(plan.request.messages, tools, most)  # as the model made its calls
+    finding = find_loop(plan.request.messages, tools, most)  # with the tools as the model saw them
     if finding is None:
         return plan
     told = plan.continued([break_loop(finding, tools, most)])
@@ -195,7 +194,7 @@ def _out_of_loop(plan: Plan) -> Plan:
 
 
 def _allowed(request: Request) -> ToolSet:
-    """Only the tools that tool_choice allows: not every backend knows `allowed_tools`."""
+    """Keep only the tools that tool_choice allows: not every backend knows `allowed_tools`."""
     return request.tools if request.choice.named else _only(request.tools, request.choice.allowed)
 
 

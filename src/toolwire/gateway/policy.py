@@ -1,7 +1,7 @@
-"""What the client allowed, enforced on the events: tool_choice and parallel_tool_calls.
+"""Enforces tool_choice and parallel_tool_calls on the events.
 
-Also the one place that decides the finish reason, and the one that keeps white space beside calls
-out of the answer, so that streamed and whole answers agree.
+It also decides the finish reason, and drops white space next to calls. No other code does either,
+so streamed and buffered answers agree.
 """
 
 import re
@@ -22,13 +22,13 @@ from toolwire.protocol.names import resolve
 from toolwire.protocol.tools import ToolChoice
 
 _PROSE = 400
-"""Characters without the call that is demanded, after which none was to come."""
+"""Characters without the required call after which none is expected."""
 _MARKED = re.compile(r"(?<![\s\w])[\w-]++")
-"""Words with a sign, or nothing, before them, as the name in every format of calls has."""
+"""A word after a symbol or at the start, like a tool's name in every call format."""
 
 
 class Policy:
-    """One choice of one answer. Calls that are not allowed are left out, and that is recorded.
+    """Filters one choice. Calls that are not allowed are dropped and reported.
 
     `final`: the model will not be asked again.
     """
@@ -55,10 +55,10 @@ class Policy:
         self._held: list[Event] | None = [] if choice.mode == "required" else None
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """The events that may go out, indexes without gaps.
+        """Return the events that may go out, with consecutive indexes.
 
-        Where a call is demanded, nothing goes out before it has begun: without one the model can
-        still be asked again.
+        If a call is required, nothing goes out before it starts, so the model can still be asked
+        again.
         """
         out: list[Event] = []
         for event in events:
@@ -75,7 +75,7 @@ class Policy:
         return out
 
     def number(self, index: int) -> int | None:
-        """The number that call `index` goes out under, if all of it goes out as it comes."""
+        """Return the client's index of call `index`, if the call passes through unchanged."""
         return None if self._held is not None else self._kept.get(index)
 
     def _take(self, event: Event, out: list[Event]) -> None:
@@ -96,7 +96,7 @@ class Policy:
             out.append(event)
 
     def _text(self, event: TextDelta, out: list[Event]) -> None:
-        """The first text. White space may turn out to stand beside calls only."""
+        """Process the first text. Hold back white space, which may turn out to be next to calls."""
         if event.text.isspace():
             self._blank.append(event)
         else:
@@ -135,7 +135,7 @@ class Policy:
             if not cut:
                 raise self._unmet(said)
             if reason == "length" and not self._final and self._is_prose(said):
-                raise self._unmet(said[:_PROSE])  # the whole of it may have filled the context
+                raise self._unmet(said[:_PROSE])  # the full text may have filled the context
         if not cut:
             reason = "tool_calls" if self.calls else "stop"
         out.append(TurnEnd(reason))
@@ -145,7 +145,7 @@ class Policy:
         return "".join(event.text for event in said if isinstance(event, TextDelta))
 
     def _is_prose(self, said: str) -> bool:
-        """Whether no call was to come; a call that breaks off names its tool in its markup."""
+        """Whether the text is prose, rather than a truncated call, which would name its tool."""
         return len(said) >= _PROSE and set(_MARKED.findall(said)).isdisjoint(self._tools)
 
     def _unmet(self, said: str) -> ToolChoiceUnmet:

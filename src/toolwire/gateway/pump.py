@@ -1,8 +1,8 @@
-"""The pump: open a backend, feed what it says through the stages, send what comes out.
+"""The pump: opens a backend, feeds its fragments through the stages, and sends the events.
 
-The only file of a turn with an event loop: here it waits, and here it is cancelled. What follows a
-failure is decided in `retry.py`, what is late in `deadline.py`. Blocks are handled inside the
-reader's callback: no queue and no task switch per chunk.
+This is the only part of a turn that uses the event loop, waits and can be cancelled. `retry.py`
+decides what follows a failure, and `deadline.py` what has timed out. Blocks are processed in the
+reader's callback, without a queue or a task switch per chunk.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from toolwire.protocol.usage import add_usage
 
 
 class Pump:
-    """One turn from its plan to its end. `run` it once."""
+    """Runs one turn. Call `run` once."""
 
     def __init__(
         self,
@@ -59,23 +59,23 @@ class Pump:
         self._deadline = Deadline(limits, self._loop.time())
 
     async def run(self) -> Report:
-        """Make the turn. Raises `GatewayError` if it cannot be made."""
+        """Run the turn. Raises `GatewayError` if it fails."""
         self._watchdog.add(self, self._loop)
         try:
             await self._attempts()
         except asyncio.CancelledError:
             if not self._deadline.expired or self._task is None or self._task.uncancel():
-                raise  # also if somebody else wants it to end, at the same time
+                raise  # also if another caller cancelled the task at the same time
             late = UpstreamTimeout(self._deadline.too_slow(self.report.backend))
             self._observer.failed(self.report.backend, late)
             raise late from None
         finally:
             self._watchdog.remove(self)
-            self._task = None  # a cancelled task knows the frames of this turn, and so the turn
+            self._task = None  # a cancelled task references this turn's frames: avoid a cycle
         return self.report
 
     def check(self, now: float) -> None:
-        """Is the turn late, or has the client heard nothing for long? See `Watchdog`."""
+        """See `Watched.check`. Cancels a turn that has timed out, or sends a keepalive."""
         due = self._deadline.look(now)
         if due == "keepalive":
             self._sink.keepalive()
@@ -101,7 +101,7 @@ class Pump:
                 try:
                     raise error
                 finally:
-                    del error  # it knows this frame; if the frame knew it, neither would go away
+                    del error  # it references this frame: avoid a reference cycle
             if retry.repair:
                 self.report.repairs.add(retry.repair)
             if retry.reason:
@@ -111,7 +111,7 @@ class Pump:
             await asyncio.sleep(retry.delay)
 
     async def _try(self, tried: Tried) -> UpstreamError | None:
-        """Ask one backend once; what went wrong, if something did."""
+        """Try one backend once. Return the error, if there was one."""
         backend, plan = tried.member.backend, self._retries.plan
         self.report.backend = backend.name
         self._observer.attempted(backend.name)
@@ -171,7 +171,7 @@ class Pump:
             self._account(attempt, traced)
 
     async def _relay(self, answer: Answer, attempt: Attempt, traced: AttemptTrace | None) -> None:
-        """Feed the attempt with all that the backend says, to the end."""
+        """Feed the backend's whole answer to the attempt."""
         deadline, report, sink, now = self._deadline, self.report, self._sink, self._loop.time
 
         def feed(fragments: list[Fragment]) -> None:
@@ -192,16 +192,16 @@ class Pump:
             await self._check_elsewhere(attempt)
 
     async def _check_elsewhere(self, attempt: Attempt) -> None:
-        """Have calls checked that would make others wait. The backend has said all it has to."""
+        """Validate costly calls off the event loop. The backend's answer is complete."""
         self._deadline.rest()
         calls = attempt.costly
         if self._checker is not None:
-            attempt.resolve(await self._checker.fit(calls))
+            attempt.resolve(await self._checker.check(calls))
         else:
             attempt.resolve([unchecked(call, "it takes too long") for call in calls])
 
     def _account(self, attempt: Attempt, traced: AttemptTrace | None) -> None:
-        """What was consumed counts, also where the answer could not be used."""
+        """Record the results of an attempt. Its usage counts even if the answer was not used."""
         if traced is not None:
             traced.account(attempt.findings, attempt.repairs)
         report = self.report
@@ -213,7 +213,7 @@ class Pump:
         report.usage = add_usage(report.usage, attempt.usage)
 
     def _deliver_spare(self, error: UpstreamError) -> bool:
-        """Deliver an earlier attempt instead of this error, if there is one."""
+        """Deliver an earlier attempt instead of this error. Return whether there was one."""
         spare = self._retries.spare(committed=self._sink.committed)
         if spare is None or spare.attempt is None:
             return False
@@ -227,7 +227,7 @@ class Pump:
 
 
 async def _outgoing(strategy: ToolStrategy, plan: Plan) -> Outgoing:
-    """What the backend is sent. A long conversation is rewritten beside the loop."""
+    """Build the backend request. A long conversation is rewritten off the event loop."""
     if strategy.rewrites and plan.is_long:
         return await asyncio.to_thread(strategy.outgoing, plan)
     return strategy.outgoing(plan)

@@ -1,4 +1,4 @@
-"""How a turn went, for headers, logs and metrics."""
+"""The result of a turn, for headers, logs and metrics."""
 
 from dataclasses import dataclass, field
 
@@ -8,17 +8,17 @@ from toolwire.protocol.usage import Usage
 
 @dataclass(slots=True)
 class Report:
-    """Filled in while the turn is made."""
+    """Filled in while the turn runs."""
 
     backend: str = ""
     usage: Usage | None = None
     about: dict[str, str] = field(default_factory=dict)
-    """What the backend says of its answer as a whole."""
+    """What the backend reports about its answer as a whole."""
     stopped_by: str = ""
-    """The stop sequence that ended the answer, if the backend says which."""
+    """The stop sequence that ended the answer, if the backend reports it."""
     calls: int = 0
     repairs: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
-    """What does not fit, and was delivered all the same."""
+    """Problems with calls that were delivered anyway."""
     retries: list[str] = field(default_factory=list)
     first_token_after: float | None = None

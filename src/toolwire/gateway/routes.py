@@ -1,4 +1,4 @@
-"""The models we serve, by the names clients use."""
+"""The served models, by the names that clients use."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,41 +15,41 @@ _MOST_SHOWN = 20
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name stands for every name with this beginning: `claude-*`, or `*` alone."""
+    """Whether a name is a prefix pattern: `claude-*`, or `*` alone."""
     return name.endswith(ANY)
 
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """One model name and the backends behind it. A pattern stands for every name that it matches,
-    and `aliases` are other names, or patterns, of the same model."""
+    """One model name and its backends. The name may be a pattern, and `aliases` are other names or
+    patterns for the same model."""
 
     name: str
     pool: BackendPool
     custom_tools: bool = False
     strategies: StrategySelector = field(default_factory=StrategySelector)
     tokens: TokenCounter | None = None
-    """Counts what a backend does not say; None: it is estimated."""
+    """Counts tokens if a backend reports no usage; None: they are estimated."""
     aliases: tuple[str, ...] = ()
     tool_limiter: ToolLimiter | None = None
 
     def offered(self, tools: ToolSet) -> ToolSet:
-        """Those of a client's tools that the model is offered."""
+        """Return those of a client's tools that the model is offered."""
         return tools if self.tool_limiter is None else self.tool_limiter.tools(tools)
 
 
 class Routes:
-    """Finds the model a client asks for: by its exact name, else by the longest pattern."""
+    """Finds a model by its exact name, else by the longest matching pattern."""
 
     def __init__(self, models: Iterable[ServedModel]) -> None:
         self.models = list(models)
-        """All of them."""
+        """All served models."""
         self._named = {name: m for m in self.models for name in (m.name, *m.aliases)}
         patterns = sorted(filter(is_pattern, self._named), key=len, reverse=True)
         self._prefixes = [(name.removesuffix(ANY), self._named[name]) for name in patterns]
 
     def find(self, name: str) -> ServedModel:
-        """The model of this name; raises `ModelNotFound`, naming those there are."""
+        """Return the model of this name. Raises `ModelNotFound`, which lists the known names."""
         model = self._named.get(name)
         if model is not None:
             return model
@@ -63,16 +63,16 @@ class Routes:
         )
 
     def default(self) -> ServedModel:
-        """Where a request without a model goes: to `*`, else to the first one."""
+        """The model for a request that names none: `*`, else the first one."""
         return self._named.get(ANY) or self.models[0]
 
     @property
     def names(self) -> list[str]:
-        """The names that can be listed."""
+        """The names to list: those that are not patterns."""
         return [name for name in self._named if not is_pattern(name)]
 
     @property
     def any(self) -> ServedModel | None:
-        """The model that stands for every other name and forwards it, if there is one."""
+        """The model that accepts and forwards any other name, if there is one."""
         model = self._named.get(ANY)
         return model if model is not None and model.name == ANY else None

@@ -1,4 +1,4 @@
-"""Where the events of a turn go: what the pump knows of a surface's encoder."""
+"""The interface between the pump and a surface's encoder."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import Protocol, TypeAlias
 from toolwire.protocol.events import Event
 
 Flow: TypeAlias = Callable[[Callable[[], None], Callable[[], None]], None]
-"""Takes what to do when the client does not keep up, and what to do when it has caught up."""
+"""Registers two callbacks: the client is too slow, and the client has caught up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """An answer that has begun: who gives it, how the model was given its tools, and which of the
-    client's parameters it was not sent."""
+    """The start of an answer: its backend, its tool mode, and the client's parameters that were not
+    sent."""
 
     backend: str
     mode: str
@@ -21,25 +21,25 @@ class Begun:
 
 
 class Sink(Protocol):
-    """Where a turn's events go: a surface's encoder."""
+    """Receives the events of a turn. Each surface's encoder is one."""
 
     @property
     def committed(self) -> bool:
-        """Whether the client has seen any of this turn, so that it cannot be started over."""
+        """Whether the client has seen any of this turn, so that it cannot be restarted."""
         ...
 
     def begin(self, begun: Begun) -> None:
-        """An answer has begun; forget what an earlier attempt may have sent."""
+        """Start an answer, and discard what an earlier attempt sent."""
         ...
 
     def send(self, choice: int, events: list[Event]) -> None:
-        """The next events of one choice."""
+        """Take the next events of one choice."""
         ...
 
     def flush(self) -> None:
-        """All that one read of the backend gave has been sent: pass it on, in one write."""
+        """Write everything that was sent since the last flush, in one write."""
         ...
 
     def keepalive(self) -> None:
-        """The model has been silent for a while; tell the client that we are still here."""
+        """Tell a client that the turn is still running although the model is silent."""
         ...

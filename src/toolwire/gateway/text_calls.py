@@ -1,10 +1,9 @@
-"""Text that is read in the model's format: calls in it are promoted to calls.
+"""Reads text in the model's format, and promotes calls in it to tool calls.
 
-Stands where `NativeReader` stands and is built on it, so that native calls and calls found in text
-come out of one place, numbered together. Used for backends without tools (the prompt taught the
-model its format) and for those whose own parser lets calls through as text. An answer without
-text costs next to nothing: the parser is made for the first text, the numbering for the first
-call in it.
+It replaces and wraps `NativeReader`, so native calls and calls found in text have one numbering.
+It is used for backends without tools, whose prompt describes the format, and for backends whose
+own parser leaves calls in the text. An answer without text costs almost nothing: the parser is
+created with the first text, and the sequencer with the first call in it.
 """
 
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from toolwire.protocol.fragments import Fragment
 
 
 class TextCallReader:
-    """One choice of one answer. `promoting`: the backend should have found the calls itself."""
+    """Reads one choice. `promoting`: the backend should have found the calls itself."""
 
     def __init__(
         self,
@@ -42,7 +41,7 @@ class TextCallReader:
 
     @property
     def repairs(self) -> set[str]:
-        """What was repaired."""
+        """See `Reading.repairs`."""
         return self._native.repairs
 
     @property
@@ -52,15 +51,15 @@ class TextCallReader:
 
     @property
     def flowing(self) -> NativeReader | None:
-        """See `Reading.flowing`. After a call in the text, native ones may have to wait."""
+        """See `Reading.flowing`. After a call in the text, native calls may have to wait."""
         return None if self._calls is not None else self._native.flowing
 
     def feed(self, fragment: Fragment) -> list[Event]:
-        """Take what the backend said next."""
+        """See `Reading.feed`."""
         native, text = self._native, fragment.text
         if not text:
             if fragment.gap:
-                self._mind_the_gap()
+                self._note_gap()
             events = native.feed(fragment)
             return events if self._calls is None else _numbered(events, self._calls)
         out: list[Event] = []
@@ -79,7 +78,7 @@ class TextCallReader:
         return out
 
     def finish(self, *, done: bool) -> list[Event]:
-        """The answer is over."""
+        """See `Reading.finish`."""
         events = self._native.finish(done=done)
         if self._calls is not None:
             events = _numbered(events, self._calls)
@@ -89,9 +88,9 @@ class TextCallReader:
             events.append(end)
         return events
 
-    def _mind_the_gap(self) -> None:
-        """Text was lost. In a call it would make a wrong one; before one, it may have been what
-        made it a mere quotation. In prose alone it is only missing."""
+    def _note_gap(self) -> None:
+        """Raise if text was lost within a call. Otherwise remember it: before a call, the lost text
+        may have marked it as a quotation."""
         if self._parser is not None and not self._parser.idle:
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
         self._gap = True
@@ -103,7 +102,7 @@ class TextCallReader:
                     raise UpstreamError("The backend's event stream is broken before a tool call.")
                 if self._promoting:
                     self._native.repairs.add("call_promoted_from_text")
-                self._logprobs = []  # those of a call's tokens are not part of an answer
+                self._logprobs = []  # logprobs of a call's tokens are not part of an answer
                 if self._calls is None:
                     self._calls = CallSequencer(
                         self._native.begun,
@@ -119,7 +118,7 @@ class TextCallReader:
 
 
 def _numbered(events: list[Event], calls: CallSequencer) -> list[Event]:
-    """Calls that the backend found itself, numbered together with those in the text."""
+    """Number native calls together with those in the text."""
     out: list[Event] = []
     for event in events:
         if isinstance(event, CALL_EVENTS):
@@ -130,7 +129,7 @@ def _numbered(events: list[Event], calls: CallSequencer) -> list[Event]:
 
 
 def _joined(logprobs: list[bytes]) -> bytes:
-    """The logprobs of several deltas whose text comes out as one."""
+    """Join the logprobs of several deltas whose text goes out as one."""
     if len(logprobs) == 1:
         return logprobs[0]
     parts = [msgspec.json.decode(raw, type=dict[str, Any]) for raw in logprobs]

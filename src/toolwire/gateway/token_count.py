@@ -1,7 +1,6 @@
-"""Usage, when a backend gives none and the model's tokenizer is known: counted, not estimated.
+"""Counts usage with the model's tokenizer, if a backend does not report it.
 
-What the backend's chat template puts around messages is not known here, so a few tokens a message
-are added for it.
+The tokens that the backend's chat template adds are unknown here, so a few are added per message.
 """
 
 from collections.abc import Sequence
@@ -21,17 +20,17 @@ _PER_MESSAGE = 4
 
 
 class TokenCounter(Protocol):
-    """Counts with a model's own tokenizer."""
+    """Counts tokens with the model's own tokenizer."""
 
     async def count(self, texts: Sequence[str], *, backend: str, model: str) -> list[int]:
-        """The tokens of each text. Raises `GatewayError` if they cannot be counted."""
+        """Return the token count of each text. Raises `GatewayError` if they cannot be counted."""
         ...
 
 
 async def count_usage(
     counter: TokenCounter, outgoing: Outgoing, answer: Whole, backend: str
 ) -> Usage | None:
-    """What a turn consumed; None if that cannot be counted."""
+    """Return the usage of a turn; None if it cannot be counted."""
     texts = [_asked(outgoing.messages, outgoing.tools), _said(answer)]
     try:
         asked, said = await counter.count(texts, backend=backend, model=outgoing.request.model)
@@ -43,7 +42,7 @@ async def count_usage(
 async def count_prompt(
     counter: TokenCounter, messages: Sequence[Message], tools: ToolSet, *, backend: str, model: str
 ) -> int | None:
-    """The tokens of a prompt, as `count_usage` counts them; None if they cannot be counted."""
+    """Count the tokens of a prompt, like `count_usage`; None if they cannot be counted."""
     try:
         (asked,) = await counter.count([_asked(messages, tools)], backend=backend, model=model)
     except GatewayError:

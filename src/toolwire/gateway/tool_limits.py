@@ -1,7 +1,7 @@
-"""Fewer and shorter tools, for models that cannot cope with all that an agent offers.
+"""Limits the number and size of tools, for models that cannot handle all that an agent offers.
 
-What is left depends on the tools alone, never on the conversation, so the beginning of a prompt
-stays the same from turn to turn. What was done is reported with the answer.
+The result depends only on the tools, never on the conversation, so the start of the prompt stays
+the same in every turn. Changes are reported with the answer.
 """
 
 import dataclasses
@@ -25,17 +25,17 @@ _CUT = "…"
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """Which tools a model is offered, and how long their descriptions may be."""
+    """The tools that a model is offered, and the length limit of their descriptions."""
 
     allowed: tuple[str, ...] | None = None
-    """Patterns of names; None: every tool."""
+    """Name patterns; None allows every tool."""
     denied: tuple[str, ...] = ()
-    """Patterns of names; they come before `allowed`."""
+    """Name patterns; they take precedence over `allowed`."""
     description_chars: int | None = None
     parameter_description_chars: int | None = None
 
     def allows(self, *names: str) -> bool:
-        """Whether a tool of these names is offered."""
+        """Whether a tool with these names is offered."""
         if any(fnmatchcase(name, pattern) for pattern in self.denied for name in names):
             return False
         return self.allowed is None or any(
@@ -43,7 +43,7 @@ class ToolLimits:
         )
 
     def shorten(self, tool: Tool) -> Tool:
-        """The tool, or a copy with shorter descriptions."""
+        """Return the tool, or a copy with shorter descriptions."""
         description = shortened(tool.description, self.description_chars)
         parameters = tool.parameters
         if tool.kind == "function" and self.parameter_description_chars is not None:
@@ -61,14 +61,14 @@ class _Limited:
 
 @dataclass(frozen=True, slots=True)
 class ToolLimiter:
-    """Applies the limits of one route. For tools that were seen before, it costs one lookup."""
+    """Applies the limits of one route. Results are cached per tool set."""
 
     limits: ToolLimits
     _known: "WeakKeyDictionary[ToolSet, _Limited]" = field(default_factory=WeakKeyDictionary)
 
     def apply(self, request: Request) -> Request:
-        """The request with the tools that are left. Raises `RequestError` if `tool_choice` asks for
-        one that is not."""
+        """Return the request with the remaining tools. Raises `RequestError` if `tool_choice` names
+        a removed one."""
         limited = self._limited(request.tools)
         if not limited.repairs:
             return request
@@ -81,7 +81,7 @@ class ToolLimiter:
         )
 
     def tools(self, given: ToolSet) -> ToolSet:
-        """The tools that are left."""
+        """Return the remaining tools."""
         return self._limited(given).tools
 
     def _limited(self, given: ToolSet) -> _Limited:
@@ -107,10 +107,10 @@ class ToolLimiter:
 
 
 def shortened(text: str | None, most: int | None) -> str | None:
-    """At most so many characters of a text, up to the end of a sentence or of a word."""
+    """Cut a text to `most` characters, at the end of a sentence or of a word."""
     if text is None or most is None or len(text) <= most:
         return text
-    head = text[: most + 1]  # the blank after the last sentence may be one too many
+    head = text[: most + 1]  # the space after the last sentence may exceed the limit by one
     end = max(head.rfind(mark) + (mark != "\n\n") for mark in _ENDS)
     if end >= max(most // 2, 1):
         return head[:end].rstrip()
@@ -119,7 +119,7 @@ def shortened(text: str | None, most: int | None) -> str | None:
 
 
 def _shorter_schema(schema: Any, most: int) -> Any:
-    """The schema, or a copy in which no description is longer."""
+    """Return the schema, or a copy in which no description is longer than `most`."""
     long = [sub for sub, _, _ in walk(schema) if _is_long(sub.get("description"), most)]
     if not long:
         return schema
@@ -137,7 +137,7 @@ def _is_long(description: object, most: int) -> bool:
 
 
 def _left_of(choice: ToolChoice, tools: ToolSet) -> ToolChoice:
-    """The choice among the tools that are left."""
+    """Restrict the choice to the remaining tools."""
     if choice.allowed is None:
         if choice.mode == "required" and not tools.tools:
             raise _left_out("There is no tool to call", tools)

@@ -1,8 +1,8 @@
-"""One turn for any surface: plan it, run it, and account for it.
+"""Runs one turn for any surface: plan it, run it, and record its result.
 
-A surface brings a request and a sink; which one it is, is not known here. A conversation that is
-kept somewhere comes in at two places: before the plan, to put the history before what is new, and
-after the end, to keep what was said.
+A surface provides a request and a sink, and nothing here depends on which surface it is. A stored
+conversation is used twice: before planning, to prepend the history to the new messages, and after
+the end, to save the turn.
 """
 
 import asyncio
@@ -29,36 +29,36 @@ from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
 
 LARGE_BODY = 128 * 1024
-"""Reading a body this large takes long enough to make other clients wait: not in the loop."""
+"""Bytes of a body that is large enough to parse off the event loop."""
 
 
 class TurnSink(Sink, Protocol):
     """A sink that also ends the answer."""
 
     def done(self, report: Report) -> Usage:
-        """The turn is made: send the end of it. What it consumed, estimated if nobody said."""
+        """Send the end of a successful turn. Return its usage, estimated if unknown."""
         ...
 
     def fail(self, error: GatewayError) -> None:
-        """The turn could not be made: say so, in a body or, if a stream has begun, in it."""
+        """Send an error: as a body or, if a stream has started, within the stream."""
         ...
 
 
 class Conversation(Protocol):
-    """A history that is kept between turns."""
+    """A history that is stored between turns."""
 
     async def load(self, request: Request) -> Request:
-        """The request, with what was said before it."""
+        """Return the request with the earlier messages before its own."""
         ...
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:
-        """The turn was made: keep it. Raises `GatewayError` if that is impossible, and the client
-        is told so."""
+        """Save a successful turn. Raises `GatewayError` if that fails, which the client is
+        told."""
         ...
 
 
 class Caller(Protocol):
-    """Whoever asks for a turn: a surface, and the client it speaks to."""
+    """The origin of a turn: a surface and its client."""
 
     @property
     def surface(self) -> str:
@@ -67,56 +67,56 @@ class Caller(Protocol):
 
     @property
     def body(self) -> bytes:
-        """What the client sent."""
+        """The request body."""
         ...
 
     @property
     def gone(self) -> bool:
-        """Whether the client has left."""
+        """Whether the client has disconnected."""
         ...
 
     @property
     def conversation(self) -> Conversation | None:
-        """Where the history is kept, if it is not in the request. Asked for after `read`."""
+        """The stored history, if it is not in the request. Available after `read`."""
         ...
 
     def read(self) -> Request:
-        """The request. Raises `RequestError`."""
+        """Parse the request. Raises `RequestError`."""
         ...
 
     def sink(self, plan: Plan) -> TurnSink:
-        """Where the answer goes."""
+        """Return the sink for the answer."""
         ...
 
     @property
     def flow(self) -> Flow:
-        """Takes what to do when the client does not keep up, and when it has caught up."""
+        """Registers callbacks for a client that is too slow, and for when it has caught up."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TurnService:
-    """Makes turns. Holds what every request needs, nothing of any of them."""
+    """Runs turns. Holds what all requests share, and no state of any request."""
 
     routes: Routes
-    pace: TurnLimits
+    limits: TurnLimits
     repair_history: bool
     new_call_id: Callable[[], str]
     now: Callable[[], float]
-    """Seconds since 1970."""
+    """Returns seconds since 1970."""
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     keep: Callable[[TurnTrace], None] | None = None
-    """Takes the trace of each request that is over; None: no traces are made."""
+    """Receives the trace of each finished request; None: tracing is off."""
     tracing: TraceSwitch = field(default_factory=TraceSwitch)
-    """Whether anybody wants the trace of a request that begins now."""
+    """Whether to trace a request that starts now."""
     checker: Checker | None = None
-    """Checks calls that would make others wait; None: they are not checked."""
+    """Validates calls that are too costly for the event loop; None: they stay unchecked."""
     watchdog: Watchdog = field(default_factory=Watchdog)
     observer: TurnObserver = UNOBSERVED
-    """Told about each attempt at a backend."""
+    """Notified of each attempt at a backend."""
 
     async def answer(self, caller: Caller, context: RequestContext) -> None:
-        """Answer one request. Raises `GatewayError` while there is no sink to tell it to."""
+        """Answer one request. Raises `GatewayError` until there is a sink to report it to."""
         if self.keep is None or not self.tracing.on:
             await self._answer(caller, context)
             return
@@ -161,7 +161,7 @@ class TurnService:
             plan,
             model,
             recorded,
-            self.pace,
+            self.limits,
             self.new_call_id,
             flow=caller.flow,
             watchdog=self.watchdog,
@@ -212,14 +212,14 @@ class TurnService:
 
 
 def _counter(model: ServedModel, request: Request) -> TokenCounter | None:
-    """What counts the turn's tokens if its backend does not: where the client sees the figures,
-    and there is one answer."""
+    """Return the counter for a backend that reports no usage. Only if the client sees the usage,
+    and for a single choice."""
     seen = not request.stream or request.include_usage
     return model.tokens if seen and (request.sampling.n or 1) == 1 else None
 
 
 class Recorder:
-    """Another sink, with a note of what the first choice says."""
+    """Wraps a sink, and records the first choice."""
 
     def __init__(self, sink: TurnSink) -> None:
         self._sink = sink
@@ -245,5 +245,5 @@ class Recorder:
         self._sink.send(choice, events)
 
     def whole(self) -> Whole:
-        """What was said."""
+        """Return the recorded message."""
         return self._said.whole()

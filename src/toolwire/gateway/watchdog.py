@@ -1,49 +1,49 @@
-"""One timer for all turns: many times a second, it looks whether any of them is late."""
+"""One timer that checks the deadlines of all turns, several times a second."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 STEP = 0.1
-"""Seconds between two looks, and so how late a time limit may be."""
+"""Seconds between two checks, which is also how late a timeout may fire."""
 
 
 class EventLoop(Protocol):
-    """What is needed of an event loop."""
+    """The part of an event loop that the watchdog uses."""
 
     def time(self) -> float:
-        """Its clock, in seconds."""
+        """Return the time of the loop's clock, in seconds."""
         ...
 
     def call_later(self, delay: float, callback: Callable[[], None], /) -> object:
-        """Call back after so many seconds."""
+        """Call `callback` after `delay` seconds."""
         ...
 
 
 class Watched(Protocol):
-    """What is looked at."""
+    """Something with deadlines."""
 
     def check(self, now: float) -> None:
-        """It is `now` by the event loop's clock: do what is due."""
+        """Do what is due at `now`, a time of the event loop's clock."""
         ...
 
 
 class Watchdog:
-    """Looks while there is something to look at. To be used within one event loop."""
+    """Runs while it has something to check. Use it within one event loop."""
 
     def __init__(self) -> None:
         self._watched: set[Watched] = set()
         self._loop: EventLoop | None = None
-        """The loop that will call us back, if there is something to look at."""
+        """The loop with our pending callback; None if there is nothing to check."""
 
     def add(self, watched: Watched, loop: EventLoop) -> None:
-        """Look at this from now on."""
+        """Start checking this."""
         self._watched.add(watched)
         if self._loop is None:
             self._loop = loop
             loop.call_later(STEP, self._look)
 
     def remove(self, watched: Watched) -> None:
-        """Look at it no more."""
+        """Stop checking it."""
         self._watched.discard(watched)
 
     def _look(self) -> None:

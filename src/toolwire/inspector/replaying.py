@@ -19,7 +19,7 @@ async def replayed(record: Mapping[str, Any], checker: Checker) -> list[dict[str
     loop = asyncio.get_running_loop()
 
     def check(calls: Sequence[CostlyCall]) -> Sequence[CheckedCall]:
-        return asyncio.run_coroutine_threadsafe(checker.fit(calls), loop).result()
+        return asyncio.run_coroutine_threadsafe(checker.check(calls), loop).result()
 
     return await asyncio.to_thread(_replay, record, check)
 

@@ -92,7 +92,7 @@ class App:
         self.routes = build_routes(config, engine, clock, logs.redact, self.watch)
         turns = TurnService(
             routes=self.routes,
-            pace=turn_limits(config),
+            limits=turn_limits(config),
             repair_history=config.history == "repair",
             new_call_id=partial(new_id, "call_"),
             now=time.time,
@@ -144,7 +144,7 @@ class App:
         except GatewayError as error:
             context.error = error.code
             self._fail(exchange, context, error)
-        except Exception:  # noqa: BLE001 - the last net
+        except Exception:  # noqa: BLE001 - the last resort
             _log.exception("request %s failed", context.request_id)
             context.error = InternalError.code
             text = f"Toolwire failed. The log has the details under {context.request_id}."
@@ -164,7 +164,7 @@ class App:
         return True
 
     def admits(self, request: HttpRequest) -> bool:
-        """Whether to read a request's body: not if its head gets it refused anyway."""
+        """Whether to read a request's body: not if its head is refused anyway."""
         try:
             if request.path not in self._open:
                 self._guard.check(request.headers)
@@ -273,7 +273,7 @@ class App:
             status,
             model=context.model,
             backend=context.backend or None,
-            mode=context.way or None,
+            mode=context.mode or None,
             key_name=context.key_name,
             duration_ms=seconds * 1000,
             stream=context.stream,
@@ -325,7 +325,7 @@ class App:
 
 
 def _facts(context: RequestContext) -> TurnFacts | None:
-    """What the access line says of a turn, if there was one."""
+    """Return what the access line reports about a turn, if there was one."""
     report = context.report
     if report is None:
         return None

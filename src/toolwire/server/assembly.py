@@ -42,9 +42,9 @@ def build_routes(
     redact: Redact,
     observer: TurnObserver = UNOBSERVED,
 ) -> Routes:
-    """Every model that is served, with its backends."""
+    """Build every served model, with its backends."""
     turn = LoopTurn()
-    signatures()  # now, while nobody waits
+    signatures()  # compute them now, before any request waits
 
     def served(route: RouteConfig) -> ServedModel:
         backends = [
@@ -92,7 +92,7 @@ def _tokens(route: RouteConfig, backends: list[Backend]) -> TokenCounter | None:
 
 
 def _known_as(route: RouteConfig) -> str:
-    """The one model behind a route, by which its format is detected; "" if there are several."""
+    """Return the one model behind a route, for format detection; "" if there are several."""
     models = {backend.model for backend in route.backends}
     return route.fixed_name or (models.pop() or "" if len(models) == 1 else "")
 
@@ -147,11 +147,11 @@ def _backend(
 
 
 _KINDS: dict[str, type[OpenAiHttpBackend]] = {"anthropic": AnthropicBackend}
-"""Servers with another API than OpenAI's, by dialect."""
+"""Backend classes for other APIs than OpenAI's, by dialect."""
 
 
 def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:
-    """The dialect, with what is configured of it."""
+    """Return the dialect with the configured changes."""
     dialect = dialect.with_params(config.params_add, config.params_remove)
     if config.call_ids is not None:
         dialect = replace(dialect, call_ids=config.call_ids)
@@ -161,7 +161,7 @@ def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:
 
 
 def request_reader(config: Config) -> RequestReader:
-    """The reader of requests, with its limits."""
+    """Build the request reader, with its limits."""
     limits = config.limits
     tools = ToolReader(
         max_tools=limits.tools,
@@ -177,7 +177,7 @@ def request_reader(config: Config) -> RequestReader:
 
 
 def messages_reader(config: Config) -> MessagesReader:
-    """The reader of requests to the Messages API, with the same limits."""
+    """Build the request reader of the Messages API, with the same limits."""
     limits = config.limits
     tools = MessagesToolReader(
         max_tools=limits.tools,
@@ -195,7 +195,7 @@ def _schema_limits(config: Config) -> SchemaLimits:
 
 
 def turn_limits(config: Config) -> TurnLimits:
-    """How long a turn may take, and how often it is tried."""
+    """Return the time limits of a turn, and its number of attempts."""
     times, retries = config.timeouts, config.retries
     return TurnLimits(
         total=times.total,
@@ -208,7 +208,7 @@ def turn_limits(config: Config) -> TurnLimits:
 
 
 def repair_policy(config: Config) -> RepairPolicy:
-    """What to do about invalid calls."""
+    """Return the policy for invalid calls."""
     repair = config.repair
     return RepairPolicy(
         EVERY_RULE.without(repair.off),

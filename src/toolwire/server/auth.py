@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from toolwire.errors import Unauthorized
 from toolwire.server.config.settings import ClientKey
 
-LONGEST_KEY = 512  # no key of any provider is near it; more is not worth hashing
+LONGEST_KEY = 512  # no provider's key is nearly as long; do not hash longer ones
 _MOST_ADMITTED = 1024
 _VISIBLE = re.compile(rb"[\x21-\x7e]+")
 
 
 class Keyring:
-    """Finds the name of a key, in a time that does not reveal how close a wrong one was.
+    """Finds the name of a key, in a time that does not reveal how close a wrong key was.
 
     Keys are compared by their SHA-256, each with every configured one, so the time depends
     neither on a shared prefix nor on which key matches.
@@ -29,12 +29,12 @@ class Keyring:
         """Whether no keys are configured, so that everyone has access."""
 
     def check(self, authorization: bytes | str | None) -> str | None:
-        """The name of the key in an `Authorization` header, or None if it is unknown."""
+        """Return the name of the key in an `Authorization` header, or None if it is unknown."""
         presented = bearer(authorization)
         return None if presented is None else self.name_of(presented)
 
     def name_of(self, key: bytes) -> str | None:
-        """The name of a key, or None if it is unknown."""
+        """Return the name of a key, or None if it is unknown."""
         digest = hashlib.sha256(key).digest()
         found = None
         for name, ours in self._digests:
@@ -61,7 +61,7 @@ class Admission:
         self._own: dict[bytes, str] = {}
 
     def name(self, headers: Mapping[bytes, bytes]) -> str | None:
-        """The name of the request's key; None if none is needed. Raises `Unauthorized`."""
+        """Return the name of the request's key; None if none is needed. Raises `Unauthorized`."""
         if self._keys.open:
             return None
         given = headers.get(b"authorization", b"")
@@ -69,7 +69,7 @@ class Admission:
         return found if found is not None else self._other(given, headers.get(b"x-api-key", b""))
 
     def _other(self, given: bytes, own: bytes) -> str:
-        """The name of a key that is in `x-api-key`, or not in the cache."""
+        """Return the name of a key that is in `x-api-key`, or not in the cache."""
         name = self._checked(self._admitted, given, bearer(given))
         if name is None and own:
             name = self._own.get(own) or self._checked(self._own, own, bare(own))
@@ -96,7 +96,7 @@ _KEY_WRONG = "Incorrect API key provided. Check the key, or ask this server's op
 
 
 def bare(header: bytes) -> bytes | None:
-    """The key in `x-api-key`, or None if it cannot be one."""
+    """Return the key in `x-api-key`, or None if it cannot be one."""
     if len(header) > LONGEST_KEY:
         return None
     key = header.strip()
@@ -104,7 +104,7 @@ def bare(header: bytes) -> bytes | None:
 
 
 def bearer(authorization: bytes | str | None) -> bytes | None:
-    """The key in `Bearer KEY`, or None if there is none or it cannot be one."""
+    """Return the key in `Bearer KEY`, or None if there is none or it cannot be one."""
     if authorization is None or len(authorization) > LONGEST_KEY:
         return None
     if isinstance(authorization, str):
@@ -119,15 +119,15 @@ def bearer(authorization: bytes | str | None) -> bytes | None:
 
 
 def is_usable(key: str) -> bool:
-    """Whether a client could present this key: visible ASCII, neither empty nor over-long."""
+    """Whether a client could send this key: visible ASCII, not empty and not too long."""
     return len(key) <= LONGEST_KEY - len("Bearer ") and bearer(f"Bearer {key}") == key.encode()
 
 
 def hash_key(plain: str) -> str:
-    """The SHA-256 of a key, in hex, as the configuration keeps it."""
+    """Return the SHA-256 of a key, in hex, as in the configuration."""
     return hashlib.sha256(plain.encode()).hexdigest()
 
 
 def new_key() -> str:
-    """A new key for a client, with 256 random bits."""
+    """Generate a client key with 256 random bits."""
     return "tw-" + secrets.token_urlsafe(32)

@@ -1,8 +1,8 @@
-"""What happens at backends: logged, counted, and remembered as which of them are live.
+"""Logs and counts what happens at backends, and tracks which of them are live.
 
-A failed attempt is a warning, once a minute for each kind of failure. A backend's own words are
-logged only where they are about the server (its key, its load, its failure): where it refuses a
-request, they may quote what the client wrote.
+A failed attempt is logged as a warning, once a minute per kind of failure. A backend's own message
+is logged only if it concerns the server (its key, its load, its failure). If the backend refuses a
+request, the message may quote the client.
 """
 
 import logging
@@ -41,7 +41,7 @@ _LESSONS: dict[Lesson, str] = {
 
 @dataclass(slots=True)
 class _State:
-    """What is known about one backend. `live` is None until it was tried."""
+    """The state of one backend. `live` is None until it was tried."""
 
     live: bool | None = None
     failures: int = 0
@@ -61,16 +61,16 @@ class BackendWatch:
 
     @property
     def live(self) -> int:
-        """How many backends answered when they were last tried."""
+        """The number of backends that answered when last tried."""
         return sum(state.live is True for state in self._states.values())
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """The number of backends."""
         return len(self._states)
 
     def is_live(self, backend: str) -> bool | None:
-        """Whether a backend answered when it was last tried; None if it was not."""
+        """Whether a backend answered when last tried; None if it was never tried."""
         return self._states[backend].live
 
     def attempted(self, backend: str) -> None:
@@ -90,7 +90,7 @@ class BackendWatch:
         state.live, state.failures = True, 0
 
     def failed(self, backend: str, error: UpstreamError) -> None:
-        """See `TurnObserver.failed`. One request that fails does not mean that others would."""
+        """See `TurnObserver.failed`. One failed request does not mean that others would fail."""
         self._metrics.backend_error(backend, reason_of(error))
         self._warn(backend, error)
         if isinstance(error, KeyRefused) or _is_away(error):
@@ -109,7 +109,7 @@ class BackendWatch:
             _log.info(f"backend %s {_LESSONS[lesson]}", backend, *known)
 
     def probed(self, backend: str, error: UpstreamError | None) -> None:
-        """It was asked for its models, not for a turn. A server need not have such a list."""
+        """Record a request for the model list. Not every server has one."""
         if error is None or (isinstance(error, UpstreamRefused) and not error.lasting):
             self.answered(backend)
         else:

@@ -1,5 +1,5 @@
-"""`toolwire check`: can each backend be reached, does it take our key, which models has it, and how
-have they to be given their tools?"""
+"""`toolwire check`: checks that each backend is reachable and accepts our key. It reports the
+backend's models and the tool mode that they need."""
 
 import asyncio
 import time
@@ -73,7 +73,7 @@ async def _look_at(
 async def _tools(
     config: Config, model: ServedModel, backend: Backend, name: str, found: BackendCheck
 ) -> BackendCheck:
-    """What was found, with how this model has to be given its tools."""
+    """Return the result with the tool mode that this model needs."""
     try:
         need = await try_tools(model, backend, name, request_reader(config), time.perf_counter)
     except GatewayError as error:

@@ -1,4 +1,4 @@
-"""Calls that may take long to check, checked by processes of their own (`validation_worker`)."""
+"""Validates costly calls in separate processes (`validation_worker`)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _PROCESSES = 2
 
 
 class CheckProcess:
-    """A `Checker`. Starts a process when it is first used; close it."""
+    """A `Checker`. It starts processes on demand. Must be closed."""
 
     def __init__(self, *, deadline: float = _DEADLINE, longest: float = _LONGEST) -> None:
         self._deadline = deadline
@@ -25,8 +25,8 @@ class CheckProcess:
         self._processes: list[LimitedProcess] = []
         self._idle: list[LimitedProcess] = []
 
-    async def fit(self, calls: Sequence[CostlyCall]) -> list[CheckedCall]:
-        """See `Checker.fit`."""
+    async def check(self, calls: Sequence[CostlyCall]) -> list[CheckedCall]:
+        """See `Checker.check`."""
         done: list[CheckedCall] = []
         try:
             async with asyncio.timeout(self._longest), self._free:

@@ -1,4 +1,4 @@
-"""`GET /openapi.json` and `GET /docs`: the APIs, described."""
+"""`GET /openapi.json` and `GET /docs`: the API reference."""
 
 from functools import cached_property
 
@@ -17,7 +17,7 @@ APIS = (OPENAI, RESPONSES, MESSAGES, NATIVE)
 
 
 class Descriptions:
-    """The two endpoints. Both are made when they are first asked for."""
+    """The two endpoints. Their content is generated on first use."""
 
     @cached_property
     def _document(self) -> Json:

@@ -1,6 +1,6 @@
 """The event loop: uvloop where it exists, else asyncio's own.
 
-uvloop does not exist for Windows and PyPy. Without it everything works, only more slowly.
+uvloop does not support Windows and PyPy. Everything works without it, but more slowly.
 """
 
 import asyncio
@@ -13,23 +13,23 @@ Loop: TypeAlias = Literal["auto", "uvloop", "asyncio"]
 
 
 class NoUvloop(Exception):
-    """uvloop is demanded, but not installed."""
+    """uvloop is required, but not installed."""
 
 
 def run_on_loop(work: Coroutine[Any, Any, None], loop: Loop = "auto") -> str:
-    """Run `work` to its end on a new loop, and return which kind it was."""
+    """Run `work` on a new loop, and return the kind of loop."""
     kind = loop_kind(loop)
     if kind == "asyncio":
         asyncio.run(work)
     else:
-        import uvloop  # noqa: PLC0415 - only here: --help and errors stay quick
+        import uvloop  # noqa: PLC0415 - imported late, so that --help and errors stay fast
 
         uvloop.run(work)
     return kind
 
 
 def loop_kind(loop: Loop) -> Literal["uvloop", "asyncio"]:
-    """Which loop is used. Raises `NoUvloop`."""
+    """Return the loop to use. Raises `NoUvloop`."""
     if loop == "asyncio":
         return "asyncio"
     if importlib.util.find_spec("uvloop") is not None:
@@ -40,7 +40,7 @@ def loop_kind(loop: Loop) -> Literal["uvloop", "asyncio"]:
 
 
 def on_signals(numbers: Iterable[signal.Signals], call: Callable[[], None]) -> None:
-    """Call this in the running loop when one of the signals arrives."""
+    """Call `call` in the running loop when one of the signals arrives."""
     loop = asyncio.get_running_loop()
     for number in numbers:
         try:

@@ -19,7 +19,7 @@ def inspector_api(
     traces: TraceStore | MemoryTraces,
     checker: CheckProcess,
 ) -> dict[str, Resource]:
-    """The resources of the inspector, by their paths."""
+    """Return the resources of the inspector, by path."""
     endpoints = inspector_endpoints(
         chat,
         turns,

@@ -1,4 +1,4 @@
-"""What a backend turned out to be, in words: printed at start.
+"""Describes each backend, for the output at start.
 
 For each model: how it is given tools, in which format its calls are expected, and why.
 """
@@ -22,7 +22,7 @@ _MODES = {
 
 @dataclass(frozen=True, slots=True)
 class ServedBackend:
-    """A backend of a model, as it is configured and as it was built."""
+    """A backend of a model: its configuration and the object."""
 
     route: RouteConfig
     config: BackendConfig
@@ -31,7 +31,7 @@ class ServedBackend:
 
 
 def introduce(served: ServedBackend, names: list[str], about: str) -> str:
-    """The lines about one backend that answered; `names` are its models."""
+    """Return the lines about a backend that answered; `names` are its models."""
     route, config = served.route, served.config
     wanted = config.model or (None if route.name == "*" else route.name)
     kind = about or _UNTOLD.get(config.dialect, f"dialect {config.dialect}, as configured")
@@ -49,7 +49,7 @@ def introduce(served: ServedBackend, names: list[str], about: str) -> str:
 
 
 def missing(config: BackendConfig, reason: str) -> str:
-    """The line about a backend that did not answer."""
+    """Return the line about a backend that did not answer."""
     return (
         f"  Nothing usable answers at {config.url}: {reason}\n"
         "    Toolwire tries it again, at each request and every few seconds."

@@ -24,19 +24,19 @@ _Key: TypeAlias = tuple[str, str, str | None, str | None, str | None, str | None
 _Facts: TypeAlias = tuple[str, str]
 _NAMES = {10: "DEBUG", 20: "INFO ", 40: "ERROR"}
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Asked all day by machines: their lines are for `debug`, unless they are refused."""
+"""Paths that monitors poll. Their access lines have level `debug`, unless refused."""
 _REFUSED = frozenset({401, 403})
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@*+-]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFacts:
-    """How a turn went, for its access line. `repairs` are names of ours."""
+    """The result of a turn, for its access line. `repairs` are Toolwire's own names."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     first_token: float | None = None
-    """Seconds."""
+    """In seconds."""
     retries: int = 0
     repairs: Iterable[str] = ()
 
@@ -61,7 +61,7 @@ class Logs:
         self._second = -1
         self._second_text = ""
         self._nothing = "null" if as_json else "-"
-        # Paths, models and backends are few and come again and again.
+        # Paths, models and backends are few and repeat, so they are cached.
         self._facts: dict[_Key, _Facts] = {}
 
     def access(
@@ -107,7 +107,7 @@ class Logs:
             self._write(line)
 
     def _turn(self, turn: TurnFacts) -> str:
-        """How the turn went, to be followed by more."""
+        """Return the part of an access line about a turn."""
         first = None if turn.first_token is None else round(turn.first_token * 1000, 1)
         repairs = sorted(set(turn.repairs))
         if self._as_json:
@@ -127,7 +127,7 @@ class Logs:
         )
 
     def redact(self, text: str, limit: int | None = None) -> str:
-        """The text, or its first `limit` characters, with every known secret masked."""
+        """Return the text, or its first `limit` characters, with every known secret masked."""
         return self._redactor.redact(text, limit)
 
     def see(self, key: str) -> None:
@@ -136,7 +136,7 @@ class Logs:
             self._facts.clear()
 
     def stamp(self, seconds: float) -> str:
-        """A time as it stands in the log: UTC, with milliseconds."""
+        """Format a time for the log: UTC, with milliseconds."""
         whole = int(seconds)
         if whole != self._second:
             self._second = whole
@@ -147,7 +147,7 @@ class Logs:
         return self.stamp(self._clock())
 
     def _learn(self, key: "_Key") -> "_Facts":
-        """The parts of a line that are the same for many requests."""
+        """Cache the parts of a line that are the same for many requests."""
         method, path = self._word(key[0]), self._word(key[1].partition("?")[0])
         model, backend, mode, key_name = map(self._word, key[2:6])
         if self._as_json:
@@ -164,7 +164,7 @@ class Logs:
         return what, facts
 
     def _word(self, value: str | None) -> str:
-        """A value that may come from a client, escaped as one word and without secrets."""
+        """Escape a value that may come from a client as one word, with secrets masked."""
         if value is None:
             return self._nothing
         value = self._redactor.redact(value, 200)

@@ -13,12 +13,12 @@ from toolwire.surfaces.messages.api import Messages
 from toolwire.surfaces.messages.token_limits import TokenLimits
 
 _BASES = ("/v1", "", "/v1/v1")
-"""Where it is: below the base URL that clients expect, and below those pasted by mistake."""
+"""Its paths: below the base URL that clients expect, and below common wrong ones."""
 
 
 def messages_api(config: Config, turns: TurnService) -> dict[str, Resource]:
-    """The resources of the Messages API, by their paths."""
-    # A broken history is repaired: agents of this API cannot go on after an error about it.
+    """Return the resources of the Messages API, by path."""
+    # A broken history is repaired: agents of this API cannot recover from such an error.
     own = replace(turns, repair_history=True, new_call_id=partial(new_id, "toolu_"))
     api = Messages(messages_reader(config), own, new_id, TokenLimits(time.time))
     table: dict[str, Resource] = {}

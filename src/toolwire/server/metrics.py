@@ -25,16 +25,16 @@ class Level:
         self.value = 0
 
     def inc(self) -> None:
-        """One more."""
+        """Add one."""
         self.value += 1
 
     def dec(self) -> None:
-        """One less."""
+        """Subtract one."""
         self.value -= 1
 
 
 class Tally:
-    """Counts by one label, whose values stay few even if a caller is careless."""
+    """Counts by one label, with a limit on its number of values."""
 
     __slots__ = ("_most", "counts")
 
@@ -49,7 +49,7 @@ class Tally:
 
 
 class TallyByBackend:
-    """Counts by backend and one more label. Backends that nobody configured are one."""
+    """Counts by backend and one more label. Unconfigured backends share one value."""
 
     __slots__ = ("_known", "tallies")
 
@@ -67,7 +67,7 @@ class TallyByBackend:
 
 
 class Spread:
-    """How a duration is spread over `BOUNDS`; the last count is for everything longer."""
+    """A histogram of durations over `BOUNDS`; the last count is for longer ones."""
 
     __slots__ = ("counts", "sum")
 
@@ -102,7 +102,7 @@ class Metrics:
         self.sessions: GuardedStore | None = None
 
     def request_done(self, route: str, status: int, stream: bool, seconds: float) -> None:  # noqa: FBT001
-        """Count a request that is over."""
+        """Count a finished request."""
         if route not in self._routes:
             route = OTHER
         if not 100 <= status <= 599:
@@ -133,7 +133,7 @@ class Metrics:
         self.call_count += number
 
     def render(self) -> bytes:
-        """Everything, in the text format of Prometheus."""
+        """Return all metrics in the Prometheus text format."""
         # Imported when first asked for: prometheus_client takes about 0.1 s to load.
         from toolwire.server.metrics_text import render  # noqa: PLC0415
 

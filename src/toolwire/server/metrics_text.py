@@ -1,4 +1,4 @@
-"""Writes our counters in the text format of Prometheus, with its own library."""
+"""Writes the metrics in the Prometheus text format, with its client library."""
 
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -31,7 +31,7 @@ _TALLIES = (
 
 
 def render(metrics: Metrics) -> bytes:
-    """Everything that `metrics` has counted, and the process's own memory, CPU and files."""
+    """Return all metrics, including the process's memory, CPU and open files."""
     registry = CollectorRegistry()
     registry.register(Collected(metrics))
     ProcessCollector(registry=registry)
@@ -39,7 +39,7 @@ def render(metrics: Metrics) -> bytes:
 
 
 class Collected(Collector):
-    """What `metrics` has counted, as Prometheus has it."""
+    """Converts `metrics` to Prometheus metrics."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -85,7 +85,7 @@ def _requests(metrics: Metrics) -> Iterator[Metric]:
 
 
 def _sessions(store: GuardedStore | None) -> Iterator[Metric]:
-    """The session store, once it is used."""
+    """Yield the metrics of the session store. They have no values until it is used."""
     up = GaugeMetricFamily(
         "toolwire_session_store_up", "Whether the session store answers, once it was used."
     )

@@ -23,7 +23,7 @@ _log = logging.getLogger("toolwire.server")
 def native_api(
     config: Config, turns: TurnService, store: Store | None, cache: ToolCache
 ) -> dict[str, Resource]:
-    """The resources of the native API, by their paths."""
+    """Return the resources of the native API, by path."""
     limits = config.limits
     tools = NativeToolReader(cache, limits.tools)
     kept = config.sessions

@@ -1,4 +1,4 @@
-"""Raises the limit of open files: every connection needs one."""
+"""Raises the limit of open files: every connection needs a file descriptor."""
 
 import logging
 
@@ -10,15 +10,15 @@ except ImportError:  # Windows has no such limit
 _log = logging.getLogger("toolwire.server")
 
 _MOST = 65_536
-"""More is never needed, and where the hard limit is a billion some libraries walk through it."""
+"""The highest useful limit. Some libraries iterate over all descriptors up to the limit."""
 _OTHERS = 128
-"""What is open beside connections: libraries, traces, processes of templates."""
+"""Files other than connections: libraries, traces, template processes."""
 
 
 def raise_open_files(connections: int) -> int:
     """Raise the soft limit as far as the hard one allows, and return it.
 
-    Many systems start a process with 1,024, and let it have more if it asks.
+    Many systems start a process with 1,024, and allow more on request.
     """
     if resource is None:
         return _MOST
@@ -30,7 +30,7 @@ def raise_open_files(connections: int) -> int:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
-        except (OSError, ValueError):  # macOS allows fewer than it says
+        except (OSError, ValueError):  # macOS allows fewer than it reports
             _log.debug("the limit of open files stays at %d", soft)
     if soft != resource.RLIM_INFINITY and soft < connections + _OTHERS:
         _log.warning(

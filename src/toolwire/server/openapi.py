@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of every API that is served, made from their types and errors."""
+"""Generates the OpenAPI 3.1 document of all served APIs from their types and errors."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -16,7 +16,7 @@ _ABOUT = "Tool calling between any client and any model."
 
 
 def openapi(apis: Iterable[Api]) -> Json:
-    """The document."""
+    """Return the document."""
     paths: dict[str, Json] = {}
     schemas: Json = {}
     for api in apis:
@@ -91,13 +91,13 @@ def _answer(operation: Operation, named: Mapping[int, Json]) -> Json:
 
 
 def _stream(events: Mapping[str, Any], named: Mapping[int, Json]) -> Json:
-    """A stream is text; what its events are is said beside it."""
+    """Describe a stream as text, with its events as an extension."""
     kinds = {name or "message": named[id(kind)] for name, kind in events.items()}
     return {"type": "string", "description": "Server-sent events", "x-events": kinds}
 
 
 def _errors(operation: Operation, named: Mapping[int, Json]) -> Json:
-    """The errors by their status, each with its code and what it means."""
+    """Return the errors by status, each with its code and meaning."""
 
     def status_of(kind: type[GatewayError]) -> int:
         return operation.statuses.get(kind, kind.status)

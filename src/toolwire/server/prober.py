@@ -1,6 +1,6 @@
-"""Asks backends whether they are there: at start, and for a `/readyz` that needs one.
+"""Checks whether backends are up: at start, and for a `/readyz` that requires one.
 
-It runs beside the server and delays nothing.
+It runs in the background and delays nothing.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _LONGEST_ANSWER = 10.0
 
 
 class Prober:
-    """One task per backend, until it has introduced itself, or for ever if `/readyz` needs it."""
+    """Runs one task per backend, until it answers, or forever if `/readyz` requires it."""
 
     def __init__(self, app: App, config: Config, say: Callable[[str], None]) -> None:
         self._app = app
@@ -28,7 +28,7 @@ class Prober:
         self._goes_on = config.health.ready == "backend"
 
     async def run(self) -> None:
-        """Probe all backends; returns when none has to be asked again."""
+        """Probe all backends, until none has to be probed again."""
         asks = self._config.health.probe_at_start
         async with asyncio.TaskGroup() as tasks:
             for served in self._backends():
@@ -65,7 +65,7 @@ class Prober:
             self._print(text)
 
     async def _ask(self, backend: Backend) -> list[str] | UpstreamError:
-        """The names of its models, empty if it has no such list; or why it is not usable."""
+        """Return the names of its models, empty if it lists none, or why it is not usable."""
         names: list[str] = []
         failed: UpstreamError | None = None
         try:

@@ -11,7 +11,7 @@ _pool: list[str] = []
 
 
 def new_id(prefix: str) -> str:
-    """A fresh id."""
+    """Return a new id."""
     if not _pool:
         _pool.extend(_batch())
     return prefix + _pool.pop()

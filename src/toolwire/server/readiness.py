@@ -1,4 +1,4 @@
-"""What `/readyz` says: whether new requests are to be sent here."""
+"""Answers `/readyz`: whether new requests should be sent here."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ class Readiness:
     """Whether this process is ready.
 
     A session store that is down is reported. It makes the process unready only if the
-    configuration says so, because requests without a session are served all the same. `backends`
-    are given if one of them has to answer.
+    configuration says so, because requests without a session still work. `backends` is set if at
+    least one backend must be live.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class Readiness:
         self._backends = backends
 
     def status(self, *, draining: bool) -> tuple[int, dict[str, Any]]:
-        """The HTTP status and the body."""
+        """Return the HTTP status and the body."""
         if draining:
             return 503, {"status": "draining"}
         status, told = self._of_store()

@@ -39,7 +39,7 @@ _SHAPES = re.compile(
 
 
 def clip(text: str, limit: int = 200) -> str:
-    """The text, or its beginning with an ellipsis if it is longer than `limit`."""
+    """Truncate a text to `limit` characters, with an ellipsis."""
     return text if len(text) <= limit else text[:limit] + "…"
 
 
@@ -62,9 +62,9 @@ class Redactor:
         return True
 
     def redact(self, text: str, limit: int | None = None) -> str:
-        """The text, or what of it lies within its first `limit` characters, without secrets.
+        """Return the text, or its first `limit` characters, with secrets masked.
 
-        Cutting afterwards could leave half a secret, so the cut is made here.
+        Truncating the text before masking could leave half a secret, so this does both.
         """
         end = len(text) if limit is None else limit
         window = text[: end + self._longest]
@@ -82,7 +82,7 @@ class Redactor:
         return "".join(pieces)
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Where secrets are, in order; they may overlap."""
+        """Return the spans of secrets, in order; they may overlap."""
         spans = [_kept_start(match) for match in _SHAPES.finditer(text)]
         for form in self._forms:
             if len(form) > len(text):
@@ -101,13 +101,13 @@ class Redactor:
 
 
 def _kept_start(match: re.Match[str]) -> tuple[int, int]:
-    """The span of a match, without the character that only shows where a secret begins."""
+    """Return the span of a match, without the character that precedes the secret."""
     start, stop = match.span()
     return start + (match[0][0] in "/?&"), stop
 
 
 def _forms(secret: str) -> tuple[str, ...]:
-    """How a secret may be written: as it is, in a URL, in JSON. None if it is not a secret."""
+    """Return the spellings of a secret: plain, in a URL, in JSON. Empty if it is too short."""
     if len(secret) < SHORTEST_SECRET:
         return ()
     return secret, quote(secret, safe=""), json.dumps(secret)[1:-1]

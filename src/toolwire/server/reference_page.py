@@ -1,4 +1,4 @@
-"""The OpenAPI document as a page for people: plain HTML, without scripts and without a network."""
+"""Renders the OpenAPI document as plain HTML, without scripts or external resources."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from typing import Any
 Json = Mapping[str, Any]
 
 _MOST_NESTED = 6
-"""Levels of types within types that are shown in place."""
+"""Levels of nested types that are shown inline."""
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #3b7ddd; }
@@ -47,7 +47,7 @@ POLICY = (
 
 
 def reference_page(document: Json) -> str:
-    """The page of an OpenAPI document."""
+    """Return the page of an OpenAPI document."""
     return _Page(document).html()
 
 
@@ -129,7 +129,7 @@ class _Page:
         return said
 
     def _fields(self, schema: Json, depth: int) -> str:
-        """A table of an object's fields, with the types that they refer to."""
+        """Return a table of an object's fields, with the types that they refer to."""
         shown = self._resolved(schema)
         about = f"<p>{_text(shown['description'])}</p>" if shown.get("description") else ""
         needed = set(shown.get("required", ()))
@@ -157,7 +157,7 @@ class _Page:
 
 
 def _references(schema: Json) -> list[str]:
-    """The named types in a schema, outside objects that it describes in place."""
+    """Return the named types in a schema, except within inline objects."""
     if "$ref" in schema:
         return [schema["$ref"].rpartition("/")[2]]
     inner = [*schema.get("anyOf", ()), *([schema["items"]] if schema.get("items") else ())]
@@ -165,7 +165,7 @@ def _references(schema: Json) -> list[str]:
 
 
 def _kind_of(schema: Json) -> str:
-    """A short name of a type."""
+    """Return a short name of a type."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:
@@ -191,5 +191,5 @@ def _mark(needed: bool) -> str:  # noqa: FBT001
 
 
 def _text(text: str) -> str:
-    """A description: escaped, with its code and its lines."""
+    """Return a description as HTML, with code and line breaks."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)).replace("\n", "<br>")

@@ -19,7 +19,7 @@ from toolwire.surfaces.responses.tools import ToolReader
 def responses_api(
     config: Config, turns: TurnService, store: Store | None, cache: ToolCache
 ) -> dict[str, Resource]:
-    """The resources of the Responses API, by their paths."""
+    """Return the resources of the Responses API, by path."""
     limits = config.limits
     reader = ResponseReader(
         ToolReader(cache, limits.tools),
@@ -27,7 +27,7 @@ def responses_api(
         strict_parallel=config.strict_parallel == "validate",
         max_values=limits.values,
     )
-    # A broken history is repaired: agents of this API cannot go on after an error about it.
+    # A broken history is repaired: agents of this API cannot recover from such an error.
     own = replace(turns, repair_history=True)
     kept = ResponseStore(store, config.sessions.ttl, config.sessions.max_bytes)
     api = Responses(reader, own, kept, new_id, time.time)

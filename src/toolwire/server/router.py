@@ -1,4 +1,4 @@
-"""Which handler answers which path and method."""
+"""Maps paths and methods to handlers."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,7 +16,7 @@ _PARAMETER = re.compile(r"\\\{[a-z_]+\\\}")
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What is at a path: the handler of each method, and the writer of errors."""
+    """The resource at a path: the handler of each method, and the error writer."""
 
     writer: ErrorWriter
     methods: Mapping[str, Handler]
@@ -25,8 +25,8 @@ class Resource:
 class Router:
     """The table of paths.
 
-    A path may have parameters: `/v1/responses/{id}` is any one segment, and `/v1/models/{id...}`
-    is all that follows. A path without parameters comes first.
+    A path may have parameters: `{id}` in `/v1/responses/{id}` matches one segment, and `{id...}` in
+    `/v1/models/{id...}` matches the rest. A path without parameters takes precedence.
     """
 
     def __init__(self, table: Mapping[str, Resource], default: ErrorWriter) -> None:
@@ -36,14 +36,14 @@ class Router:
         self._default = default
 
     def find(self, path: str) -> Resource | None:
-        """What is at this path."""
+        """Return the resource at this path."""
         found = self._exact.get(path)
         if found is not None:
             return found
         return next((r for pattern, r in self._patterns if pattern.fullmatch(path)), None)
 
     def writer(self, path: str) -> ErrorWriter:
-        """The writer of errors at this path: that of the API that the path belongs to."""
+        """Return the error writer of the API that this path belongs to."""
         while path:
             if (writer := self._writers.get(path)) is not None:
                 return writer

@@ -32,11 +32,11 @@ async def serve(
     engine: EmbeddedEngine | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM. `announce` is given the base URL once we listen, and `say`
-    what each backend turns out to be."""
+    """Serve until SIGINT or SIGTERM. `announce` receives the base URL once the server listens, and
+    `say` a description of each backend."""
     loop = asyncio.get_running_loop()
     use_one_arena()
-    # What was imported lives as long as the process: the collector need not look at it again.
+    # Imported modules live as long as the process, so exclude them from garbage collection.
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -66,7 +66,7 @@ async def serve(
     await stopped.wait()
     for task in beside:
         task.cancel()
-    on_signals(_ENDS, loop.stop)  # a second signal means now
+    on_signals(_ENDS, loop.stop)  # a second signal stops immediately
     app.draining = True
     _log.info("shutting down; answers in progress have %g s", config.timeouts.shutdown)
     await server.aclose(config.timeouts.shutdown)

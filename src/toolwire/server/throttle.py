@@ -1,4 +1,4 @@
-"""Keeps messages that come again and again from flooding the log."""
+"""Keeps repeated messages from flooding the log."""
 
 from collections.abc import Callable, Hashable
 
@@ -7,7 +7,7 @@ _MOST_KEYS = 256
 
 
 class Throttle:
-    """Lets one message of each key through per period, and counts those it holds back."""
+    """Admits one message per key and period, and counts the suppressed ones."""
 
     def __init__(self, clock: Callable[[], float], period: float = PERIOD) -> None:
         self._clock = clock
@@ -15,7 +15,7 @@ class Throttle:
         self._seen: dict[Hashable, tuple[float, int]] = {}
 
     def admit(self, key: Hashable) -> int | None:
-        """How many were held back since the last one; None if this one is held back, too."""
+        """Return how many were suppressed since the last one; None if this one is suppressed."""
         now = self._clock()
         since, held = self._seen.pop(key, (float("-inf"), 0))
         if now - since < self._period:

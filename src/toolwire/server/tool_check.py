@@ -1,4 +1,4 @@
-"""One harmless request with a tool, to find out how a model has to be given its tools."""
+"""Sends one harmless request with a tool, to find out which tool mode a model needs."""
 
 from collections.abc import Callable
 from itertools import count
@@ -18,7 +18,7 @@ from toolwire.protocol.events import Event
 from toolwire.surfaces.openai.reader import RequestReader
 
 LONGEST = 60.0
-"""Seconds that a model has for it: the first request may have to load it."""
+"""The timeout in seconds: the first request may have to load the model."""
 
 _BODY = {
     "messages": [{"role": "user", "content": "Call the tool 'ping' with the text 'hello'."}],
@@ -48,7 +48,7 @@ _PROMOTED = "the server leaves calls in its text: they are found there (mode hyb
 
 
 class _Sink:
-    """Keeps nothing but how the model was given its tools."""
+    """Records only the tool mode."""
 
     committed = False
     mode = ""
@@ -68,7 +68,7 @@ async def try_tools(
     reader: RequestReader,
     clock: Callable[[], float],
 ) -> str:
-    """Which mode the backend needs for this model. Raises `GatewayError` if the turn fails."""
+    """Return the mode that this model needs. Raises `GatewayError` if the turn fails."""
     request = reader.read(msgspec.json.encode({"model": name, **_BODY}))
     alone = ServedModel(model.name, BackendPool([backend], clock), strategies=model.strategies)
     sink, ids = _Sink(), count()

@@ -1,4 +1,4 @@
-"""Traces in memory, for the inspector: those of the last requests, while somebody looks at it."""
+"""Traces of the latest requests in memory, for the inspector, while it is in use."""
 
 import time
 from collections.abc import Callable
@@ -11,12 +11,12 @@ MOST_TRACES = 200
 MOST_BYTES = 32 << 20
 _MOST_WAITING = 64
 WATCHED = 60.0
-"""Seconds for which requests are traced after somebody has looked."""
+"""Seconds for which requests are traced after the inspector was last used."""
 
 
 class MemoryTraces:
-    """Keeps the last traces. A trace costs time with every chunk of an answer, so that requests
-    are traced only while the inspector shows them."""
+    """Keeps the latest traces. Tracing costs time with every chunk of an answer, so requests are
+    traced only while the inspector is in use."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class MemoryTraces:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="toolwire-trace")
 
     def watch(self) -> None:
-        """Somebody looks: trace requests for a while."""
+        """Trace requests for a while: the inspector is in use."""
         self._until = self._clock() + WATCHED
         self.tracing.on = True
 
     def keep(self, trace: TurnTrace) -> None:
-        """Queue a trace to be written down. It is dropped if too many are waiting.
+        """Queue a trace for encoding. It is dropped if too many are waiting.
 
-        If nobody has looked for a while, it is also the last one.
+        Tracing is switched off if the inspector has not been used for a while.
         """
         self.tracing.on = self._clock() < self._until
         if self._waiting >= _MOST_WAITING:
@@ -53,11 +53,11 @@ class MemoryTraces:
         self._worker.submit(self._write, trace)
 
     def newest(self, count: int) -> list[str]:
-        """The ids of the last requests that have a trace, the newest first."""
+        """Return the ids of the latest traced requests, newest first."""
         return list(self._kept)[: -count - 1 : -1]
 
     def load(self, request_id: str) -> bytes | None:
-        """The trace of a request, or None if there is none."""
+        """Return the trace of a request, or None."""
         return self._kept.get(request_id)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from toolwire.gateway.trace.text import encode_trace
 _log = logging.getLogger("toolwire.trace")
 _MOST_WAITING = 256
 _QUIET = 60.0
-"""Seconds between two lines in the log: a full disk loses the trace of every request."""
+"""Seconds between two log lines: a full disk loses the trace of every request."""
 _PARTIAL = ".part"
 
 
@@ -58,14 +58,14 @@ class TraceStore:
         self._worker.submit(self._write, trace)
 
     def watch(self) -> None:
-        """See `MemoryTraces.watch`: nothing is to be done for it."""
+        """See `MemoryTraces.watch`. Every request is traced anyway."""
 
     def newest(self, count: int) -> list[str]:
-        """The ids of the last requests that have a trace, the newest first."""
+        """Return the ids of the latest traced requests, newest first."""
         return [path.stem for path in reversed(list(self._files))][:count]
 
     def load(self, request_id: str) -> bytes | None:
-        """The trace of a request, or None if there is none."""
+        """Return the trace of a request, or None."""
         path = self._folder / f"{request_id}.json"
         try:
             return path.read_bytes() if path in self._files else None
@@ -73,13 +73,13 @@ class TraceStore:
             return None
 
     def close(self) -> None:
-        """Write what is waiting."""
+        """Write the queued traces."""
         self._worker.shutdown(wait=True)
 
     def _find(self) -> None:
-        """The traces that are there already, the oldest first."""
+        """Find existing traces, oldest first."""
         for path in self._folder.glob(f"req_*.json{_PARTIAL}"):
-            path.unlink(missing_ok=True)  # of a process that was killed
+            path.unlink(missing_ok=True)  # left by a killed process
         found = [(path.stat().st_mtime, path) for path in self._folder.glob("req_*.json")]
         for _, path in sorted(found):
             self._files[path] = path.stat().st_size

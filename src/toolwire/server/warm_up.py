@@ -1,8 +1,8 @@
-"""Prepares the embedded model for its first request, beside the server.
+"""Warms up the embedded model in the background.
 
-The engine is given the first request of the README, for one token. After that its memory is paged
-in, its grammar library is ready, and what Toolwire writes around the tools is read. A real request
-ends this at once.
+The engine gets the first request of the README, for one token. This pages in its memory, loads its
+grammar library, and caches the prompt that Toolwire writes around the tools. A real request
+interrupts it immediately.
 """
 
 import logging
@@ -39,7 +39,7 @@ FIRST_REQUEST = {
 
 
 async def warm_up(models: Iterable[ServedModel], reader: RequestReader) -> None:
-    """Let every embedded backend read the prompt of the first request."""
+    """Evaluate the prompt of the first request on every embedded backend."""
     request = reader.read(msgspec.json.encode({**FIRST_REQUEST, "max_tokens": 1}))
     plan = make_plan(request, repair_history=False)
     for model in models:

@@ -25,7 +25,7 @@ _KEEP_PREFLIGHT = "600"
 
 
 class WebGuard:
-    """Judges a request by its `Host` and `Origin`. `open`: no client keys are configured."""
+    """Checks the `Host` and `Origin` of a request. `open`: no client keys are configured."""
 
     def __init__(self, listen: Listen, *, open: bool) -> None:  # noqa: A002 - as in Keyring
         self._open = open
@@ -36,7 +36,7 @@ class WebGuard:
         self._known: set[bytes] = set()
 
     def check(self, headers: Mapping[bytes, bytes]) -> str:
-        """The page that may read the answer, or an empty string. Raises `Forbidden`."""
+        """Return the origin that may read the answer, or an empty string. Raises `Forbidden`."""
         host = headers.get(b"host", b"")
         if self._by_host and host not in self._known:
             self._check_host(host)
@@ -51,7 +51,7 @@ class WebGuard:
         text = host.decode("latin-1")
         found = _HOST.fullmatch(text)
         name = found[1].lower().rstrip(".") if found else ""
-        # Without a Host it is no browser.
+        # A client without a Host header is not a browser.
         if host and not (name in self._hosts or _is_local(name)):
             raise Forbidden(_HOST_TEXT.format(text[:200]), code="host_not_allowed")
         if len(self._known) < _MOST_KNOWN:
@@ -73,7 +73,7 @@ def is_preflight(method: str, headers: Mapping[bytes, bytes]) -> bool:
 
 
 def preflight_headers(headers: Mapping[bytes, bytes]) -> list[tuple[str, str]]:
-    """The headers of the answer to a preflight request, except the allowed origin."""
+    """Return the headers for a preflight response, except the allowed origin."""
     wanted = headers.get(b"access-control-request-headers", b"")
     allowed = wanted.decode("ascii") if _HEADER_NAMES.fullmatch(wanted) else ANY
     return [
@@ -84,7 +84,7 @@ def preflight_headers(headers: Mapping[bytes, bytes]) -> list[tuple[str, str]]:
 
 
 def _is_local(name: str) -> bool:
-    """Whether a name is this machine's, or no name at all: an address cannot be rebound."""
+    """Whether a name is local, or an address: an address cannot be rebound."""
     if name in _LOCAL_NAMES or name.endswith(".localhost"):
         return True
     try:

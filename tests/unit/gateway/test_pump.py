@@ -78,14 +78,14 @@ class Sink:
     def keepalive(self) -> None: ...
 
 
-def turn(backend: Backend, pace: TurnLimits = AT_ONCE) -> Report:
+def turn(backend: Backend, limits: TurnLimits = AT_ONCE) -> Report:
     async def run() -> Report:
         request = Request("m", (Message("user", "hi"),))
         plan = make_plan(request, repair_history=False)
         clock: Callable[[], float] = asyncio.get_running_loop().time
         model = ServedModel("m", BackendPool([backend], clock))
         return await Pump(
-            plan, model, Sink(), pace, lambda: "c", flow=lambda *_: None, watchdog=Watchdog()
+            plan, model, Sink(), limits, lambda: "c", flow=lambda *_: None, watchdog=Watchdog()
         ).run()
 
     return asyncio.run(run())

@@ -21,7 +21,7 @@ def fit(*calls: CostlyCall, **limits: float) -> list[CheckedCall]:
     async def once() -> list[CheckedCall]:
         checker = CheckProcess(**limits)
         try:
-            return await checker.fit(calls)
+            return await checker.check(calls)
         finally:
             checker.close()
 

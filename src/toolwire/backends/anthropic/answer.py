@@ -1,8 +1,7 @@
-"""The bytes of an answer of the Messages API -> fragments.
+"""Decodes the bytes of a Messages API answer into fragments.
 
-One decoder for both forms, an event stream and one JSON body; which it is, is decided by what
-comes. A block of a type that is not known is passed over: only the server that ran a tool of its
-own can do anything with it.
+One decoder reads both forms, an event stream and a JSON body, and tells them apart by content.
+Blocks of an unknown type are skipped: they belong to tools that the server runs itself.
 """
 
 from typing import Any
@@ -75,7 +74,7 @@ _decode = msgspec.json.Decoder(_Event).decode
 
 
 class MessagesDecoder:
-    """Reads one answer. `done` tells whether the backend has said that it is over."""
+    """Decodes one answer. `done`: the backend has marked its end."""
 
     def __init__(self, *, max_line: int, redact: Redact = clip) -> None:
         self.done = False
@@ -84,12 +83,12 @@ class MessagesDecoder:
         self._sse: SseDecoder | None = None
         self._body: list[bytes] = []
         self._calls: dict[int, int] = {}
-        """The number of each block that is a call."""
+        """The call index of each block that is a call."""
         self._usage = _Usage()
         self._broken = 0
 
     def feed(self, block: bytes) -> list[Fragment]:
-        """Take the next bytes."""
+        """Decode the next bytes."""
         if not block:
             return []
         if self._sse is None and not self._body and block[:1] != b"{":
@@ -103,7 +102,7 @@ class MessagesDecoder:
         return []
 
     def finish(self) -> list[Fragment]:
-        """The backend has closed the answer."""
+        """Process the end of the response."""
         if self._sse is not None:
             return self._events(self._sse.finish())
         body = b"".join(self._body)
@@ -134,7 +133,7 @@ class MessagesDecoder:
         return fragments
 
     def _event(self, event: _Event) -> Fragment | None:
-        """What one event adds to the answer."""
+        """Return what one event adds to the answer."""
         match event.type:
             case "content_block_delta":
                 return self._delta(event.index, event.delta or _Delta())
@@ -173,7 +172,7 @@ class MessagesDecoder:
         number = self._calls[index] = len(self._calls)
         if number >= MOST_CALLS:
             raise UpstreamError(f"The backend's answer has more than {MOST_CALLS} tool calls.")
-        # In a stream it is an empty object, and the arguments follow.
+        # In a stream it is an empty object, and the arguments follow as deltas.
         return CallFragment(number, block.id, block.name, block.input or None)
 
     def _whole(self, message: _Event) -> list[Fragment]:
@@ -189,7 +188,7 @@ class MessagesDecoder:
         return Fragment(gap=True)
 
     def _count(self, usage: _Usage | None) -> None:
-        """Take what an event says of the usage: a later figure replaces an earlier one."""
+        """Update the usage: later figures replace earlier ones."""
         for name in _Usage.__struct_fields__:
             if usage is not None and (value := getattr(usage, name)) is not None:
                 setattr(self._usage, name, value)

@@ -10,7 +10,7 @@ VERSION = "2023-06-01"
 
 
 class AnthropicBackend(OpenAiHttpBackend):
-    """Speaks to one base URL. HTTP, errors and the list of models are as with any other server."""
+    """A server at one base URL. HTTP, errors and the model list work as for OpenAI servers."""
 
     endpoint = "/messages"
     models_path = "/models?limit=1000"

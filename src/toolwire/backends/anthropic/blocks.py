@@ -1,7 +1,7 @@
-"""Messages of the neutral request -> turns of content blocks.
+"""Converts messages to turns of content blocks.
 
-The API has two roles. Results of calls are blocks of the user's turn, and come first in it; what
-the system says after the beginning is text of the user's turn.
+The API has two roles. Tool results are blocks at the start of a user turn. System messages after
+the first ones become text of a user turn.
 """
 
 import re
@@ -31,14 +31,14 @@ class Turn(msgspec.Struct):
 
 
 def split_system(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """The system prompt, and what comes after it."""
+    """Split messages into the system prompt and the rest."""
     start = next((at for at, m in enumerate(messages) if m.role not in _SYSTEM), len(messages))
     texts = (text_of(message.content, "\n\n") for message in messages[:start])
     return "\n\n".join(filter(None, texts)), messages[start:]
 
 
 def turns_of(messages: Sequence[Message], form: IdForm) -> list[Turn]:
-    """The conversation, neighbours of one role joined."""
+    """Return the conversation, with consecutive messages of one role joined."""
     ids = provider_ids((call for message in messages for call in message.calls), form)
     turns: list[Turn] = []
     for message in messages:
@@ -75,7 +75,7 @@ def _result(message: Message, call_id: str) -> Block:
 
 
 def _content(content: Content) -> Iterator[Block]:
-    """The blocks of a content; none of them empty, which the API refuses."""
+    """Return the blocks of a content. Empty ones are dropped, because the API refuses them."""
     parts = (TextPart(content),) if isinstance(content, str) else content or ()
     for part in parts:
         if not isinstance(part, TextPart):
@@ -97,6 +97,6 @@ def _source(url: str, kind: str = "") -> Block:
     found = _DATA_URL.match(url)
     if found is not None:
         return {"type": "base64", "media_type": found[1], "data": url[found.end() :]}
-    if kind:  # data that does not say what it is
+    if kind:  # data without a media type
         return {"type": "base64", "media_type": kind, "data": url}
     return {"type": "url", "url": url}

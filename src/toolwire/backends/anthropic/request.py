@@ -1,4 +1,4 @@
-"""An outgoing request -> the body of `POST /v1/messages`."""
+"""Encodes the body of `POST /v1/messages`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,14 +14,14 @@ from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
 
 DEFAULT_MAX_TOKENS = 8192
-"""The API requires a limit. Every model that is still served can write so much."""
+"""The default token limit, because the API requires one. All current models support it."""
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 _MEMO = "anthropic"
 _encode = msgspec.json.Encoder().encode
 
 
 def encode_request(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list[bytes]:
-    """The body, in pieces. `model` is the backend's own name for it, if it has one."""
+    """Return the body, in pieces. `model` is the backend's own model name, if it has one."""
     request = outgoing.request
     system, messages = split_system(outgoing.messages)
     body: dict[str, Any] = {
@@ -41,7 +41,7 @@ def encode_request(outgoing: Outgoing, dialect: Dialect, model: str | None) -> l
 
 
 def is_ignored_format(request: Request) -> bool:
-    """Whether the client wants a form of text that the API cannot be held to."""
+    """Whether the API cannot enforce the client's `response_format`."""
     wanted = request.response_format
     return wanted is not None and wanted.kind in ("json_object", "other")
 
@@ -65,7 +65,7 @@ def _temperature(request: Request) -> float:
 
 
 def _top_p(request: Request) -> float | None:
-    """Newer models refuse it beside a temperature, and 1 is the same as nothing."""
+    """Newer models refuse `top_p` next to a temperature, and 1 is the default."""
     sampling = request.sampling
     return None if sampling.top_p == 1 and sampling.temperature is not None else sampling.top_p
 
@@ -85,7 +85,7 @@ _WRITERS: dict[str, tuple[str, Callable[[Request], Any]]] = {
     "user": ("metadata", lambda request: {"user_id": Raw(request.extras["user"])}),
     "response_format": ("output_config", _format),
 }
-"""The parameters of clients, the API's names for them, and how they are written."""
+"""Client parameters, their names in the API, and their encoders."""
 
 
 def _choice(choice: ToolChoice, *, parallel: bool) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _choice(choice: ToolChoice, *, parallel: bool) -> dict[str, Any]:
 
 
 def _tools(toolset: ToolSet) -> bytes:
-    """The tools; encoded once for each set that is in the cache."""
+    """Return the tools, encoded once per cached tool set."""
     memo = toolset.memo
     if _MEMO not in memo:
         memo[_MEMO] = _encode([_tool(tool) for tool in toolset.tools.values()])

@@ -51,7 +51,7 @@ _decode_failure = msgspec.json.Decoder(_Failure).decode
 
 
 class EmbeddedAnswer:
-    """One answer under way: put together in the engine's thread, read in the event loop."""
+    """One answer in progress: generated in the engine's thread, read in the event loop."""
 
     def __init__(self, engine: EmbeddedEngine, outgoing: Outgoing, check: GrammarCheck) -> None:
         self._loop = asyncio.get_running_loop()
@@ -66,7 +66,7 @@ class EmbeddedAnswer:
         self._turn.add_done_callback(lambda turn: self._post(self._end, turn))
 
     async def begun(self) -> None:
-        """Wait until the engine has taken the request. Raises `UpstreamError` if it refuses."""
+        """Wait until the engine has accepted the request. Raises `UpstreamError` if it refuses."""
         await self._changed.wait()
         if self._error is not None:
             raise self._error
@@ -87,7 +87,7 @@ class EmbeddedAnswer:
                 return self._complete
 
     def pause(self) -> None:
-        """See `Answer.pause`. What the model says meanwhile waits; its context limits how much."""
+        """See `Answer.pause`. Output is buffered meanwhile; the model's context limits its size."""
         self._paused = True
 
     def resume(self) -> None:
@@ -96,7 +96,7 @@ class EmbeddedAnswer:
         self._changed.set()
 
     def close(self) -> None:
-        """See `Answer.close`. A waiting turn is forgotten, a running one ends at its next chunk."""
+        """See `Answer.close`. A waiting turn is cancelled, a running one ends at its next chunk."""
         self._closed = True
         self._turn.cancel()
 
@@ -105,7 +105,7 @@ class EmbeddedAnswer:
     def _make(self, engine: EmbeddedEngine) -> None:
         if self._closed:
             return
-        # Here, because to narrow a schema of megabytes takes seconds.
+        # In this thread, because narrowing a schema of megabytes takes seconds.
         body = bodies_for(self._outgoing, engine)
         probing, trying = CachedTokens(engine.generate), CachedTokens(engine.generate)
         if isinstance(body, TextOrCall):
@@ -127,7 +127,7 @@ class EmbeddedAnswer:
     def _post(self, callback: Callable[..., None], *args: Any) -> bool:
         try:
             self._loop.call_soon_threadsafe(callback, *args)
-        except RuntimeError:  # the loop is closed: nobody listens any more
+        except RuntimeError:  # the loop is closed
             return False
         return True
 
@@ -140,14 +140,14 @@ class EmbeddedAnswer:
             self._error = _refusal(error)
             return
         for fragment in self._decoder.feed(b"data: " + chunk + b"\n\n"):
-            # How far the prompt has been read, and the bare role, are nothing that was said.
+            # Prompt progress and the bare role are not part of the answer.
             if fragment != _NOTHING:
                 self._fragments.append(self._counted(fragment))
-            # The usage, which we always ask for, is the last that the engine says.
+            # The usage, which is always requested, is the last chunk.
             self._complete |= fragment.usage is not None
 
     def _counted(self, fragment: Fragment) -> Fragment:
-        """The same, with what was cached before this turn, rather than by it."""
+        """Return the fragment with the tokens that were cached before this turn, not by it."""
         usage, cached = fragment.usage, self._cached
         if usage is None or cached is None or cached >= usage.cached_tokens:
             return fragment
@@ -164,12 +164,12 @@ class EmbeddedAnswer:
         except UpstreamError as error:
             self._error = error
         except (ValueError, RuntimeError) as error:
-            # The engine raises for what it cannot begin; what fails later comes as a chunk.
+            # The engine raises if it cannot start. Later failures arrive as chunks.
             self._error = UpstreamRefused(f"The embedded model cannot do this: {error}", status=400)
 
 
 class EmbeddedBackend:
-    """The embedded model. Closing its engine is up to whoever started it."""
+    """The embedded model. The caller that started the engine closes it."""
 
     needs_probe = False
 
@@ -184,21 +184,21 @@ class EmbeddedBackend:
         self._warming: EmbeddedAnswer | None = None
 
     async def warm_up(self, outgoing: Outgoing) -> None:
-        """Have the engine read a prompt, so that the next one that begins alike is read sooner.
+        """Evaluate a prompt, so that the next one with the same prefix is evaluated faster.
 
-        Ends at once when there is a turn to make; what was read until then stays read.
+        A turn interrupts it; what was evaluated until then stays cached.
         """
         answer = self._warming = EmbeddedAnswer(self.engine, outgoing, self._check)
         try:
             await answer.relay(lambda _fragments: None)
         except UpstreamError:
-            pass  # nobody asked for it
+            pass  # no client is waiting for it
         finally:
             answer.close()
             self._warming = None
 
     async def probe(self) -> None:
-        """See `Backend.probe`. What there is to know came with the engine."""
+        """See `Backend.probe`. The engine's capabilities are already known."""
 
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""
@@ -207,7 +207,7 @@ class EmbeddedBackend:
     async def open(self, outgoing: Outgoing) -> EmbeddedAnswer:
         """See `Backend.open`."""
         if outgoing.tools.tools and not self.engine.has_tools:
-            # The engine would leave them out and say nothing.
+            # The engine would silently drop them.
             raise ToolsRefused(
                 "The chat template of the embedded model has no tools. "
                 'Give its route mode = "auto" or "prompted".'
@@ -227,36 +227,36 @@ class EmbeddedBackend:
         raise NotFound(f"The embedded model has no '/v1{target[:200]}', only chat completions.")
 
     async def check(self) -> str:
-        """See `Backend.check`. It could not have been loaded otherwise."""
+        """See `Backend.check`. A loaded model always works."""
         return "its model has no tool support: tools are prompted"
 
     async def aclose(self) -> None:
-        """See `Backend.aclose`. The engine is closed by whoever started it."""
+        """See `Backend.aclose`. The caller that started the engine closes it."""
 
     async def models(self) -> list[str]:
-        """The name of the model."""
+        """See `Backend.models`."""
         return [self.engine.name]
 
 
 def capabilities_of(engine: EmbeddedEngine) -> Capabilities:
-    """What is known of the engine's model."""
+    """Return what is known about the engine's model."""
     return Capabilities(
         name=engine.facts.name,
         template=engine.facts.chat_template,
-        # llama.cpp takes a demanded call for a wish, and fails where a model writes its calls
-        # otherwise than it expects: tools are written, and calls are read, by us.
+        # llama.cpp does not enforce a required call, and fails if a model writes calls in an
+        # unexpected format. So Toolwire writes the tools and parses the calls itself.
         has_tools=False,
         format=engine.tuning.format,
         one_call=engine.tuning.one_call,
         marks=engine.marks,
         constrains=True,
-        # A model that opens its calls itself, in its own format, is not asked.
+        # A model that starts calls by itself, in its own format, is not probed.
         chooses=engine.tuning.call_threshold != AS_WRITTEN,
     )
 
 
 def _refusal(error: _Error) -> UpstreamError:
-    """What the engine's error means for the client."""
+    """Translate the engine's error for the client."""
     if error.type == "exceed_context_size_error":
         return UpstreamRefused(
             f"This model's maximum context length is {error.n_ctx} tokens. However, your messages "

@@ -1,8 +1,8 @@
-"""How much of a prompt was known before a turn.
+"""Measures how much of a prompt was cached before a turn.
 
-A turn may ask the engine several times with the same prompt: for one token, to decide between text
-and a call, or to try a grammar. The answer that is delivered then finds its prompt in the cache
-because of the turn itself. What counts is what the first of these requests found there.
+A turn may send the same prompt to the engine several times: for one token, to decide between text
+and a call, or to test a grammar. The final request then finds its prompt in the cache because of
+the turn itself. So the cached tokens of the first request are reported.
 """
 
 from dataclasses import dataclass, field
@@ -30,13 +30,13 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 @dataclass(slots=True)
 class CachedTokens:
-    """Listens to the requests that a turn makes before the one that is answered."""
+    """Observes the requests that a turn makes before the final one."""
 
     generate: Generate
     found: list[int] = field(default_factory=list)
 
     def __call__(self, body: bytes, take: Take) -> None:
-        """Ask the engine, and note what it had of the prompt."""
+        """Send a request to the engine, and record the cached tokens."""
 
         def look(chunk: bytes) -> bool:
             usage = _decode(chunk).usage

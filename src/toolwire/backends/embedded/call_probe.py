@@ -15,7 +15,7 @@ import msgspec
 from toolwire.backends.embedded.engine import Take
 
 PROBE = {"max_tokens": 1, "logprobs": True, "top_logprobs": 300, "temperature": 0}
-"""The parameters that ask for one token, and for the likeliest ones in its place."""
+"""The parameters that request one token, with the most likely alternatives."""
 
 _OPENINGS = ("[", "{")
 
@@ -48,31 +48,31 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A request for the engine."""
+    """A request to the engine."""
 
     content: bytes
     grammar: str = ""
     temptation: bytes = b""
-    """The same for one token that the grammar does not let through: see `grammar_check`."""
+    """The same request for one token that the grammar forbids: see `grammar_check`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextOrCall:
-    """A request in three forms: for one token, for text, and held to the schema of calls."""
+    """A request in three forms: for one token, for text, and constrained to calls."""
 
     probe: Body
     text: Body
     call: Body
     threshold: float
-    """The log-probability of an opening from which on the model means a call."""
+    """The log-probability of a call's first token above which the model intends a call."""
 
     def settle(self, generate: Generate, given_up: Callable[[], bool]) -> Body:
-        """The form in which to ask. Runs in the engine's thread."""
+        """Choose between text and a call. Runs in the engine's thread."""
         means_a_call = self.likelihood(generate, given_up) > math.exp(self.threshold)
         return self.call if means_a_call else self.text
 
     def likelihood(self, generate: Generate, given_up: Callable[[], bool]) -> float:
-        """How likely it is that the answer begins as a call does."""
+        """Return the probability that the answer starts with a call."""
         likelihood = 0.0
 
         def look(chunk: bytes) -> bool:
@@ -87,6 +87,6 @@ class TextOrCall:
 
 
 def _opening(place: _Place) -> float:
-    """How likely it is that a call begins here."""
+    """Return the probability that a call starts here."""
     openings = (t for t in place.top_logprobs if t.token.lstrip().startswith(_OPENINGS))
     return math.fsum(math.exp(token.logprob) for token in openings)

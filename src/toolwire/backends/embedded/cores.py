@@ -1,8 +1,8 @@
-"""How many threads a model may have here.
+"""Chooses the default number of threads for a model.
 
-Half of the cores this process may use. With as many threads as cores, each waits at every layer
-for the one that another program has interrupted: on two busy cores two threads made 2 tokens a
-second where one made 35.
+It is half of the cores that this process may use. With one thread per core, all threads wait at
+every layer for the one that another program has preempted: on two busy cores, two threads generated
+2 tokens per second, and one generated 35.
 """
 
 import os
@@ -12,12 +12,12 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def default_threads() -> int:
-    """Threads for a model that nobody gave a number of."""
+    """Return the number of threads for a model without a configured number."""
     return max(1, int(usable_cores() / 2))
 
 
 def usable_cores(quota: Path = _QUOTA) -> float:
-    """The cores this process may use: those it is bound to, within a container's quota."""
+    """Return the cores that this process may use: its affinity, limited by a container's quota."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
@@ -26,7 +26,7 @@ def usable_cores(quota: Path = _QUOTA) -> float:
 
 
 def _within(quota: Path) -> float:
-    """What a container is allowed: `200000 100000` is two cores, `max` is no limit."""
+    """Read a container's CPU quota: `200000 100000` is two cores, `max` is no limit."""
     try:
         allowed, period = map(int, quota.read_text().split())
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
 """llama.cpp inside this process: one model, loaded once, and one generation at a time.
 
 The only file that touches `xllamacpp`, which is an optional dependency and is imported when an
-engine is started, never before. How it is driven, and why so, is in ADR 6.
+engine is started, never before. ADR 6 explains how it is driven, and why.
 """
 
 import os
@@ -29,29 +29,29 @@ from toolwire.backends.gguf import (
 from toolwire.backends.templates.chat_template import marks_of
 
 MOST_CONTEXT = 16_384
-"""The context, in tokens, of a model that was trained for more and that nobody gave a --ctx."""
+"""The default context, in tokens, of a model that was trained for more."""
 
 _BATCH = 64
-"""Tokens of a prompt read at once: a turn that is given up while its prompt is still being read
-ends after so many. Larger is not faster on a CPU."""
+"""Prompt tokens per batch. A cancelled turn ends after the current batch. Larger batches are not
+faster on a CPU."""
 
 _PROMPT_CACHE_MIB = 512
-"""Memory for the read prompts of other conversations, so that two can alternate."""
+"""Memory for the cached prompts of other conversations, so that two can alternate."""
 
 _LLGUIDANCE = "%llguidance"
 _NO_HABITS = ModelTuning()
 
 Take: TypeAlias = Callable[[bytes], bool]
-"""Given each chunk of an answer, in the engine's thread; True ends the generation."""
+"""Receives each chunk of an answer, in the engine's thread. Returning True ends generation."""
 
 
 class EngineError(Exception):
-    """The engine cannot be started. The text says why and what to do."""
+    """The engine cannot be started. The message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Which model, and how to run it. 0 means: as is best for it."""
+    """Which model to run, and how. 0 means the default."""
 
     path: Path
     name: str = ""
@@ -62,7 +62,7 @@ class EngineSettings:
 
 
 class EmbeddedEngine:
-    """A loaded model. Turns wait for each other, first come, first served."""
+    """A loaded model. It runs one turn at a time, in the order of arrival."""
 
     def __init__(self, settings: EngineSettings) -> None:
         library, (facts, tokens) = load_library(), _facts(settings.path)
@@ -81,28 +81,28 @@ class EmbeddedEngine:
         self.load_seconds = perf_counter() - started
 
     def submit(self, work: Callable[["EmbeddedEngine"], None]) -> "Future[None]":
-        """Do the work of one turn, in the engine's thread, when it is its turn."""
+        """Queue the work of one turn for the engine's thread."""
         return self._turns.submit(work, self)
 
     def generate(self, body: bytes, take: Take) -> None:
-        """Answer `body`, a streamed chat completion of OpenAI's. Only within a turn.
+        """Answer `body`, a streamed OpenAI chat completion request. Only within a turn.
 
-        Raises `ValueError` or `RuntimeError` if the engine does not take the body.
+        Raises `ValueError` or `RuntimeError` if the engine rejects the body.
         """
         self._server.handle_chat_completions(body, lambda chunk: self._closing or take(chunk))
 
     def close(self) -> None:
-        """End what is under way, and give the memory back."""
+        """Stop all work, and free the memory."""
         self._closing = True
         self._turns.shutdown(wait=True, cancel_futures=True)
         self._server = None
 
     def _load(self, library: ModuleType, settings: EngineSettings) -> Any:
-        # llama.cpp cannot be started without its HTTP server: it listens on a socket in a folder
-        # that is ours alone, asks for a key that nobody has, and loses its name once we are up.
+        # llama.cpp cannot start without its HTTP server. So it listens on a socket in a private
+        # folder, requires a key that nobody has, and the socket is unlinked after the start.
         folder = tempfile.mkdtemp(prefix="toolwire-")
         try:
-            # Not in the main thread: a Ctrl-C would leave it half made, and its end would hang.
+            # Not in the main thread: Ctrl-C would leave it half loaded, and shutdown would hang.
             params = self._params(library, settings, Path(folder))
             return self._turns.submit(start_server, library, params).result()
         except (RuntimeError, ValueError) as error:
@@ -119,7 +119,7 @@ class EmbeddedEngine:
         params.n_ctx = self.context
         params.n_parallel = 1
         if self.tuning.examples:
-            # Two in the same memory, for prompts with and without examples: each stays read.
+            # Two slots in the same memory, so prompts with and without examples stay cached.
             params.n_parallel, params.kv_unified, params.cache_idle_slots = 2, True, False
         params.n_batch = params.n_ubatch = _BATCH
         params.cache_ram_mib = _PROMPT_CACHE_MIB
@@ -138,15 +138,15 @@ class EmbeddedEngine:
 
 
 def start_server(library: ModuleType, params: Any) -> Any:
-    """A server whose loop runs. It is handed out a moment earlier, and one that is taken down in
-    that moment waits for itself for ever."""
+    """Start a server, and wait until its loop runs. The library returns earlier, and a server that
+    is stopped before its loop runs deadlocks."""
     server = library.Server(params)
     server.handle_metrics()  # answered by the loop
     return server
 
 
 def load_library() -> ModuleType:
-    """The engine's library. Raises `EngineError` if it is not installed."""
+    """Import the engine's library. Raises `EngineError` if it is not installed."""
     try:
         import xllamacpp  # noqa: PLC0415 - optional, and 100 MB
     except ImportError as error:

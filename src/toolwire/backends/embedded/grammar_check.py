@@ -1,7 +1,7 @@
-"""Does the engine keep to a grammar? It is tempted, once, with a token that no JSON begins with.
+"""Checks once that the engine enforces a grammar, by biasing it to a token that starts no JSON.
 
-llama.cpp goes on without a grammar that it cannot use, because nothing fits it or it is too
-complex, and says so nowhere but in its log.
+llama.cpp silently ignores a grammar that it cannot use, because nothing matches it or because it is
+too complex. It reports this only in its log.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ TEMPTATION = {
     "logit_bias": [["A", 100]],
     "cache_prompt": True,
 }
-"""The parameters that ask for one token, and all but demand a certain one."""
+"""The parameters that request one token, with a strong bias to a forbidden one."""
 
 _REMEMBERED = 4 << 20
 
@@ -38,27 +38,27 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 
 class GrammarCheck:
-    """Remembers which grammars the engine keeps to. Used in the engine's thread only."""
+    """Remembers which grammars the engine enforces. Used only in the engine's thread."""
 
     def __init__(self) -> None:
         self._kept: ByteLru[str, bool] = ByteLru(_REMEMBERED)
 
     def require(self, body: Body, generate: Generate, given_up: Callable[[], bool]) -> None:
-        """Raise `ValueError` if the engine does not keep to the grammar of this body."""
+        """Raise `ValueError` if the engine does not enforce the grammar of this body."""
         if not body.temptation:
             return
         kept = self._kept.get(body.grammar)
         if kept is None:
-            kept = _resists(body.temptation, generate, given_up)
-            if kept is None or given_up():  # before it was known
+            kept = _enforced(body.temptation, generate, given_up)
+            if kept is None or given_up():  # no result yet
                 return
             self._kept.put(body.grammar, kept, len(body.grammar))
         if not kept:
             raise ValueError("nothing fits the JSON Schema of the answer, or it is too complex")
 
 
-def _resists(temptation: bytes, generate: Generate, given_up: Callable[[], bool]) -> bool | None:
-    """Whether the engine kept to the grammar; None if it said nothing, but an error perhaps."""
+def _enforced(temptation: bytes, generate: Generate, given_up: Callable[[], bool]) -> bool | None:
+    """Whether the engine enforced the grammar; None if it returned no token."""
     said: list[str] = []
 
     def look(chunk: bytes) -> bool:

@@ -1,7 +1,7 @@
-"""What the engine is asked for a turn: one body, or three where the model may choose.
+"""Encodes the requests of a turn for the engine: one body, or three if the model may choose.
 
-The bodies are those of a llama.cpp server, written by the code that writes them for servers. Only
-a schema is put otherwise, as a grammar of its own: see `embedded_schema`.
+They are the bodies of a llama.cpp server, and are encoded by the same code. Only a schema is sent
+differently, as a grammar: see `schema`.
 """
 
 import msgspec
@@ -19,25 +19,25 @@ from toolwire.errors import UpstreamRefused
 from toolwire.protocol.requests import Request
 
 _OFFERED = DIALECTS["llamacpp"].with_params(add=(), remove=("n",))
-"""One turn at a time, so one choice at a time."""
+"""The dialect without `n`: the engine generates one choice at a time."""
 
 _DIALECT = _OFFERED.with_params(add=("return_progress", "id_slot"), remove=())
 _HELD = _DIALECT.with_params(add=("grammar",), remove=("response_format",))
 _FIRST_SLOT, _SECOND_SLOT = {"id_slot": 0}, {"id_slot": 1}
-"""For prompts without examples, and with them."""
+"""The slots for prompts without examples, and with them."""
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _ENDS = (*_LIMITS, "stop")
-"""What must not end a request for one token."""
+"""Parameters that could end a request for one token early."""
 
 
 def ignored(request: Request) -> list[str]:
-    """The parameters of a request that the engine is not sent."""
+    """Return the parameters of a request that are not sent to the engine."""
     return ignored_params(request, _OFFERED)
 
 
 def bodies_for(outgoing: Outgoing, engine: EmbeddedEngine) -> Body | TextOrCall:
-    """What to ask the engine. Raises `UpstreamRefused` for what it cannot be held to."""
+    """Return the body or bodies. Raises `UpstreamRefused` for a schema that cannot be enforced."""
     held, params = outgoing.constraint, _params(outgoing.request, engine)
     free = replace(_streamed(outgoing), constraint=None)
     if held is None:
@@ -55,7 +55,7 @@ def bodies_for(outgoing: Outgoing, engine: EmbeddedEngine) -> Body | TextOrCall:
 
 
 def _streamed(outgoing: Outgoing) -> Outgoing:
-    """Always a stream, whatever the client asked for: only between chunks can a turn be ended."""
+    """Always stream: a turn can be cancelled only between chunks."""
     request = replace(outgoing.request, stream=True, include_usage=True)
     return replace(outgoing, request=request)
 
@@ -67,13 +67,13 @@ def _params(request: Request, engine: EmbeddedEngine) -> Params:
     if engine.tuning.examples:
         params |= _SECOND_SLOT
     if "seed" in params:
-        # A prompt read in other pieces is rounded otherwise: a seed wants the same answer again.
+        # A seed requires reproducible answers, and cached prompts change the rounding.
         params.setdefault("cache_prompt", False)
     return params
 
 
 def _wanted_schema(request: Request) -> bytes:
-    """The schema of the client's `response_format`, if it wants JSON."""
+    """Return the schema of the client's `response_format`, if it requests JSON."""
     wanted = request.response_format
     return wanted.json_schema if wanted is not None and wanted.is_json else b""
 
@@ -90,14 +90,14 @@ def _held(
     *,
     calls: bool = False,
 ) -> Body:
-    """A body that holds the model to a schema: that of calls, or of the client's form for text."""
+    """Encode a body that constrains the model to calls, or to the client's `response_format`."""
     try:
         narrow = narrowed(schema, engine.tuning.bounds, separate=calls)
     except ValueError as error:
         raise UpstreamRefused(f"The embedded model cannot do this: {error}.", status=400) from None
     params = _limited(params, engine.tuning.bounds.tokens)
     if calls:
-        params.pop("stop", None)  # for text: it would cut a call in two
+        params.pop("stop", None)  # meant for text: it could truncate a call
     if not engine.has_grammars:
         constraint = Constraint(msgspec.json.encode(narrow))
         return _free(replace(outgoing, constraint=constraint), params, engine)

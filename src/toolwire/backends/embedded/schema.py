@@ -1,9 +1,9 @@
-"""A JSON Schema as the engine's model is held to it, while it writes.
+"""Narrows a JSON Schema for constrained decoding in the engine.
 
-Narrower than the schema, so that what fits here fits there: no properties that nobody declared,
-and, for a model that would go on for ever, no string or array without an end. What a grammar
-cannot say (`not`, `if`, look-ahead in patterns) is left out here and checked on the answer, as it
-is for every backend.
+What matches the narrowed schema also matches the original: undeclared properties are not allowed
+and, for a model that would never stop, strings and arrays are bounded. What a grammar cannot
+express (`not`, `if`, look-ahead in patterns) is dropped here. The answer is validated against the
+full schema, as for every backend.
 """
 
 import re
@@ -17,7 +17,7 @@ from toolwire.backends.embedded.tuning import UNBOUNDED, Bounds
 from toolwire.protocol.schemas.walk import walk
 
 MOST_ITEMS = 1000
-"""The longest array that is counted: a grammar has a part for each item."""
+"""The longest array with a bound: a grammar has a rule for each item."""
 
 _ON_ONE_LINE = {
     "whitespace_flexible": False,
@@ -26,7 +26,7 @@ _ON_ONE_LINE = {
     "coerce_one_of": True,
     "lenient": True,
 }
-"""JSON as models are shown it. Free white space was 30 % of a call's tokens."""
+"""JSON separators as in prompts. Free white space was 30 % of a call's tokens."""
 
 _SAYS_WHAT = frozenset(
     ("properties", "patternProperties", "additionalProperties", "required", "allOf", "anyOf",
@@ -41,9 +41,9 @@ _LOOKS_AROUND = re.compile(r"\(\?[=!<]|\\[bB1-9]")
 def narrowed(
     schema: bytes, bounds: Bounds = UNBOUNDED, *, separate: bool = False
 ) -> dict[str, Any]:
-    """The schema to hold the model to. Raises `ValueError` if nothing can be held to it.
+    """Return the schema to constrain the model to. Raises `ValueError` if nothing can match it.
 
-    `separate`: its `$defs` are complete schemas, none of which refers to another.
+    `separate`: its `$defs` are complete schemas that do not refer to each other.
     """
     root = msgspec.json.decode(schema)
     if not isinstance(root, dict):
@@ -56,18 +56,18 @@ def narrowed(
 
 
 def grammar_of(schema: Mapping[str, Any]) -> str:
-    """The schema as a grammar, for an engine that was built with llguidance."""
+    """Return the schema as a grammar, for an engine built with llguidance."""
     text = msgspec.json.encode({**schema, "x-guidance": _ON_ONE_LINE}).decode()
     return f"%llguidance {{}}\nstart: %json {text}\n"
 
 
 def _is_composed(schema: Mapping[str, Any]) -> bool:
-    """Whether several schemas describe one object: each then leaves room for the others."""
+    """Whether several schemas describe one object, so that none may be closed by itself."""
     return "allOf" in schema or ("properties" in schema and any(key in schema for key in _JOINED))
 
 
 def _close(schema: Any) -> None:
-    """Allow no properties but those declared."""
+    """Disallow undeclared properties."""
     schemas = [cast("dict[str, Any]", sub) for sub, _, _ in walk(schema)]
     if any(map(_is_composed, schemas)):
         return
@@ -78,7 +78,7 @@ def _close(schema: Any) -> None:
 
 def _narrow(schema: dict[str, Any], bounds: Bounds) -> None:
     if bounds.array and schema.get("type") == "object" and not _SAYS_WHAT.intersection(schema):
-        # Any object at all: one without objects in it, or it would have no end.
+        # Any object: without nested objects, or it could nest forever.
         schema["additionalProperties"] = {"type": _SCALARS, "maxLength": bounds.string}
         _limit(schema, "Properties", bounds.array)
     if _LOOKS_AROUND.search(str(schema.get("pattern", ""))):
@@ -89,14 +89,14 @@ def _narrow(schema: dict[str, Any], bounds: Bounds) -> None:
 
 
 def _limit(schema: dict[str, Any], what: str, bound: int, most: float = inf) -> None:
-    """An upper limit: the schema's own, else the bound, but not below the lower one."""
+    """Set an upper limit: the schema's own, else the bound, but not below the lower limit."""
     least, own = schema.get(f"min{what}", 0), schema.get(f"max{what}")
     if not isinstance(least, int) or not isinstance(own, int | None):
         return
     limit = own if own is not None else max(bound, least) if bound else None
     highest = min(most, inf if limit is None else limit)
     if least > highest:
-        # llama.cpp would look for such a thing without end, and take memory for it.
+        # llama.cpp would search for a match forever, and exhaust memory.
         raise ValueError(f"nothing can have min{what} {least} with max{what} {highest}")
     if limit is not None:
         schema[f"max{what}"] = highest

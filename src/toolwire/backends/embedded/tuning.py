@@ -1,23 +1,23 @@
-"""How a model likes to be asked, and where it must be stopped: what was measured, for each model
-that Toolwire brings along. A model file of the user's has none of this."""
+"""Measured prompt settings and output limits of the models that Toolwire provides. A user's own
+model file has none."""
 
 import math
 from dataclasses import dataclass
 
 AS_WRITTEN = math.log(0.5)
-"""The `call_threshold` of a model that opens its calls itself."""
+"""The `call_threshold` of a model that starts calls by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The longest that a held model goes on if a schema does not say. 0: as long as it likes."""
+    """Output limits of a constrained model where its schema sets none. 0: unlimited."""
 
     string: int = 0
-    """Characters of a string."""
+    """Characters per string."""
     array: int = 0
-    """Items of an array."""
+    """Items per array."""
     tokens: int = 0
-    """Tokens of an answer: what ends JSON that may be nested without end."""
+    """Tokens per answer, which end JSON that could nest forever."""
 
 
 UNBOUNDED = Bounds()
@@ -25,16 +25,16 @@ UNBOUNDED = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class ModelTuning:
-    """One model's ways. None: what the engine does with every model."""
+    """The tuning of one model. None means the engine's default."""
 
     temperature: float | None = None
     top_p: float | None = None
     call_threshold: float = AS_WRITTEN
-    """The log-probability of an opening from which on it means a call: see `embedded_choice`."""
+    """The log-probability of a call's first token above which it calls: see `call_probe`."""
     format: str = ""
-    """The format in which it is asked; default: by its template."""
+    """The call format for its prompts; by default, its template's."""
     one_call: bool = False
-    """Whether what it writes behind its first call is noise."""
+    """Whether output after its first call is noise."""
     examples: int = 0
-    """How many calls of other tools it should be shown."""
+    """How many example calls of other tools it should be shown."""
     bounds: Bounds = UNBOUNDED

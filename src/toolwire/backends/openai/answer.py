@@ -1,8 +1,8 @@
-"""The bytes of an OpenAI-compatible answer, of chat or plain completions -> fragments.
+"""Decodes the bytes of an OpenAI-compatible answer, chat or plain completion, into fragments.
 
-One decoder for both forms: an event stream, or one JSON body. Which it is, is decided by what
-comes, not by what was asked for: some send JSON although a stream was asked for, a stream although
-it was not, and either under the content type of the other.
+One decoder reads both forms, an event stream and a JSON body, and tells them apart by content.
+Some servers send JSON although a stream was requested, or the reverse, or use the wrong content
+type.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from toolwire.protocol.usage import Usage
 
 _MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
 _BROKEN_LINES = 16
-"""So many lines that are not JSON are passed over before the stream counts as broken."""
+"""The most invalid lines to skip before the stream counts as broken."""
 
 
 class _Function(msgspec.Struct):
@@ -60,7 +60,7 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
     logprobs: dict[str, Any] | None = None
     stop_reason: Any = None
-    """vLLM: the stop sequence that was met, or the id of a token."""
+    """vLLM: the stop sequence that matched, or the id of a stop token."""
     matched_stop: Any = None
     """SGLang: the same."""
 
@@ -84,7 +84,7 @@ _NEEDED = frozenset(
     {"choices", "delta", "message", "content", "text", "tool_calls", "function_call", "function"}
     | {"custom", "name", "input", "reasoning_content", "reasoning", "index"}
 )
-"""What is part of the answer. The rest of a chunk may have any type."""
+"""Fields that are part of the answer. Other fields of a chunk may have any type."""
 _strict = msgspec.json.Decoder(_Chunk).decode
 _encode = msgspec.json.Encoder().encode
 _NOTHING = _Delta()
@@ -92,9 +92,9 @@ _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class AnswerDecoder:
-    """Reads one answer. `done` tells whether the backend has said that it is over.
+    """Decodes one answer. `done`: the backend has marked its end.
 
-    `streamed` is what the backend says it sends; `redact` masks keys in the errors it reports.
+    `streamed` is the form that the content type announces; `redact` masks keys in errors.
     """
 
     def __init__(self, *, streamed: bool, max_line: int, redact: Redact = clip) -> None:
@@ -109,7 +109,7 @@ class AnswerDecoder:
         self._room = max_line
 
     def feed(self, block: bytes) -> list[Fragment]:
-        """Take the next bytes."""
+        """Decode the next bytes."""
         if self._sse is not None:
             data = self._sse.one(block)
             if data is None:
@@ -130,7 +130,7 @@ class AnswerDecoder:
         return []
 
     def finish(self) -> list[Fragment]:
-        """The backend has closed the answer."""
+        """Process the end of the response."""
         if self._sse is not None:
             return self._events(self._sse.finish())
         body = b"".join(self._body)
@@ -146,7 +146,7 @@ class AnswerDecoder:
         return fragments
 
     def _is_stream(self, first: bytes) -> bool:
-        """No event begins with a brace, and no JSON body like `data:`, `event:` or a comment."""
+        """Whether the body is a stream: no event starts with a brace, and no JSON with a field."""
         return first != b"{" if self._streamed else first in (b"d", b"e", b":")
 
     def _events(self, events: list[SseEvent]) -> list[Fragment]:
@@ -166,7 +166,7 @@ class AnswerDecoder:
         return fragments
 
     def _gap(self) -> list[Fragment]:
-        """A line that is no chunk: passed over, but what it stood in the middle of is suspect."""
+        """Skip an invalid line, and mark the gap: a call around it may be corrupt."""
         self._broken += 1
         if self._broken > _BROKEN_LINES:
             raise UpstreamError("The backend's event stream is broken.")
@@ -219,14 +219,14 @@ def _any_json(data: bytes) -> object:
 
 
 def error_text(error: object) -> str:
-    """The words in an `error` value, which some backends give as a string."""
+    """Return the message of an `error`, which is a string on some backends."""
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or ""
     return error if isinstance(error, str) else str(error)
 
 
 def _check_width(choices: Sequence[_Choice]) -> None:
-    """Refuse an answer of so many parts that others would wait while they are looked at."""
+    """Refuse an answer with so many parts that processing would block the event loop."""
     _check_count(len(choices), MOST_CHOICES, "choices")
     deltas = [choice.delta or choice.message or _NOTHING for choice in choices]
     calls = sum(len(delta.tool_calls) for delta in deltas if delta.tool_calls)
@@ -273,7 +273,7 @@ def _fragment(choice: _Choice) -> Fragment:
             _check_count(len(delta.tool_calls), MOST_CALLS, "tool calls")
             calls = tuple([_call(call) for call in delta.tool_calls])
     elif delta.function_call is not None:
-        # The form of before 2023, which some servers still write.
+        # The form from before 2023, which some servers still send.
         calls = (CallFragment(0, None, delta.function_call.name, delta.function_call.arguments),)
     extras: tuple[tuple[str, bytes], ...] = ()
     if not (delta.refusal is None and delta.annotations is None and delta.audio is None):
@@ -295,7 +295,7 @@ def _fragment(choice: _Choice) -> Fragment:
 
 
 def _whole_calls(calls: list[_Call]) -> tuple[CallFragment, ...]:
-    """The calls of a whole message: each entry is one of its own, whatever its index or id."""
+    """Return the calls of a complete message: one per entry, whatever its index or id."""
     _check_count(len(calls), MOST_CALLS, "tool calls")
     for at, call in enumerate(calls):
         call.index = at
@@ -319,7 +319,7 @@ def _call(call: _Call) -> CallFragment:
 
 
 def _parts(parts: list[Any]) -> tuple[str, str]:
-    """Content as a list of parts: text, and the thinking that Mistral puts there."""
+    """Split a list of content parts into text and Mistral's thinking."""
     text: list[str] = []
     thought: list[str] = []
     for part in parts:

@@ -45,30 +45,30 @@ _log = logging.getLogger("toolwire.backends")
 _decode_models = msgspec.json.Decoder(_Models)
 _MAX_ERROR_BODY = 64 * 1024
 _MAX_FETCHED = 8 << 20
-_LONGEST_MEETING = 5.0
+_PROBE_TIMEOUT = 5.0
 _REMEMBERED = 600.0
-"""Seconds after which a server is asked again: it may have another model."""
+"""Seconds between probes of a server: its model may have changed."""
 _MOST_REPORTED = 1024
 _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url", "no route")
-"""What servers say of a path that they do not have. "Refused" are our words for none at all."""
+"""Messages for a path that does not exist. "Refused" is our own text for an empty message."""
 
 
 class Decoder(Protocol):
-    """Reads the bytes of one answer. `done` tells whether the backend has said that it is over."""
+    """Decodes the bytes of one answer. `done`: the backend has marked its end."""
 
     done: bool
 
     def feed(self, block: bytes) -> list[Fragment]:
-        """Take the next bytes."""
+        """Decode the next bytes."""
         ...
 
     def finish(self) -> list[Fragment]:
-        """The backend has closed the answer."""
+        """Process the end of the response."""
         ...
 
 
 class OpenAiHttpAnswer:
-    """One answer under way."""
+    """One answer in progress."""
 
     def __init__(self, pool: HttpPool, connection: Connection, decoder: Decoder) -> None:
         self._pool = pool
@@ -84,7 +84,7 @@ class OpenAiHttpAnswer:
             if fragments := decoder.feed(block):
                 listener(fragments)
             if decoder.done:
-                # All is said. Some servers then leave the connection open, or drop it.
+                # The answer is complete. Some servers then keep the connection open, or drop it.
                 connection.enough()
 
         await connection.relay(feed)
@@ -93,7 +93,7 @@ class OpenAiHttpAnswer:
         return decoder.done
 
     def pause(self) -> None:
-        """See `Answer.pause`. Once closed, the connection may already be another answer's."""
+        """See `Answer.pause`. Once closed, the connection may already serve another answer."""
         if not self._closed:
             self._connection.pause()
 
@@ -109,7 +109,7 @@ class OpenAiHttpAnswer:
 
 
 class RawHttpAnswer:
-    """An answer that is handed on as it is. `idle` is how long it may be silent."""
+    """An answer that is forwarded unchanged. `idle` is its idle timeout."""
 
     def __init__(self, pool: HttpPool, connection: Connection, idle: float) -> None:
         self._pool = pool
@@ -121,7 +121,7 @@ class RawHttpAnswer:
         self.resume = connection.resume
 
     async def relay(self, listener: Callable[[bytes], None]) -> None:
-        """Hand the body over as it arrives, until its end."""
+        """Pass the body to `listener` as it arrives, until its end."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._idle) as silence:
@@ -135,15 +135,15 @@ class RawHttpAnswer:
             raise UpstreamTimeout(f"The backend was silent for {self._idle:g} s.") from None
 
     def close(self) -> None:
-        """Let go; before the end this drops the connection."""
+        """Release the connection. Before the end, this drops it."""
         self._pool.release(self._connection)
 
 
 class OpenAiHttpBackend:
-    """Speaks to one base URL, in one dialect. `redact` masks keys in what the server says.
+    """A server at one base URL, with one dialect. `redact` masks keys in the server's messages.
 
-    The dialect `auto` becomes another one when the server has told what it is; `adapt` then makes
-    the changes to it that are configured.
+    The dialect `auto` is replaced once the server's kind is detected; `adapt` then applies the
+    configured changes.
     """
 
     endpoint = "/chat/completions"
@@ -155,7 +155,7 @@ class OpenAiHttpBackend:
         "model's chat template with 'chat_template' (--chat-template)."
     )
     knows = UNKNOWN
-    """What is known of the model before the server is asked."""
+    """What is known about the model before the server is probed."""
 
     def __init__(
         self,
@@ -194,11 +194,11 @@ class OpenAiHttpBackend:
 
     @classmethod
     def key_headers(cls, key: str | None) -> dict[str, str]:
-        """The headers that present our key, if there is one."""
+        """Return the headers with our key, if there is one."""
         return {} if key is None else {"authorization": f"Bearer {key}"}
 
     def _speak(self, dialect: Dialect) -> None:
-        """From now on, write requests in this dialect."""
+        """Use this dialect for requests from now on."""
         self._dialect = dialect
         self._probe = dialect.probe
         self.capabilities = replace(self.capabilities, constrains=dialect.constraint != "none")
@@ -208,23 +208,23 @@ class OpenAiHttpBackend:
         missed = self._missed
         async with self._meeting:
             if not self.needs_probe or self._missed > missed:
-                return  # others did, or could not, while this one waited
+                return  # another task probed it, or failed to, in the meantime
             try:
-                async with asyncio.timeout(_LONGEST_MEETING):
+                async with asyncio.timeout(_PROBE_TIMEOUT):
                     if self._detects:
                         await self._detect()
                     if self.tells and (self._probe is not None or not self._detects):
                         await self._ask_capabilities()
             except UpstreamUnavailable:
                 self._missed += 1
-                return  # as what is to be asked now will be, most likely
+                return  # the turn will most likely fail, too
             except (UpstreamError, TimeoutError, ValueError):
-                pass  # another server, or one that does not tell
+                pass  # another kind of server, or one that does not report it
             self.needs_probe = self._detects = False
             self._met_until = asyncio.get_running_loop().time() + _REMEMBERED
 
     async def _detect(self) -> None:
-        """Find out which dialect the server speaks."""
+        """Detect the server's dialect."""
         found = await detect(self._fetch, lambda path: self._fetch(path, self.pool.origin.root))
         if found is None:
             _log.info("backend %s does not tell what it is: dialect openai", self.name)
@@ -251,7 +251,7 @@ class OpenAiHttpBackend:
         return ignored
 
     def _report(self, model: str, ignored: list[str]) -> None:
-        """Log what is not sent, once for each model."""
+        """Log the parameters that are not sent, once per model."""
         for name in ignored:
             if (model, name) in self._reported or len(self._reported) >= _MOST_REPORTED:
                 continue
@@ -288,7 +288,7 @@ class OpenAiHttpBackend:
     def _without_endpoint(self, error: UpstreamError) -> UpstreamError:
         """Say what to do about a server that has no such endpoint, rather than no such model.
 
-        Some say with a 404 that the model has no tools: what else they say is left alone.
+        Some servers use 404 for a model without tools, so other messages are not changed.
         """
         words = error.message.casefold()
         lacks = "model" not in words and any(said in words for said in _NO_ENDPOINT)
@@ -297,9 +297,9 @@ class OpenAiHttpBackend:
         return error
 
     async def forward(self, method: str, target: str, body: NamedBody) -> "RawHttpAnswer":
-        """Send any other request below the base URL, under our own name for the model.
+        """Send any other request below the base URL, under the configured model name.
 
-        What is answered is not looked into, but an error is: it may hold our key.
+        The answer is not inspected, except for errors, which may contain our key.
         """
         headers = {**self._headers, "accept": "*/*"}
         if body.kind:
@@ -324,12 +324,12 @@ class OpenAiHttpBackend:
         return RawHttpAnswer(self.pool, connection, timeouts.idle)
 
     async def _fetch(self, target: str, base: str | None = None) -> bytes:
-        """What the server has at a path, whole."""
+        """Fetch the whole content of a path."""
         headers = {**self._headers, "accept": "application/json"}
         return await self._read(self.pool.head("GET", target, headers, base=base), target)
 
     async def tokenize(self, text: str, model: str) -> int:
-        """The tokens of a text, as the server counts them. Raises `UpstreamError`."""
+        """Return the server's token count of a text. Raises `UpstreamError`."""
         headers = {**self._headers, "content-type": "application/json"}
         head = self.pool.head("POST", "/tokenize", headers, base=self.pool.origin.root)
         body = tokenize_body(text, self._model or model)
@@ -370,7 +370,7 @@ class OpenAiHttpBackend:
         self.pool.close()
 
     async def models(self) -> list[str]:
-        """The names of the models that this server says it has."""
+        """Return the names of the models that the server lists."""
         told = await self._fetch(self.models_path)
         try:
             return [model.id for model in _decode_models.decode(told).data]
@@ -378,7 +378,7 @@ class OpenAiHttpBackend:
             raise UpstreamError(f"The backend '{self.name}' gave no list of models.") from None
 
     async def _refusal(self, connection: Connection) -> UpstreamError:
-        """What the server's error status and body mean for the client."""
+        """Translate the server's error response for the client."""
         head = connection.head
         blocks: list[bytes] = []
         room = _MAX_ERROR_BODY

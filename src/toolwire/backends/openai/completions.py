@@ -24,7 +24,7 @@ from toolwire.protocol.tools import NO_TOOLS
 
 
 class CompletionsBackend(OpenAiHttpBackend):
-    """Speaks to one base URL with prompts. Close it: it has a process for its template."""
+    """Sends rendered prompts to one base URL. Must be closed: it runs a template process."""
 
     endpoint = "/completions"
     tells = False
@@ -63,16 +63,16 @@ class CompletionsBackend(OpenAiHttpBackend):
         return ReasoningAnswer(answer, opening) if opening else answer
 
     async def prompt(self, outgoing: Outgoing) -> str:
-        """The conversation as the model's chat template writes it. Raises `UpstreamError`."""
+        """Render the conversation with the chat template. Raises `UpstreamError`."""
         messages = template_messages(outgoing.messages)
         try:
             try:
                 prompt = await self._render(messages)
                 if _is_dropped(messages, prompt):
-                    # A template without a system role may also say nothing and leave it out.
+                    # A template without a system role may silently drop the message.
                     prompt = await self._with_system(messages, prompt)
             except TemplateRefused:
-                # Not every template has a system role, or takes roles in any order.
+                # Not every template has a system role, or accepts roles in any order.
                 prompt = await self._render(folded(messages))
         except TemplateRefused as error:
             words = self._redact(str(error), 500)
@@ -88,7 +88,7 @@ class CompletionsBackend(OpenAiHttpBackend):
         return prompt.removeprefix(bos)
 
     async def _with_system(self, messages: list[dict[str, Any]], prompt: str) -> str:
-        """The prompt with the system prompt in the user's first message, if that shows it."""
+        """Move a dropped system prompt into the first user message, if that keeps it."""
         try:
             told = await self._render(folded(messages))
         except TemplateRefused:
@@ -99,7 +99,7 @@ class CompletionsBackend(OpenAiHttpBackend):
         return await self._process.render(
             {
                 "messages": messages,
-                # Templates ask whether these are none, and something undefined is not.
+                # Templates test these with `is none`, which is false for undefined values.
                 "tools": None,
                 "documents": None,
                 "add_generation_prompt": asked,
@@ -115,12 +115,12 @@ class CompletionsBackend(OpenAiHttpBackend):
         return "the chat template makes prompts of messages"
 
     async def aclose(self) -> None:
-        """See `Backend.aclose`: the template has a process of its own."""
+        """See `Backend.aclose`. Also ends the template process."""
         self._process.close()
         await super().aclose()
 
 
 def _is_dropped(messages: list[dict[str, Any]], prompt: str) -> bool:
-    """Whether a system prompt is not in the prompt that the template made."""
+    """Whether the rendered prompt lacks a system prompt."""
     texts = (message["content"].strip() for message in messages if message["role"] == "system")
     return any(text not in prompt for text in texts)

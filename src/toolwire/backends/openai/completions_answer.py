@@ -16,7 +16,7 @@ _CLOSES = {
     "<|channel>thought": "<channel|>",
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",
 }
-"""What opens reasoning and is no tag, and what closes it."""
+"""Reasoning openings that are not tags, and their closings."""
 _MARKS = "|".join(map(re.escape, _CLOSES))
 # `<think>`, `<seed:think>`, `<ifm|think_fast>`, `<think:opensource>`, or one of the others.
 _OPEN = re.compile(
@@ -25,13 +25,13 @@ _OPEN = re.compile(
 
 
 def opened_reasoning(prompt: str) -> str:
-    """The opening of reasoning that a prompt ends with, "" if it does not."""
+    """Return the reasoning opening at the end of a prompt, or ""."""
     found = _opening(prompt)
     return found.group() if found else ""
 
 
 def without_reasoning(prompt: str) -> str:
-    """The prompt, with reasoning closed: what is held to a schema cannot close it by itself."""
+    """Close the reasoning in a prompt: a constrained answer cannot close it itself."""
     found = _opening(prompt)
     if found is None:
         return prompt
@@ -43,7 +43,7 @@ def _opening(prompt: str) -> re.Match[str] | None:
 
 
 class ReasoningAnswer:
-    """Another answer, with `opening` before the first text of each choice."""
+    """Wraps an answer, and puts `opening` before the first text of each choice."""
 
     def __init__(self, answer: Answer, opening: str) -> None:
         self._answer = answer

@@ -40,11 +40,11 @@ _RENAMES = {"max_completion_tokens": _LIMIT, _LIMIT: _LIMIT}
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """What a kind of server takes here.
+    """What a kind of server accepts on this endpoint.
 
-    `unlimited`: the token limit that is none. Without one, most stop after 16 tokens. `form`: the
-    client's `response_format` in this server's own words; None if it takes no such thing.
-    `constrains`: whether it can be held to a JSON Schema. `stops`: how many it takes.
+    `unlimited`: the token limit that means none. Without a limit, most stop after 16 tokens.
+    `form`: encodes the client's `response_format` for this server; None if it is unsupported.
+    `constrains`: whether it can enforce a JSON Schema. `stops`: the most stop sequences.
     """
 
     unlimited: int | None = 4096
@@ -74,7 +74,7 @@ _ANY = _Server()
 
 
 def completions_dialect(dialect: Dialect) -> Dialect:
-    """The dialect as the server speaks it where it takes prompts."""
+    """Return the dialect for the server's `/completions`."""
     server = _SERVERS.get(dialect.name, _ANY)
     params = dialect.params.difference(_OF_CHAT)
     if server.form is not None:
@@ -87,7 +87,7 @@ def completions_dialect(dialect: Dialect) -> Dialect:
 def encode_completion(
     outgoing: Outgoing, prompt: str, dialect: Dialect, model: str | None, *, stop: str = ""
 ) -> bytes:
-    """The body to send. `stop` is what ends a turn, in the words of the template."""
+    """Return the body. `stop` is the template's end of a turn."""
     request = outgoing.request
     server = _SERVERS.get(dialect.name, _ANY)
     params = forwarded(wire_params(request), dialect)
@@ -111,12 +111,12 @@ def encode_completion(
 
 
 def _is_form(wanted: ResponseFormat | None) -> TypeGuard[ResponseFormat]:
-    """Whether the client wants text in a form."""
+    """Whether the client requested JSON."""
     return wanted is not None and wanted.kind != "text"
 
 
 def _end_turn(params: Params, end: str, most: float) -> None:
-    """Add the end of a turn to the client's stops if there is room: not every server knows it."""
+    """Add the end of a turn to the client's stops, if the server accepts one more."""
     stops = [*params.get(_STOP, ())]
     if end and end not in stops and len(stops) < most:
         params[_STOP] = [*stops, end]

@@ -1,7 +1,7 @@
-"""Which kind of server is at a URL, by what it answers to harmless GETs.
+"""Detects the kind of server at a URL with harmless GET requests.
 
-Most say it in `owned_by` of their models. The others are known by an address that only they have,
-and by what is there: some answer 200 to any path.
+Most servers name themselves in `owned_by` of their models. Others are recognized by a path that
+only they have, and by its content, because some servers answer 200 on any path.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,15 +13,15 @@ import msgspec
 from toolwire.errors import UpstreamError, UpstreamUnavailable
 
 AUTO = "auto"
-"""The dialect of a backend whose kind is to be found out."""
+"""The dialect setting that means detection."""
 
 Fetch: TypeAlias = Callable[[str], Awaitable[bytes]]
-"""Gets what a server has at a path. Raises `UpstreamError`."""
+"""Fetches a path from a server. Raises `UpstreamError`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A dialect, and how it was told."""
+    """A dialect, and how it was detected."""
 
     dialect: str
     why: str
@@ -29,7 +29,7 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class _Sign:
-    """What only one kind of server answers at a path of its root."""
+    """A path below the root, and an answer that only one kind of server gives."""
 
     dialect: str
     path: str
@@ -82,14 +82,14 @@ _SIGNS = (
 
 
 def dialect_of_host(host: str) -> str | None:
-    """The dialect of a service that is known by its name."""
+    """Return the dialect of a well-known host."""
     return _HOSTS.get(host.casefold())
 
 
 async def detect(fetch_models: Fetch, fetch: Fetch) -> Detected | None:
-    """The kind of server; None if nothing tells. Raises `UpstreamUnavailable` if it is not up.
+    """Detect the kind of server; None if it is unknown. Raises `UpstreamUnavailable` if it is down.
 
-    `fetch_models` gets what is below the base URL, `fetch` what is below the server's root.
+    `fetch_models` fetches paths below the base URL, and `fetch` paths below the server's root.
     """
     if (owner := await _owner(fetch_models)) is not None:
         return owner

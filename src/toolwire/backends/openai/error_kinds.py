@@ -1,7 +1,7 @@
-"""What a server's error is about, whatever its wording: a table of patterns.
+"""Classifies a server's error by its wording, with a table of patterns.
 
-Clients act on OpenAI's codes (they compact the conversation, wait, or tell the user), and every
-server words the same failure in its own way. Patterns are matched against the error's message,
+Clients act on OpenAI's codes (they compact the conversation, wait, or tell the user), but every
+server words the same failure differently. Patterns are matched against the error's message,
 type and code, in lower case.
 """
 
@@ -25,7 +25,7 @@ _FULL_CONTEXT = (
     r"exceeds? (?:the |this |model'?s? )*context (?:window|length|size|limit)",  # OpenAI, Ollama
     r"context (?:window|length|size|limit) (?:is |was |has been )?(?:full|exceeded|exceeds)",
     r"exceeded max context length",  # Ollama
-    r"context the overflows",  # LM Studio, in these words
+    r"context the overflows",  # LM Studio, verbatim
     r"context overflow",
     r"greater than the context length",  # LM Studio
     r"reached context length of",  # LM Studio
@@ -74,13 +74,13 @@ _KINDS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = (
 
 
 def kind_of_error(*said: object) -> ErrorKind | None:
-    """What the error is about, by its message, type and code; None if nothing tells."""
+    """Classify an error by its message, type and code; None if it is unknown."""
     words = " ".join(part for part in said if isinstance(part, str)).casefold()
     return next((kind for kind, pattern in _KINDS if pattern.search(words)), None)
 
 
 def known_refusal(kind: ErrorKind, words: str, param: str | None = None) -> UpstreamError:
-    """The error of a kind, as OpenAI gives it: its status, type and code; the server's words."""
+    """Return OpenAI's error of this kind: its status, type and code, with the server's message."""
     if kind == "rate_limit_exceeded":
         return UpstreamUnavailable(words, rate_limited=True)
     error = UpstreamRefused(words, status=400, param=param, code=kind)
@@ -89,7 +89,7 @@ def known_refusal(kind: ErrorKind, words: str, param: str | None = None) -> Upst
 
 
 def own_word(value: object, redact: Redact) -> str | None:
-    """A server's own type or code of an error, if it is a word that can be passed on."""
+    """Return a server's own error type or code, if it is a word that can be forwarded."""
     if not isinstance(value, str) or not value.strip():
         return None
     return redact(value.strip(), _LONGEST)

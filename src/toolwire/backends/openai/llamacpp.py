@@ -9,7 +9,7 @@ import msgspec
 from toolwire.backends.base import Capabilities, Probe
 
 SERVER = b"llama.cpp"
-"""What it calls itself in the header `server`."""
+"""Its name in the header `server`."""
 
 
 class _Abilities(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ _decode = msgspec.json.Decoder(_Properties).decode
 
 
 def read_capabilities(body: bytes) -> Capabilities:
-    """What its answer says. Raises `ValueError`. Older versions do not tell what they can."""
+    """Read the capabilities. Raises `ValueError`. Older versions do not report them."""
     try:
         told = _decode(body)
     except RecursionError:
@@ -41,4 +41,4 @@ def read_capabilities(body: bytes) -> Capabilities:
 
 
 PROBE = Probe("/props", read_capabilities)
-"""Where it tells; not under `/v1`."""
+"""How to ask for its capabilities; not under `/v1`."""

@@ -1,4 +1,4 @@
-"""Content parts -> the JSON of OpenAI's chat wire."""
+"""Encodes content parts as JSON of OpenAI's chat API."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -18,13 +18,13 @@ from toolwire.protocol.content import (
 )
 
 WIRE = "openai_chat"
-"""What parts and parameters of this wire are marked with: a server of it gets them verbatim."""
+"""Marks parts and parameters of this API, which its servers get verbatim."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 def encode_parts(parts: Sequence[Part]) -> Raw:
-    """The array of a message's content."""
+    """Encode the array of a message's content."""
     return Raw(b"[" + b",".join(map(_encode_part, parts)) + b"]")
 
 
@@ -47,7 +47,7 @@ def _part(part: Part) -> dict[str, Any]:
         case RefusalPart(text):
             return {"type": "refusal", "refusal": text}
         case OpaquePart():
-            # Only a backend of its own wire could read it; this one is told that it was there.
+            # Only a backend with the part's own API can read it. Others get a placeholder.
             return {"type": "text", "text": f"[{kind_of(part)}]"}
         case _:
             assert_never(part)

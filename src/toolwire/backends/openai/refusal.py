@@ -1,4 +1,4 @@
-"""What a server's error answer means for the client: an `UpstreamError`."""
+"""Translates a server's error response into an `UpstreamError`."""
 
 import math
 
@@ -12,18 +12,18 @@ from toolwire.errors import KeyRefused, UpstreamError, UpstreamRefused, Upstream
 
 _NO_QUOTA = "insufficient_quota"
 _BUSY = frozenset({408, 425, 429, 503, 529})
-"""The statuses of a server that says to come back later."""
+"""Statuses that mean the client should retry later."""
 _LASTING = frozenset({501, 505})
 _TOO_LARGE = 413
-"""A single request that is over a rate limit by itself: waiting does not help."""
+"""Also for a request that exceeds a rate limit by itself: waiting does not help."""
 _KEY_ADVICE = "Set the right one with 'key_env' in toolwire.toml or --upstream-key-env."
 
 
 def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError:
-    """Translate an error answer: its own words where they help, never its secrets."""
+    """Translate an error response, with the server's message but without its secrets."""
     fields = error_fields(body)
     said = redact(error_text(fields) if fields else body.decode("utf-8", "replace"), 500).strip()
-    said = "" if said.startswith("<") else said  # an HTML page of some proxy
+    said = "" if said.startswith("<") else said  # a proxy's HTML page
     error = _known(name, head, fields, said, redact) or _by_status(name, head, fields, said, redact)
     error.own_type = error.own_type or own_word(fields.get("type"), redact)
     if error.code in (None, UpstreamError.code):
@@ -32,7 +32,7 @@ def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError
 
 
 def error_fields(body: bytes) -> dict[str, object]:
-    """The members of an `error`, in whatever form it came; empty if it is none."""
+    """Return the members of an `error` in any form; empty if there is none."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -42,7 +42,7 @@ def error_fields(body: bytes) -> dict[str, object]:
 
 
 def lasting(message: str) -> UpstreamError:
-    """A failure that stays until the configuration is changed: asking again cannot help."""
+    """Return a permanent failure, which a retry cannot fix."""
     error = UpstreamError(message)
     error.retryable = False
     error.lasting = True
@@ -52,7 +52,7 @@ def lasting(message: str) -> UpstreamError:
 def _known(
     name: str, head: Head, fields: dict[str, object], said: str, redact: Redact
 ) -> UpstreamError | None:
-    """The error under OpenAI's code, if the server's words tell what it is about."""
+    """Return the error with OpenAI's code, if the server's message identifies it."""
     status, code = head.status, fields.get("code")
     if code == _NO_QUOTA or (fields.get("type") == _NO_QUOTA and status == 429):
         error = UpstreamRefused(said, status=429, code=_NO_QUOTA)
@@ -86,7 +86,7 @@ def _by_status(
             status=status,
             param=own_word(fields.get("param"), redact),
         )
-        # It may have no such model, or no such endpoint, or no credit.
+        # It may lack the model, the endpoint, or credit.
         error.elsewhere = status in (402, 404, 405)
         return error
     if 300 <= status < 400:

@@ -65,10 +65,10 @@ class _ToolSpec(msgspec.Struct):
 def encode_body(
     outgoing: Outgoing, dialect: Dialect, model: str | None, params: Params | None = None
 ) -> list[bytes]:
-    """The body to send, in pieces. `model` is the backend's own name for it, if it has one;
-    `params` stand in for those of the request.
+    """Return the body, in pieces. `model` is the backend's own model name, if it has one; `params`
+    replace those of the request.
 
-    The tools, mostly the largest part of it, are a piece of their own, so that nobody copies them.
+    The tools, usually the largest part, are a separate piece, so that they are not copied.
     """
     request = outgoing.request
     fields = [
@@ -77,7 +77,7 @@ def encode_body(
     ]
     params = forwarded(wire_params(request) if params is None else params, dialect)
     if outgoing.constraint is not None:
-        # The call that is demanded comes first: one answer cannot have two forms.
+        # A required call takes precedence: one answer cannot match two schemas.
         params.pop("response_format", None)
         constrain(params, CONSTRAINTS[dialect.constraint], outgoing.constraint.schema)
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
@@ -95,7 +95,7 @@ def encode_body(
 
 
 def encode_messages(messages: Sequence[Message], dialect: Dialect) -> bytes:
-    """The history, with call ids in the form this dialect demands."""
+    """Encode the history, with call ids in the form that the dialect requires."""
     calls = [call for message in messages for call in message.calls]
     ids = provider_ids(calls, dialect.call_ids)
     names = {call.call_id: call.name for call in calls}
@@ -109,7 +109,7 @@ def _message(
     said = error_content(message.content) if message.is_error else message.content
     content = encode_parts(said) if isinstance(said, tuple) else said
     if role == "tool":
-        # No client sends the tool's name, and some models' templates need it.
+        # Clients do not send the tool's name, but some chat templates need it.
         call_id = message.call_id
         return _Message(role, content, names[call_id], UNSET, ids[call_id])
     if role == "developer" and not dialect.developer_role:
@@ -134,9 +134,9 @@ def _call(call: ToolCall, provider_id: str) -> _Call:
 
 
 def _tool_fields(outgoing: Outgoing, dialect: Dialect) -> list[bytes]:
-    """Tools and tool_choice, in the nearest form that the server keeps to.
+    """Encode tools and tool_choice, in the nearest form that the server honours.
 
-    What it cannot be told is left to the policy, which holds on the answer either way.
+    The policy enforces the rest on the answer.
     """
     choice, tools = outgoing.request.choice, outgoing.tools
     if choice.mode == "none" and "none" not in dialect.tool_choices:
@@ -158,7 +158,7 @@ def _tool_fields(outgoing: Outgoing, dialect: Dialect) -> list[bytes]:
 
 
 def _tools(toolset: ToolSet) -> bytes:
-    """The tools as they were checked; encoded once for each set that is in the cache."""
+    """Return the checked tools, encoded once per cached tool set."""
     memo = toolset.memo
     if "openai" not in memo:
         memo["openai"] = b'"tools":' + _encode([_tool(tool) for tool in toolset.tools.values()])

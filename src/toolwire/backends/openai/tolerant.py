@@ -1,10 +1,10 @@
-"""A chunk whose side fields have the wrong type, read field by field.
+"""Reads a chunk field by field if some fields have the wrong type.
 
-Only called for a chunk that the typed decoder refused. Servers write `usage: ""`, `logprobs: []`
-or `index: null` where the API has an object or a number; that must not cost the text beside it.
-A value that says nothing (`""`, `[]`, `{}`, `false`, `0`) is nothing in any field. A value that
-says something is converted if it can be, left out of a field that is no part of the answer, and
-refused in one that is: to leave out half of a call would make another call of it.
+It is used only for a chunk that the typed decoder rejected. Servers send `usage: ""`,
+`logprobs: []` or `index: null` where the API has an object or a number, and the text next to them
+must not be lost. An empty value (`""`, `[]`, `{}`, `false`, `0`) counts as missing in any field.
+Other values are converted if possible. If not, they are dropped from fields that are not part of
+the answer, and rejected in fields that are: dropping half of a call would change the call.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,8 +16,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def tolerate(value: object, kind: type[S], needed: Collection[str]) -> S:
-    """A struct of `kind` made of what fits. Raises `ValidationError` if a `needed` field does not
-    fit, at any level."""
+    """Return a struct of `kind` with the valid fields. Raises `ValidationError` if a `needed` field
+    is invalid, at any level."""
     if not isinstance(value, dict):
         raise msgspec.ValidationError(f"Expected `object`, got `{type(value).__name__}`")
     return kind(**_fields(value, kind, needed))
@@ -40,7 +40,7 @@ def _fields(
 
 
 def _read(value: object, kind: Any, needed: Collection[str], *, exact: bool) -> Any:
-    """The value as the type says; `"0"` is a number and, unless `exact`, 7 is an id."""
+    """Convert a value to a type: `"0"` is a number and, unless `exact`, 7 is an id."""
     for choice in get_args(kind) or (kind,):
         if _is_struct(choice):
             return tolerate(value, choice, needed)

@@ -42,30 +42,30 @@ _ROLES = [
 
 
 class NoTemplate(Exception):
-    """There is no chat template in the file. The text says why, and what to do."""
+    """There is no chat template in the file. The message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
-    """A template and what belongs to it."""
+    """A chat template and its tokens."""
 
     source: str
     model: str = ""
-    """What the model is called, if the file says so."""
+    """The model's name, if the file has one."""
     bos: str = ""
     eos: str = ""
     adds_bos: bool = True
-    """Whether the tokenizer puts `bos` before a prompt, so that the prompt must not begin so."""
+    """Whether the tokenizer prepends `bos`, so that the prompt must not start with it."""
     marks: tuple[str, ...] = ()
 
     @property
     def capabilities(self) -> Capabilities:
-        """What is known of a model that is spoken to with it."""
+        """What is known about a model with this template."""
         return Capabilities(self.model, self.source, has_tools=False, marks=self.marks)
 
 
 def read_template(path: Path) -> ChatTemplate:
-    """The chat template in a file of a model. Raises `NoTemplate`."""
+    """Read the chat template from a model's file. Raises `NoTemplate`."""
     read = _READERS.get(path.suffix.lower(), _from_jinja)
     try:
         return read(path)
@@ -90,12 +90,12 @@ def _from_gguf(path: Path) -> ChatTemplate:
 
 
 def marks_of(source: str, tokens: GgufTokens) -> tuple[str, ...]:
-    """The marks of the template and the tokenizer in a GGUF file."""
+    """Return the marks of a GGUF file's template and tokenizer."""
     return _marks(source, (tokens.bos, tokens.eos, *tokens.control))
 
 
 def _from_json(path: Path) -> ChatTemplate:
-    """`tokenizer_config.json`, or a `chat_template.json` beside it."""
+    """Read `tokenizer_config.json`, or a `chat_template.json` next to it."""
     fields = _json(path)
     template = _default(fields.get("chat_template")) or _source_beside(path)
     if not template:
@@ -122,7 +122,7 @@ def _with_tokenizer(source: str, tokenizer: dict[str, Any]) -> ChatTemplate:
 
 
 def _source_beside(path: Path) -> str:
-    """The template of a newer model: not in the tokenizer's file, but beside it."""
+    """Read the template of a newer model, which is next to the tokenizer's file."""
     for name in _BESIDE:
         beside = path.with_name(name)
         if path.name == _TOKENIZER and beside.is_file():
@@ -156,7 +156,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _default(template: object) -> str:
-    """The template; of several with names, the one that is for everything."""
+    """Return the template; of several named ones, the default."""
     if isinstance(template, list):
         named = (entry for entry in template if isinstance(entry, dict))
         default = next((entry for entry in named if entry.get("name") == _DEFAULT), {})
@@ -165,7 +165,7 @@ def _default(template: object) -> str:
 
 
 def _token(value: object) -> str:
-    """A token, which may be written as an object."""
+    """Return a token, which may be written as an object."""
     if isinstance(value, dict):
         value = value.get("content")
     return value if isinstance(value, str) else ""

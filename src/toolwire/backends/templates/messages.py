@@ -1,4 +1,4 @@
-"""A conversation as chat templates expect it: plain objects, texts only, roles that they know."""
+"""Converts a conversation for chat templates: plain objects, text only, known roles."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from toolwire.protocol.requests import Message
 
 
 def template_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The messages, as a template is given them. Raises `UpstreamRefused` for what is no text."""
+    """Return the messages for a template. Raises `UpstreamRefused` for non-text content."""
     return [_message(number, message) for number, message in enumerate(messages)]
 
 
@@ -36,7 +36,7 @@ def _text(number: int, content: Content) -> str:
 
 
 def folded(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same conversation for a template that has no system role or wants roles to alternate."""
+    """Adapt messages to a template without a system role, or whose roles must alternate."""
     made: list[dict[str, Any]] = []
     for message in messages:
         role = "user" if message["role"] == "system" else message["role"]

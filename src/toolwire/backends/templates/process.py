@@ -1,4 +1,4 @@
-"""Chat templates, rendered by a process of their own (`worker`): see ADR 9."""
+"""Renders chat templates in a separate process (`worker`): see ADR 9."""
 
 import os
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ _DEADLINE = 10.0
 
 
 class TemplateFailed(Exception):
-    """The template cannot be used. The text says why."""
+    """The template cannot be used. The message says why."""
 
 
 class TemplateRefused(TemplateFailed):
-    """The template itself refuses this conversation, in its own words."""
+    """The template itself rejects this conversation. The message is the template's."""
 
 
 class TemplateProcess:
-    """Renders one template, one conversation at a time. Close it."""
+    """Renders one template, one conversation at a time. Must be closed."""
 
     def __init__(self, source: str, *, deadline: float = _DEADLINE) -> None:
         greeting = msgspec.json.encode({"template": source})
@@ -31,7 +31,7 @@ class TemplateProcess:
         self._process = LimitedProcess(program, deadline=deadline, greeting=greeting)
 
     async def render(self, values: Mapping[str, Any]) -> str:
-        """The prompt of a conversation. Raises `TemplateFailed`."""
+        """Render the prompt of a conversation. Raises `TemplateFailed`."""
         try:
             answer = await self._process.ask(msgspec.json.encode(values))
         except ProcessTooSlow:

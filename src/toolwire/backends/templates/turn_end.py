@@ -12,7 +12,7 @@ from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.backends.templates.process import TemplateFailed
 
 Render = Callable[[list[dict[str, Any]]], Awaitable[str]]
-"""Writes a conversation that nobody is asked to go on with."""
+"""Renders a conversation without a generation prompt."""
 
 _SAID = "aswasanswered"
 _ASKED = {"role": "user", "content": "asked"}
@@ -20,7 +20,7 @@ _ANSWERED = [_ASKED, {"role": "assistant", "content": _SAID}]
 
 
 async def turn_end(template: ChatTemplate, render: Render) -> str:
-    """The mark that the template writes behind an answer, or else before the turn after it."""
+    """Return the mark that follows an answer or, failing that, precedes the next turn."""
     for messages in (_ANSWERED, [*_ANSWERED, _ASKED]):
         with suppress(TemplateFailed):
             _, said, rest = (await render(messages)).rpartition(_SAID)

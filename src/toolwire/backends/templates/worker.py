@@ -4,8 +4,8 @@ A template comes with a model, so it is untrusted. Jinja's sandbox keeps it away
 not from looping forever or filling memory. So it runs here, with limits on memory and time
 (`limited_worker`), and without keys in the environment.
 
-The first line of input is the template, the others are conversations. Toolwire imports nothing of
-this.
+The first line of input is the template, and the others are conversations. Toolwire does not import
+this module.
 """
 
 import json
@@ -22,11 +22,11 @@ from toolwire.backends.limited_worker import answer_lines
 
 _MEMORY = 1 << 30
 _LONGEST = 64 << 20
-"""Characters of a prompt: more than any context, and little enough to be read at once."""
+"""Limit of a prompt in characters: more than any context, but small enough for one read."""
 
 
 class _Generation(Extension):
-    """`{% generation %}`, which marks for training what the model says: as if it were not there."""
+    """Ignores `{% generation %}`, which marks model output for training."""
 
     tags = {"generation"}  # noqa: RUF012 - as Jinja declares it
 
@@ -40,14 +40,14 @@ class _Generation(Extension):
 
 
 class _Refused(TemplateError):
-    """The template itself does not want this conversation."""
+    """The template itself rejects this conversation."""
 
 
 def _raise_exception(message: str) -> NoReturn:
     raise _Refused(message)
 
 
-def _tojson(value: Any, ensure_ascii: bool = False, **options: Any) -> str:  # noqa: FBT001, FBT002 - templates call it so
+def _tojson(value: Any, ensure_ascii: bool = False, **options: Any) -> str:  # noqa: FBT001, FBT002 - templates pass it by position
     known = {name: options[name] for name in ("indent", "separators", "sort_keys") & options.keys()}
     return json.dumps(value, ensure_ascii=ensure_ascii, **known)
 
@@ -57,7 +57,7 @@ def _strftime_now(form: str) -> str:
 
 
 def compiled(source: str) -> Template:
-    """The template, with what those of models expect to find."""
+    """Compile a template, with the functions that chat templates expect."""
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _Generation]
     )
@@ -67,7 +67,7 @@ def compiled(source: str) -> Template:
 
 
 def rendered(template: Template, values: dict[str, Any]) -> str:
-    """The prompt of one conversation. Raises `OverflowError` if it is too long."""
+    """Render the prompt of one conversation. Raises `OverflowError` if it is too long."""
     pieces = []
     room = _LONGEST
     for piece in template.generate(**values):
@@ -79,7 +79,7 @@ def rendered(template: Template, values: dict[str, Any]) -> str:
 
 
 class _Renderer:
-    """Takes a template, then conversations."""
+    """Receives a template, then conversations."""
 
     def __init__(self) -> None:
         self._template: Template | None = None

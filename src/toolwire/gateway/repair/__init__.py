@@ -1,1 +1,1 @@
-"""Do calls fit their tools, and what is done about those that do not?"""
+"""Validates calls against their tools, and repairs or corrects invalid ones."""

@@ -1,4 +1,4 @@
-"""Do these arguments fit their tool? Reads them strictly, checks them, says what is wrong."""
+"""Parses arguments strictly, validates them, and describes what is wrong."""
 
 import json
 from collections.abc import Iterable
@@ -22,11 +22,11 @@ _decode = msgspec.json.Decoder().decode
 
 
 class NotJson(Exception):
-    """The text is not JSON, or not the JSON that was expected; it says why."""
+    """The text is not JSON, or not the expected JSON. The message says why."""
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The object that `text` is, or `NotJson`. No key may be there twice: readers differ."""
+    """Parse a JSON object. Raises `NotJson`, also for duplicate keys: parsers differ on them."""
     value = read_json(text)
     if not isinstance(value, dict):
         raise NotJson(f"expected a JSON object, but got {brief(text.strip())}")
@@ -34,8 +34,8 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def is_object(text: str) -> bool:
-    """Whether clients can decode `text` as a JSON object. Of a key that is there twice, all of
-    them take the last, so that is one."""
+    """Whether clients can decode `text` as a JSON object. Duplicate keys are accepted, because
+    clients take the last one."""
     try:
         return isinstance(_read_loosely(text), dict)
     except NotJson:
@@ -43,7 +43,7 @@ def is_object(text: str) -> bool:
 
 
 def read_json(text: str) -> Any:
-    """The JSON value that `text` is, read strictly, or `NotJson`."""
+    """Parse a JSON value strictly. Raises `NotJson`."""
     value = _read_loosely(text)
     try:
         _read_once(text)
@@ -55,9 +55,9 @@ def read_json(text: str) -> Any:
 
 
 def _read_loosely(text: str) -> Any:
-    """The same, where a key may be there twice."""
+    """Parse a JSON value that may have duplicate keys."""
     try:
-        # This reader refuses what JSON has no room for: NaN, 1e999, half of a surrogate pair.
+        # This parser refuses what JSON does not allow: NaN, 1e999, half a surrogate pair.
         value = _decode(text)
         if is_deep_text(text):
             raise NotJson(TOO_DEEP)
@@ -82,7 +82,7 @@ _read_once = json.JSONDecoder(object_pairs_hook=_once, parse_float=str, parse_in
 
 
 def fits(value: Any, validator: Any) -> bool:
-    """Whether a value fits its schema. What is too deep to be looked at does not."""
+    """Whether a value matches its schema. One that is nested too deeply does not."""
     try:
         return bool(validator.is_valid(value))
     except ValueError:
@@ -90,9 +90,9 @@ def fits(value: Any, validator: Any) -> bool:
 
 
 def faults(value: Any, validator: Any, size: int) -> list[str]:
-    """What is wrong with a value of `size` characters by its schema, each with its place.
+    """Describe the errors in a value of `size` characters, each with its location.
 
-    All that is wrong takes the validator long to say, so of a large value only the first.
+    Listing all errors is slow, so only the first is returned for a large value.
     """
     try:
         if size <= _LARGE:
@@ -115,7 +115,7 @@ def _fault(error: jsonschema_rs.ValidationError) -> str:
 
 
 def brief(text: str) -> str:
-    """The text, or its two ends: a message says at its end what is wrong with what it shows."""
+    """Shorten a text to its two ends: a message ends with what is wrong."""
     if len(text) <= _MOST_SHOWN:
         return text
     half = _MOST_SHOWN // 2
@@ -123,7 +123,7 @@ def brief(text: str) -> str:
 
 
 def unknown_tool(index: int, name: str, tools: Iterable[str]) -> Finding:
-    """There is no such tool."""
+    """Return the finding for a call of an unknown tool."""
     known = sorted(tools)
     more = f" and {len(known) - _MOST_TOOLS} more" if len(known) > _MOST_TOOLS else ""
     listed = ", ".join(known[:_MOST_TOOLS]) + more
@@ -134,7 +134,7 @@ def unknown_tool(index: int, name: str, tools: Iterable[str]) -> Finding:
 def check_call(
     index: int, name: str, text: str, tools: ToolSet, allowance: Allowance
 ) -> Finding | None:
-    """What is wrong with a call; None if it fits. Raises `TooCostly`."""
+    """Return what is wrong with a call; None if it is valid. Raises `TooCostly`."""
     tool = tools.tools.get(name)
     if tool is None:
         return unknown_tool(index, name, tools.tools)

@@ -1,5 +1,4 @@
-"""What the model is told about calls that cannot be made: a part of the conversation that only
-its backend sees."""
+"""Messages that tell the model what is wrong with its calls. Only the backend sees them."""
 
 from collections.abc import Sequence
 
@@ -21,11 +20,11 @@ _WHY = {
 }
 
 
-def objection(said: str, calls: Sequence[ToolCall], findings: Sequence[Finding]) -> list[Message]:
-    """The turn the model made, and what is wrong with it.
+def correction(said: str, calls: Sequence[ToolCall], findings: Sequence[Finding]) -> list[Message]:
+    """Return the model's turn, and what is wrong with it.
 
-    As calls and results where a history can hold them; servers and templates decode the arguments
-    of a history, so where these are not JSON, the same is said in words.
+    The turn is written as calls and results if all arguments are JSON. Otherwise it is described in
+    text, because servers and templates decode the arguments in a history.
     """
     wrong = {finding.index: explain(finding) for finding in findings}
     if all(is_object(call.arguments) for call in calls):
@@ -44,12 +43,12 @@ def objection(said: str, calls: Sequence[ToolCall], findings: Sequence[Finding])
 
 
 def explain(finding: Finding) -> str:
-    """A finding in words for the model."""
+    """Describe a finding to the model."""
     why = _WHY[finding.code].format(message=finding.message, tool=finding.tool)
     return _NOT_MADE.format(why=why)
 
 
 def schema_hint(parameters: object) -> str:
-    """A schema, in as much of it as can be shown."""
+    """Return a schema as text, cut to a length that can be shown."""
     text = msgspec.json.encode(parameters).decode()
     return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}..."

@@ -1,7 +1,7 @@
-"""What of checking calls is not done where others wait: it is put off, and done elsewhere.
+"""Limits the cost of validation on the event loop, and defers costly calls to another process.
 
-jsonschema-rs lets nobody else run while it works. What arguments can cost at most is known before
-they are checked (`SchemaCost`), so all that an answer may take here is counted out beforehand.
+jsonschema-rs blocks the process while it runs. `SchemaCost` gives an upper bound on the cost of
+validating arguments beforehand, so each answer has a fixed allowance on the event loop.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from toolwire.protocol.tools import Tool
 
 
 class TooCostly(Exception):
-    """This is not to be done here."""
+    """The work exceeds the allowance."""
 
 
 class Allowance:
-    """What the calls of one answer may still cost, in the terms of `SchemaCost`.
+    """What the calls of one answer may still cost, in units of `SchemaCost`.
 
-    To say what is wrong takes a thousand times as long as to see that something is. `last`: there
-    is nobody else to ask, so what is too costly to say is not said.
+    Describing errors takes a thousand times as long as detecting them. `last`: there is no other
+    process to defer to, so errors that are too costly to describe are not described.
     """
 
     __slots__ = ("_last", "_units", "_visits")
@@ -33,7 +33,7 @@ class Allowance:
         self._last = last
 
     def check(self, cost: SchemaCost | None, text: str) -> int:
-        """Take what it costs to check `text`, and say in how many visits. Raises `TooCostly`."""
+        """Spend the cost of validating `text`, and return its visits. Raises `TooCostly`."""
         units, visits = cost.of(text) if cost is not None else (0, 0)
         if units > self._units:
             raise TooCostly
@@ -41,7 +41,7 @@ class Allowance:
         return visits
 
     def explains(self, visits: int) -> bool:
-        """Whether it can be said what is wrong after so many. Raises `TooCostly`."""
+        """Whether errors can be described after so many visits. Raises `TooCostly`."""
         if visits > self._visits and not self._last:
             raise TooCostly
         explained = visits <= self._visits
@@ -50,12 +50,12 @@ class Allowance:
 
 
 def elsewhere() -> Allowance:
-    """What may be done where nobody waits, and whoever does it can be ended."""
+    """Return the allowance of a worker process, which blocks nothing and can be killed."""
     return Allowance(2 * CEILING, 20_000, last=True)
 
 
 class CostlyCall(msgspec.Struct, frozen=True):
-    """A call that is to be checked elsewhere, and repaired by these rules."""
+    """A call to validate in another process, and to repair with these rules."""
 
     index: int
     tool: Tool
@@ -64,7 +64,7 @@ class CostlyCall(msgspec.Struct, frozen=True):
 
 
 class CheckedCall(msgspec.Struct, frozen=True):
-    """A call's arguments as they are to be delivered, what was repaired, what is still wrong."""
+    """A call's arguments to deliver, the repairs made, and what is still wrong."""
 
     arguments: str
     repairs: tuple[str, ...] = ()
@@ -72,15 +72,15 @@ class CheckedCall(msgspec.Struct, frozen=True):
 
 
 class Checker(Protocol):
-    """Checks calls elsewhere."""
+    """Validates calls in another process."""
 
-    async def fit(self, calls: Sequence[CostlyCall]) -> list[CheckedCall]:
-        """Each of them, as far as it could be checked in time; see `unchecked`."""
+    async def check(self, calls: Sequence[CostlyCall]) -> list[CheckedCall]:
+        """Return a result for each call. One that took too long is `unchecked`."""
         ...
 
 
 def unchecked(call: CostlyCall, why: str) -> CheckedCall:
-    """A call that nobody knows whether it fits."""
+    """Return the result for a call that could not be validated."""
     name = call.tool.name
     text = f"its arguments could not be checked against the schema of '{name}': {why}."
     return CheckedCall(

@@ -1,5 +1,5 @@
-"""What is wrong with a call the model made. What is done about it is for others to say: one
-surface delivers the call as it is, another turns the same finding into an error."""
+"""What is wrong with a model's call. Surfaces decide what to do about it: one delivers the call
+unchanged, another turns the same finding into an error."""
 
 from typing import Literal, TypeAlias
 
@@ -14,7 +14,7 @@ FindingCode: TypeAlias = Literal[
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Call `index` does not fit. `message` says why; it may repeat what the model wrote."""
+    """Call `index` is invalid. `message` says why; it may quote the model."""
 
     code: FindingCode
     index: int
@@ -23,5 +23,5 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The finding without anything the model wrote but the tool's name."""
+        """The finding without model text, except the tool's name."""
         return f"{self.code}:{self.tool}"

@@ -1,8 +1,8 @@
-"""JSON as models write it on a bad day -> JSON, where only one reading is possible.
+"""Converts almost-JSON to JSON, if the fix is unambiguous.
 
-Put right: commas before a closing bracket, Python's True, False and None, 'single quotes', bare
-keys, and raw control characters in strings. Only the tokens are looked at here: whether the result
-is JSON is for a strict decoder to say, so that nothing that is cut off is ever completed.
+It fixes trailing commas, Python's True, False and None, 'single quotes', bare keys, and raw control
+characters in strings. It works on tokens only. A strict decoder decides whether the result is JSON,
+so truncated text is never completed.
 """
 
 import re
@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _MOST_TOKENS = 10_000
-"""Others wait while this is read, so a text of many pieces is left alone."""
+"""The most tokens to read: this blocks the event loop, so longer texts are skipped."""
 _COLON = re.compile(r"[ \t\r\n]*+:")
 _QUOTED = re.compile(r"""\\.|\"""", re.DOTALL)
 _REQUOTED = {"\\'": "'", '"': '\\"'}
@@ -29,7 +29,7 @@ _WORDS = {"true": "true", "false": "false", "null": "null", **PYTHON_WORDS}
 
 
 def tidied(text: str) -> str | None:
-    """The text with its slips put right; None if it is not made of JSON's tokens."""
+    """Return the text with its mistakes fixed; None if it contains other tokens."""
     out: list[str] = []
     end = len(text.rstrip(" \t\r\n"))
     at = 0
@@ -50,7 +50,7 @@ def tidied(text: str) -> str | None:
 
 
 def _written(match: re.Match[str], *, is_key: bool) -> str | None:
-    """One token as JSON writes it. Nothing but a key stands before a colon."""
+    """Return one token in JSON syntax. Only a key may precede a colon."""
     if string := match["string"]:
         return _string(string)
     if word := match["word"]:

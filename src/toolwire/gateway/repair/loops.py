@@ -1,4 +1,4 @@
-"""A model that makes the same wrong call again and again, and what it is told then."""
+"""Detects a model that repeats the same invalid call, and warns it."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from toolwire.protocol.tools import ToolCall, ToolSet
 
 
 def find_loop(messages: Sequence[Message], tools: ToolSet, most: int) -> Finding | None:
-    """What is wrong with a call that was made in each of the last `most` turns and never fits.
+    """Return what is wrong with an invalid call that each of the last `most` turns repeats.
 
-    Turns are told apart by the assistant's messages: what others said between them is no progress.
+    Each assistant message is a turn: other messages between them are no progress.
     """
     if not tools.tools or most <= 0:
         return None
@@ -27,7 +27,7 @@ def find_loop(messages: Sequence[Message], tools: ToolSet, most: int) -> Finding
             if finding := check_call(0, name, arguments or "{}", tools, allowance):
                 return finding
         except TooCostly:
-            return None  # a loop can go on; others cannot wait
+            return None  # too costly to validate here: let the loop continue
     return None
 
 
@@ -36,7 +36,7 @@ def _keys(calls: Sequence[ToolCall]) -> set[tuple[str, str]]:
 
 
 def break_loop(finding: Finding, tools: ToolSet, count: int) -> Message:
-    """What the model is told: what is wrong, and what is wanted."""
+    """Return the message that tells the model what is wrong, and what is expected."""
     lines = [f"You have made the same call of '{finding.tool}' {count} times, and it cannot work."]
     lines.append(f"What is wrong with it: {finding.message}")
     if (tool := tools.tools.get(finding.tool)) is not None:

@@ -1,8 +1,8 @@
 """Safe repairs of arguments: a table of small, named rules that can be disabled.
 
-A rule changes what has only one reading by the tool's schema, and a change is kept only if the
-arguments fit afterwards (or are JSON at all, where they were not). Never done: completing what was
-cut off, dropping what the schema allows, inventing a value, guessing by likeness.
+A rule fires only when the tool's schema makes the fix unambiguous. A change is kept only if the
+arguments are valid afterwards, or if it turned other text into JSON. Rules never complete truncated
+text, drop what the schema allows, invent a value, or guess by similarity.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,10 +22,10 @@ from toolwire.protocol.tools import ToolSet
 
 T = TypeVar("T")
 Change: TypeAlias = tuple[Any]
-"""A value in place of another, in a tuple: it may be None."""
+"""A replacement value, in a tuple because it may be None."""
 
 _MOST_VALUES = 10_000
-"""Others wait while values are looked at, so arguments of more parts are left alone."""
+"""The most values to examine: this blocks the event loop, so larger arguments are skipped."""
 _DEEPEST = 64
 _NUMBERS = frozenset({"integer", "number"})
 _CONTAINERS = frozenset({"object", "array"})
@@ -35,20 +35,20 @@ _BOOLEANS = {"true": True, "false": False, "True": True, "False": False}
 
 @dataclass(frozen=True, slots=True)
 class TextRule:
-    """Makes a text that is not a JSON object one, or None if that is not for this rule."""
+    """Turns other text into a JSON object, or returns None if the rule does not apply."""
 
     name: str
     does: str
-    mend: Callable[[str], str | None]
+    repair: Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """Makes a value one of the types its schema allows, or None."""
+    """Converts a value to a type that its schema allows, or returns None."""
 
     name: str
     does: str
-    mend: Callable[[Any, Types, Schema], Change | None]
+    repair: Callable[[Any, Types, Schema], Change | None]
 
 
 def _empty(text: str) -> str | None:
@@ -93,7 +93,7 @@ def _wrapped(value: Any, types: Types, schema: Schema) -> Change | None:
     if "array" not in types or value is None or isinstance(value, list):
         return None
     if isinstance(value, str) and value.strip()[:1] in _OPENERS:
-        return None  # an array or object that was written as a string, and not well
+        return None  # a malformed array or object, written as a string
     return ([value],) if _allows(schema.items().types(), value) else None
 
 
@@ -134,7 +134,7 @@ VALUE_RULES = (
 
 @dataclass(frozen=True, slots=True)
 class RepairRules:
-    """The rules that are on."""
+    """The enabled rules."""
 
     text_rules: tuple[TextRule, ...] = TEXT_RULES
     value_rules: tuple[ValueRule, ...] = VALUE_RULES
@@ -147,18 +147,18 @@ class RepairRules:
         )
 
     def without(self, off: Iterable[str]) -> "RepairRules":
-        """The same without these rules."""
+        """Return a copy without these rules."""
         names = frozenset(off)
         return RepairRules(
             tuple(rule for rule in self.text_rules if rule.name not in names),
             tuple(rule for rule in self.value_rules if rule.name not in names),
         )
 
-    def fit(
+    def repair(
         self, index: int, name: str, text: str, tools: ToolSet, allowance: Allowance
     ) -> CheckedCall:
-        """The arguments of call `index`, repaired if they must be and can be. Raises `TooCostly`
-        if it takes more than is allowed to see whether they must be."""
+        """Validate the arguments of call `index`, and repair them if needed and possible. Raises
+        `TooCostly` if validation exceeds the allowance."""
         finding = check_call(index, name, text, tools, allowance)
         if finding is None or finding.code == "unknown_tool_call":
             return CheckedCall(text, finding=finding)
@@ -168,30 +168,30 @@ class RepairRules:
         as_object = self._as_object(text)
         if as_object is None:
             return CheckedCall(text, finding=finding)
-        fitted, value = as_object
+        checked, value = as_object
         validator = tools.validators[name]
         if finding.code == "malformed_tool_arguments":
             allowance.check(tools.costs.get(name), text)
         if validator is None:
             raise TooCostly
-        if fitted.repairs and fits(value, validator):
-            return fitted
+        if checked.repairs and fits(value, validator):
+            return checked
         walk = _Walk(self.value_rules)
         schema = tools.tools[name].parameters
-        mended = walk.mended(value, Schema(schema, schema))
-        if walk.used and not walk.tired and fits(mended, validator):
-            used = (*fitted.repairs, *dict.fromkeys(walk.used))
-            return CheckedCall(msgspec.json.encode(mended).decode(), used)
-        finding = check_call(index, name, fitted.arguments, tools, allowance)
-        return structs.replace(fitted, finding=finding)
+        repaired = walk.repaired(value, Schema(schema, schema))
+        if walk.used and not walk.exhausted and fits(repaired, validator):
+            used = (*checked.repairs, *dict.fromkeys(walk.used))
+            return CheckedCall(msgspec.json.encode(repaired).decode(), used)
+        finding = check_call(index, name, checked.arguments, tools, allowance)
+        return structs.replace(checked, finding=finding)
 
     def as_json(self, text: str) -> str | None:
-        """The text as a JSON object, whatever its tool; None if it cannot be made one."""
+        """Return the text as a JSON object, without a schema; None if that is impossible."""
         found = self._as_object(text)
         return None if found is None else found[0].arguments
 
     def _as_object(self, text: str) -> tuple[CheckedCall, dict[str, Any]] | None:
-        """The text as a JSON object, with each rule used at most once."""
+        """Return the text as a JSON object, using each rule at most once."""
         left = list(self.text_rules)
         used: list[str] = []
         while True:
@@ -199,13 +199,13 @@ class RepairRules:
                 return CheckedCall(text, tuple(used)), read_object(text)
             except NotJson:
                 for rule in left:
-                    if (mended := rule.mend(text)) is not None and mended != text:
+                    if (repaired := rule.repair(text)) is not None and repaired != text:
                         break
                 else:
                     return None
             left.remove(rule)
             used.append(rule.name)
-            text = mended
+            text = repaired
 
 
 EVERY_RULE = RepairRules()
@@ -213,7 +213,7 @@ RULE_NAMES = EVERY_RULE.names
 
 
 class _Walk:
-    """Looks at every value that the schema describes, once, and mends those of a wrong type."""
+    """Visits every value that the schema describes once, and repairs wrong types."""
 
     def __init__(self, rules: tuple[ValueRule, ...]) -> None:
         self.used: list[str] = []
@@ -224,41 +224,41 @@ class _Walk:
         self._items: dict[int, Schema] = {}
 
     @property
-    def tired(self) -> bool:
-        """Whether there was too much to look at."""
+    def exhausted(self) -> bool:
+        """Whether there were too many values to examine."""
         return self._seen > _MOST_VALUES
 
-    def mended(self, value: Any, schema: Schema, depth: int = 0) -> Any:
-        """The value, with what is described in it mended."""
+    def repaired(self, value: Any, schema: Schema, depth: int = 0) -> Any:
+        """Return the value with repaired parts."""
         self._seen += 1
         types = _once(self._types, schema, Schema.types)
-        if self.tired or not types or depth == _DEEPEST:
+        if self.exhausted or not types or depth == _DEEPEST:
             return value
         if not _allows(types, value):
             value = self._changed(value, types, schema)
         if isinstance(value, dict):
             properties = _once(self._properties, schema, Schema.properties)
             return {
-                key: self.mended(part, Schema(properties[key], schema.root), depth + 1)
+                key: self.repaired(part, Schema(properties[key], schema.root), depth + 1)
                 if key in properties
                 else part
                 for key, part in value.items()
             }
         if isinstance(value, list):
             items = _once(self._items, schema, Schema.items)
-            return [self.mended(part, items, depth + 1) for part in value]
+            return [self.repaired(part, items, depth + 1) for part in value]
         return value
 
     def _changed(self, value: Any, types: Types, schema: Schema) -> Any:
         for rule in self._rules:
-            if (change := rule.mend(value, types, schema)) is not None:
+            if (change := rule.repair(value, types, schema)) is not None:
                 self.used.append(rule.name)
                 return change[0]
         return value
 
 
 def _once(known: dict[int, T], schema: Schema, say: Callable[[Schema], T]) -> T:
-    """What a schema says, which is the same for every element of an array."""
+    """Cache what a schema says, which is the same for every element of an array."""
     place = id(schema.node)
     if place not in known:
         known[place] = say(schema)
@@ -266,7 +266,7 @@ def _once(known: dict[int, T], schema: Schema, say: Callable[[Schema], T]) -> T:
 
 
 def _allows(types: Types, value: Any) -> bool:
-    """Whether a value is of one of these types: an integer is a number, and 2.0 an integer."""
+    """Whether a value has one of these types: an integer is a number, and 2.0 is an integer."""
     kind = type_name(value)
     if kind in types:
         return True

@@ -1,12 +1,14 @@
-"""The stage behind the policy: does every call fit its tool?
+"""The stage after the policy: validates every call against its tool.
 
-Live, events pass at once and a call is checked when it is over: what does not fit was delivered as
-it is, and that is recorded. Whole, calls wait for the end of the turn: they are repaired, checked,
-and delivered all together or, if one does not fit, not at all, so that the model can be asked
-again and the client never sees it. Both only find out what is wrong; `attempt.py` and `retry.py`
-act on it. Whole, arguments that are no JSON object are delivered as text if at all: clients decode
-them. A turn with a call whose JSON is not closed ends in `length`, whatever the backend said. What
-takes long to check is put off until `resolve` is told what was found elsewhere: at the end.
+The streaming validator passes events through and validates a call when it ends. An invalid call has
+already been delivered, and is only recorded. The buffering validator holds calls until the end of
+the turn, then repairs and validates them. It delivers all calls or, if one is invalid, none, so
+that the model can be asked again without the client noticing. Arguments that are not a JSON object
+are delivered as text, if at all, because clients decode arguments.
+
+Both only report findings; `attempt.py` and `retry.py` act on them. A turn with an unclosed call
+ends in `length`, whatever the backend reported. Costly calls are deferred to the end of the turn,
+when `resolve` receives their results.
 """
 
 from collections.abc import Sequence
@@ -35,47 +37,50 @@ _CUT_OFF = TurnEnd("length")
 _CUT: tuple[FinishReason, ...] = ("length", "content_filter")
 
 
-class Fit(Protocol):
-    """One choice of one answer."""
+class Validator(Protocol):
+    """Validates the calls of one choice."""
+
+    live: ClassVar[bool]
+    """Whether arguments go out as they arrive."""
 
     @property
     def findings(self) -> list[Finding]:
-        """What does not fit."""
+        """What is wrong with the calls."""
         ...
 
     @property
     def repairs(self) -> set[str]:
-        """What was repaired."""
+        """The names of the repairs that were made."""
         ...
 
     @property
     def costly(self) -> list[CostlyCall]:
-        """The calls that are to be checked elsewhere when the answer is over."""
+        """The calls to validate in another process once the answer has ended."""
         ...
 
     @property
     def kept(self) -> list[str] | None:
-        """The arguments of the call under way, if more of them need only be added to these."""
+        """The list that collects the current call's arguments, if more can simply be appended."""
         ...
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """The events that may go out."""
+        """Process events, and return those that may go out."""
         ...
 
-    def resolve(self, fitted: Sequence[CheckedCall]) -> list[Event]:
-        """What was found about the `costly` calls; the events that may go out now."""
+    def resolve(self, checked: Sequence[CheckedCall]) -> list[Event]:
+        """Take the results for the `costly` calls, and return the events that may go out now."""
         ...
 
 
 class StreamingValidator:
-    """Checks calls that are delivered as they are written.
+    """Validates calls that are delivered while they are written.
 
-    Arguments that do not begin as an object does are held, since clients can only choke on them:
-    these alone can still be repaired.
+    Arguments that do not start like an object are held, because clients cannot decode them. Only
+    these can still be repaired.
     """
 
     live: ClassVar[bool] = True
-    """Arguments go out as they come in."""
+    """Arguments go out as they arrive."""
 
     def __init__(self, tools: ToolSet, rules: RepairRules, allowance: Allowance) -> None:
         self.findings: list[Finding] = []
@@ -83,7 +88,7 @@ class StreamingValidator:
         self.costly: list[CostlyCall] = []
         self._allowance = allowance
         self._tools = tools
-        self._ladder = rules
+        self._rules = rules
         self._call = _NO_CALL
         self._pieces: list[str] = []
         self._passing = False
@@ -91,11 +96,11 @@ class StreamingValidator:
 
     @property
     def kept(self) -> list[str] | None:
-        """See `Fit.kept`."""
+        """See `Validator.kept`."""
         return self._pieces if self._passing else None
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """See `Fit.feed`."""
+        """See `Validator.feed`."""
         out: list[Event] = []
         for event in events:
             if isinstance(event, ArgsDelta):
@@ -127,7 +132,7 @@ class StreamingValidator:
                 finding = check_call(event.index, name, text, self._tools, self._allowance)
             else:
                 text, finding = self._repaired(event.index, name, text)
-        except TooCostly:  # to be repaired, it would have to be checked now
+        except TooCostly:  # a repair would require validation now
             self.costly.append(CostlyCall(event.index, self._tools.tools[name], text))
         if not self._passing:
             out.append(ArgsDelta(event.index, text))
@@ -137,19 +142,19 @@ class StreamingValidator:
         out.append(event)
 
     def _repaired(self, index: int, name: str, text: str) -> tuple[str, Finding | None]:
-        fitted = self._ladder.fit(index, name, text, self._tools, self._allowance)
-        self.repairs.update(fitted.repairs)
-        return fitted.arguments, fitted.finding
+        checked = self._rules.repair(index, name, text, self._tools, self._allowance)
+        self.repairs.update(checked.repairs)
+        return checked.arguments, checked.finding
 
-    def resolve(self, fitted: Sequence[CheckedCall]) -> list[Event]:
-        """See `Fit.resolve`. All was delivered long ago."""
+    def resolve(self, checked: Sequence[CheckedCall]) -> list[Event]:
+        """See `Validator.resolve`. Everything has been delivered already."""
         self.costly = []
-        self.findings += [known.finding for known in fitted if known.finding is not None]
+        self.findings += [known.finding for known in checked if known.finding is not None]
         return []
 
 
 class _Held(msgspec.Struct):
-    """A call that waits for the end of the turn."""
+    """A call that is held until the end of the turn."""
 
     start: CallStart
     pieces: list[str] = []
@@ -162,7 +167,7 @@ class _Held(msgspec.Struct):
 
     @property
     def readable(self) -> bool:
-        """Whether clients can decode it."""
+        """Whether clients can decode its arguments."""
         return self.finding is None or self.start.kind == "custom" or is_object(self.arguments)
 
     @property
@@ -181,13 +186,13 @@ class _Held(msgspec.Struct):
 
 
 class BufferedValidator:
-    """Holds calls to the end of the turn, repairs what can be repaired, and checks all of them.
+    """Holds calls until the end of the turn, then repairs and validates them.
 
-    `final`: the model is not asked again, so what does not fit is delivered as it is, or as text if
-    it is no JSON object; unless its tool is strict, or it is all there is of a `demanded` call.
-    `exact`: nothing that does not fit is ever delivered, also if it was cut off.
+    `final`: the model is not asked again, so an invalid call is delivered unchanged, or as text if
+    it is not a JSON object; unless its tool is strict, or no other call meets a `demanded` one.
+    `exact`: an invalid call is never delivered, even if it was truncated.
     `resumed`: the client has the text of an earlier attempt, so the text of this one goes out only
-    if there is nothing else.
+    if there are no calls.
     """
 
     live: ClassVar[bool] = False
@@ -207,9 +212,9 @@ class BufferedValidator:
         self.findings: list[Finding] = []
         self.repairs: set[str] = set()
         self.rejected: Finding | None = None
-        """The first finding because of which this turn must not be delivered."""
+        """The first finding that prevents delivery of this turn."""
         self._tools = tools
-        self._ladder = rules
+        self._rules = rules
         self._allowance = allowance
         self._end = TurnEnd("stop")
         self._final = final
@@ -221,7 +226,7 @@ class BufferedValidator:
 
     @property
     def holds(self) -> bool:
-        """Whether a call has begun that waits for the end of the turn."""
+        """Whether a call is being held."""
         return bool(self._calls)
 
     @property
@@ -231,7 +236,7 @@ class BufferedValidator:
 
     @property
     def calls(self) -> list[ToolCall]:
-        """The calls of the turn, also those that do not fit."""
+        """The calls of the turn, including invalid ones."""
         return [
             ToolCall(held.start.call_id, held.start.name, held.arguments, held.start.kind)
             for held in self._calls
@@ -239,11 +244,11 @@ class BufferedValidator:
 
     @property
     def kept(self) -> list[str] | None:
-        """See `Fit.kept`."""
+        """See `Validator.kept`."""
         return self._calls[-1].pieces if self._calls else None
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """See `Fit.feed`."""
+        """See `Validator.feed`."""
         out: list[Event] = []
         for event in events:
             if isinstance(event, TextDelta):
@@ -266,24 +271,24 @@ class BufferedValidator:
             for index, held in enumerate(self._calls):
                 self._repair(index, held)
             if not self.costly:
-                out += self._settled(event.reason)
+                out += self._conclude(event.reason)
         else:
             out.append(event)
 
-    def resolve(self, fitted: Sequence[CheckedCall]) -> list[Event]:
-        """See `Fit.resolve`."""
-        for call, known in zip(self.costly, fitted, strict=True):
-            self._mend(self._calls[call.index], known)
+    def resolve(self, checked: Sequence[CheckedCall]) -> list[Event]:
+        """See `Validator.resolve`."""
+        for call, known in zip(self.costly, checked, strict=True):
+            self._apply(self._calls[call.index], known)
         self.costly = []
-        return self._settled(self._end.reason)
+        return self._conclude(self._end.reason)
 
-    def _settled(self, reason: FinishReason) -> list[Event]:
-        """The turn is over: deliver its calls, or say why not."""
+    def _conclude(self, reason: FinishReason) -> list[Event]:
+        """End the turn: deliver its calls, or set `rejected`."""
         out: list[Event] = []
         kept = self._calls
         if any(held.finding is not None for held in kept):
-            kept = self._weigh(cut_off=reason in _CUT)
-        # What the model had no room to finish goes out as far as it came, as on every backend.
+            kept = self._select(cut_off=reason in _CUT)
+        # A truncated call goes out as far as it got, as on every backend.
         cut = reason in _CUT
         made = [held for held in kept if cut or held.readable]
         said = [held.text for held in kept if not (cut or held.readable)]
@@ -305,25 +310,25 @@ class BufferedValidator:
     def _repair(self, index: int, held: _Held) -> None:
         name, text = held.start.name, held.arguments
         try:
-            self._mend(held, self._ladder.fit(index, name, text, self._tools, self._allowance))
+            self._apply(held, self._rules.repair(index, name, text, self._tools, self._allowance))
         except TooCostly:
             tool = self._tools.tools[name]
-            self.costly.append(CostlyCall(index, tool, text, self._ladder.names))
+            self.costly.append(CostlyCall(index, tool, text, self._rules.names))
 
-    def _mend(self, held: _Held, fitted: CheckedCall) -> None:
-        held.finding = fitted.finding
-        if fitted.repairs:
-            held.pieces = [fitted.arguments]
+    def _apply(self, held: _Held, checked: CheckedCall) -> None:
+        held.finding = checked.finding
+        if checked.repairs:
+            held.pieces = [checked.arguments]
             held.complete = True
-            self.repairs.update(fitted.repairs)
+            self.repairs.update(checked.repairs)
 
     @property
     def cut_off(self) -> bool:
-        """Whether the model had no room to finish: asking again does not help."""
+        """Whether the answer was truncated: asking again does not help."""
         return self._end.reason in _CUT
 
-    def _weigh(self, *, cut_off: bool) -> list[_Held]:
-        """The calls that may be delivered, if the turn may be at all: some do not fit."""
+    def _select(self, *, cut_off: bool) -> list[_Held]:
+        """Return the calls to deliver if some are invalid, or set `rejected`."""
         if self._exact:
             self.findings = [held.finding for held in self._calls if held.finding is not None]
             self.rejected = self.findings[0]
@@ -334,14 +339,14 @@ class BufferedValidator:
         unfit = [held.finding for held in kept if held.finding is not None]
         self.findings += unfit
         if not cut_off:
-            self.rejected = next((f for f in unfit if self._is_bad(f)), None)
+            self.rejected = next((f for f in unfit if self._is_fatal(f)), None)
             if self._demanded and not any(held.readable for held in kept):
                 self.rejected = self.rejected or unfit[0]
         return kept
 
-    def _is_bad(self, finding: Finding) -> bool:
-        """Whether the turn must not be delivered for this. To ask again does not help where it is
-        not known what is wrong, if anything is."""
+    def _is_fatal(self, finding: Finding) -> bool:
+        """Whether this finding prevents delivery. An unchecked call prevents it only if its tool
+        is strict: asking again does not help if it is unknown what is wrong."""
         is_known = finding.code != "unchecked_tool_arguments"
         return (is_known and not self._final) or self._is_strict(finding)
 

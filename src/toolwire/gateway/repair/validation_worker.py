@@ -1,8 +1,8 @@
-"""Checks and repairs calls: a program of its own, so that no schema can hold up the gateway.
+"""Validates and repairs calls in a separate program, so that no schema can block the gateway.
 
-What one schema and one call can cost has no bound that is both low and just, so those that may cost
-much are checked here, with limits on the memory and on the time for each call (`limited_worker`).
-Told calls (`CostlyCall`); answers with what became of each (`CheckedCall`).
+The cost of validation has no bound that is both low and fair. So potentially costly calls are
+validated here, with limits on memory and on the time per call (`limited_worker`). The input is
+`CostlyCall`s, and the output is a `CheckedCall` for each.
 """
 
 from typing import Any
@@ -19,15 +19,15 @@ from toolwire.protocol.tools import ToolSet
 _MEMORY = 512 << 20
 
 
-def fitted(told: Any) -> Any:
-    """What becomes of a call."""
+def check(told: Any) -> Any:
+    """Validate and repair one call."""
     call = msgspec.convert(told, CostlyCall)
     tool = call.tool
     validator = compile_schema(tool.parameters, tool.name)
     cost = estimate(tool.parameters)
     tools = ToolSet({tool.name: tool}, {tool.name: validator}, costs={tool.name: cost})
     rules = EVERY_RULE.without(set(EVERY_RULE.names).difference(call.rules))
-    return msgspec.to_builtins(rules.fit(call.index, tool.name, call.text, tools, elsewhere()))
+    return msgspec.to_builtins(rules.repair(call.index, tool.name, call.text, tools, elsewhere()))
 
 
 def _failed(error: Exception) -> Any:
@@ -35,4 +35,4 @@ def _failed(error: Exception) -> Any:
 
 
 if __name__ == "__main__":
-    answer_lines(fitted, _failed, memory=_MEMORY)
+    answer_lines(check, _failed, memory=_MEMORY)

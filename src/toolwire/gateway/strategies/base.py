@@ -1,4 +1,4 @@
-"""What a strategy says: what is sent, how the answer is read, and what an error means."""
+"""The interface of a strategy: what is sent, how the answer is read, what an error means."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -20,55 +20,55 @@ from toolwire.gateway.strategies.text_reader import TextReader
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]
 Lack: TypeAlias = Literal["tools", "constraint", "union", "system"]
-"""What a backend can turn out not to have."""
+"""A feature that a backend may lack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStrategy(ABC):
-    """One way of giving a model tools. `marks` separate turns in a prompt that the backend writes
-    itself: untrusted text cannot hold any of them."""
+    """One way of giving a model tools. `marks` separate turns in a prompt that the backend renders;
+    they are escaped in untrusted text."""
 
     kind: ClassVar[StrategyKind]
     promotes: ClassVar[bool] = False
-    """Whether a call that is found in text should have been found by the backend."""
+    """Whether the backend should have found a call that is found in text."""
 
     format: str | None = None
-    """How calls are read from text; None if text is only text."""
+    """The format of calls in text; None if text is not parsed."""
     guessed: bool = False
-    """Whether nothing tells that the model writes this format."""
+    """Whether the format is a guess."""
     marks: tuple[str, ...] = ()
     unproven: bool = field(default=False, compare=False)
-    """Whether the backend is sent the tools, and was never seen to make a call itself."""
+    """Whether the backend is sent the tools but has never made a native call."""
     watch: Callable[[Detection | None], None] | None = field(default=None, compare=False)
-    """Told which format calls have, while that is not known for certain: see `detecting`."""
+    """Receives the format of calls while it is uncertain: see `detecting`."""
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.format}" if self.format else self.kind
 
     @property
     def rewrites(self) -> bool:
-        """Whether the conversation is written in other words, which takes time."""
+        """Whether the strategy rewrites the conversation, which takes time."""
         return bool(self.marks)
 
     @abstractmethod
     def outgoing(self, plan: Plan) -> Outgoing:
-        """What the backend is sent."""
+        """Return what the backend is sent."""
 
     def reads_text(self, plan: Plan) -> bool:
-        """Whether text is read: for calls, or for what the format marks besides them."""
+        """Whether text is parsed: for calls, or for other markup of the format."""
         if self.format is None:
             return False
         return plan.offers_tools or (not self.guessed and has_prose(self.format))
 
     def parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
-        """What reads the text of one choice."""
+        """Create the reader for the text of one choice."""
         if not plan.offers_tools:
             why = "tool_choice_none" if plan.request.tools.tools else "no_tools"
             return ProseReader(prose_parser(self.format or "", trace), repairs, why)
         return self._parser(plan, trace, repairs)
 
     def _parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
-        """What reads the text of a choice in which there may be calls."""
+        """Create the reader for text that may contain calls."""
         tools = plan.outgoing.tools.tools.values()
         parser = parser_for(self.format or "", tools, delivery=plan.delivery, trace=trace)
         watch, fences = self.watch, self._fences(plan)
@@ -80,12 +80,12 @@ class ToolStrategy(ABC):
         return DetectingReader(parser, detector, partial(_settled, watch, repairs))
 
     def _fences(self, plan: Plan) -> bool:
-        """Whether an answer of nothing but calls in code fences is these calls."""
+        """Whether calls in code fences count if the answer contains nothing else."""
         return self.unproven or plan.demands_call
 
     @abstractmethod
     def lack(self, error: UpstreamError) -> Lack | None:
-        """What the backend turns out not to have, if this error says so."""
+        """Return the feature that the backend lacks, if this error shows it."""
 
     def _escaped(self, plan: Plan) -> Outgoing:
         outgoing = plan.outgoing
@@ -94,7 +94,7 @@ class ToolStrategy(ABC):
         return replace(outgoing, messages=escaped(outgoing.messages, self.marks))
 
     def _keeps_special_tokens(self, plan: Plan) -> bool:
-        """Whether the markers that are looked for are special tokens, which servers strip."""
+        """Whether the format's markers are special tokens, which servers strip."""
         return (
             plan.offers_tools and self.format is not None and bool(get(self.format).special_tokens)
         )
@@ -103,7 +103,7 @@ class ToolStrategy(ABC):
 def _settled(
     watch: Callable[[Detection | None], None] | None, repairs: set[str], found: Detection | None
 ) -> None:
-    """The calls of a turn have this format; None: the one that was expected."""
+    """Report the format of a turn's calls; None: the expected one."""
     if found is not None:
         repairs.add(f"format_detected:{found.format}")
     if watch is not None:

@@ -1,7 +1,7 @@
-"""The tools as one JSON Schema: what a server that can constrain decoding must let the model write.
+"""Builds one JSON Schema of all tools, for servers that can constrain decoding.
 
-The shape is an object with an array of calls, which the format `generic` reads and which servers
-take that want an object at the root. Each tool's own `$ref`s are moved along with its schema.
+The schema is an object with an array of calls. The format `generic` reads it, and it suits servers
+that require an object at the root. `$ref`s within a tool's schema are adjusted to its new place.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,13 +17,13 @@ FORMAT = "generic"
 _NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
 _OF_A_DOCUMENT = ("$schema", "$id")
 _DATA = ("const", "enum", "default", "examples")
-"""Keywords whose values are no schemas, whatever they look like."""
+"""Keywords whose values are never schemas."""
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-"""Keywords whose values hold schemas under names that are no keywords."""
+"""Keywords whose values map names to schemas."""
 
 
 def calls_schema(tools: Iterable[Tool], *, parallel: bool) -> bytes:
-    """The JSON Schema of at least one call of these tools, and at most one if not `parallel`."""
+    """Return the JSON Schema of one or more calls; of exactly one if not `parallel`."""
     places: dict[str, Any] = {}
     calls = []
     for tool in tools:
@@ -38,7 +38,7 @@ def calls_schema(tools: Iterable[Tool], *, parallel: bool) -> bytes:
 
 
 def calls_or_response_schema(calls: bytes, form: Mapping[str, Any]) -> bytes:
-    """The JSON Schema of such calls, or of the form that the client wants for text."""
+    """Return the JSON Schema of calls, or of the client's `response_format`."""
     either = msgspec.json.decode(calls)
     places = {**either.pop("$defs"), "form": _moved(form, "#/$defs/form")}
     union = [either, {"$ref": "#/$defs/form"}]
@@ -46,7 +46,7 @@ def calls_or_response_schema(calls: bytes, form: Mapping[str, Any]) -> bytes:
 
 
 def response_schema(request: Request) -> Mapping[str, Any] | None:
-    """The JSON Schema that text must fit; None if the client wants it as it comes."""
+    """Return the JSON Schema of the client's `response_format`; None for plain text."""
     wanted = request.response_format
     if wanted is None or not wanted.is_json:
         return None
@@ -68,7 +68,7 @@ def _any_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _moved(value: Any, place: str) -> Any:
-    """The same schema, standing at `place` of a larger one."""
+    """Return the schema with its references adjusted to `place` in a larger schema."""
     if isinstance(value, list):
         return [_moved(sub, place) for sub in value]
     if not isinstance(value, Mapping):

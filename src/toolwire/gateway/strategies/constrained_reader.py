@@ -1,9 +1,8 @@
-"""Reads an answer that was held to the schema of calls: what is no call in it is no text either.
+"""Reads an answer that was constrained to the schema of calls, and discards all but the calls.
 
-Where a model writes as it likes, a call that breaks off comes back as the text that it was. Here
-the array around the calls is ours and not the model's words, so that what a cut leaves of it, or
-of a call that had not begun, is left out; and a call that had begun is delivered as far as it
-came, as that of a backend with tools is.
+In an unconstrained answer, a truncated call is returned as text. Here our schema, not the model,
+put the array around the calls. So the rest of a truncated array, or of a call that had not started,
+is dropped. A call that had started is delivered as far as it got, as on a backend with tools.
 """
 
 import re
@@ -16,18 +15,18 @@ _MARKUP = re.compile(
     r"(?:\s|<[^<>\s]{1,40}>|\[/?[A-Z_]{1,30}\]|\[(?![/A-Z_])|\]|```\w{0,16})*+"
     r"(?:<[^<>\s]{0,40}|\[/?[A-Z_]{0,30}|`{1,2})?\Z"
 )
-"""What formats put around their calls (tags, special tokens, brackets, fences), at the end of a
-text; the last of it may be incomplete."""
+"""Markup around calls (tags, special tokens, brackets, fences) at the end of a text; the last of it
+may be incomplete."""
 _LONGEST_MARKUP = 256
 
 
 class ConstrainedReader:
-    """Reads with `parser`, and leaves out what is between the calls.
+    """Reads with `parser`, and drops everything between the calls.
 
-    Only where the answer begins as calls do: it may be text in the form that the client wants, or
-    come from a server that ignores schemas. In that case only the markup is left out that the
-    model's own format puts around a call. `demanded`: the answer must be calls, so that even a
-    beginning that is too short to tell is one of calls.
+    This applies only if the answer starts like calls. Otherwise it is text in the client's
+    `response_format`, or the server ignores schemas; then only the markup that the model's format
+    puts around a call is dropped. `demanded`: the answer must be calls, so even a start that is too
+    short to tell counts as calls.
     """
 
     def __init__(self, parser: TextReader, repairs: set[str], *, demanded: bool) -> None:
@@ -37,7 +36,7 @@ class ConstrainedReader:
         self._beginning = ""
         self._is_calls: bool | None = None
         self._held: list[Event] = []
-        """White space, while it cannot be told what follows it."""
+        """White space that is held until it is clear what follows."""
         self._markup = ""
         self._called = False
 
@@ -79,7 +78,7 @@ class ConstrainedReader:
         return [event for event in events if not isinstance(event, TextDelta)]
 
     def _without_markup(self, events: list[Event]) -> list[Event]:
-        """What the model said, less the markup right before and after a call."""
+        """Return the events without the markup directly before and after a call."""
         taken: list[Event] = []
         for event in events:
             if not isinstance(event, TextDelta):
@@ -96,7 +95,7 @@ class ConstrainedReader:
 
 
 def _end_of_words(text: str) -> int:
-    """Where the markup at the end of a text begins."""
+    """Return where the markup at the end of a text starts."""
     before = max(0, len(text) - _LONGEST_MARKUP)
     found = _MARKUP.search(text, before)
     return found.start() if found else len(text)

@@ -1,7 +1,7 @@
-"""Text in the format that is expected of a model, and calls in any other format that it writes.
+"""Reads text in the expected format, and detects calls in any other format.
 
-Whichever finds a call first reads the rest of the turn alone. A model whose format is known and was
-seen is not watched any longer: from then on, text in another format is a quotation.
+The first format with a call reads the rest of the turn alone. Detection stops once a model's format
+is both known and observed: from then on, calls in another format count as quotations.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from toolwire.protocol.events import CallStart, Event, TextDelta
 
 
 class DetectingReader:
-    """Reads with `expected`, and looks for calls in what it leaves as text.
+    """Reads with `expected`, and detects calls in the text that it leaves.
 
-    `settled` is told once which format the calls of this turn have: None if it is the expected one.
+    `settled` is called once with the format of this turn's calls: None if it is the expected one.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class DetectingReader:
         if detector is None:
             return events
         if len(events) == 1 and type(only := events[0]) is TextDelta:
-            events = detector.feed(only.text)  # nearly every piece of a plain answer
+            events = detector.feed(only.text)  # the common case in a plain answer
             if detector.found is not None:
                 self._hand_over(detector, events)
             elif detector.over:
@@ -79,7 +79,7 @@ class DetectingReader:
         return out
 
     def _hand_over(self, detector: OutputDetector, out: list[Event]) -> None:
-        """Another format it is: what the expected one still holds is text for it."""
+        """Switch to the detected format. Text that the expected parser still holds goes to it."""
         if self._expected is None:
             return
         held, self._expected = self._expected.finish(), None

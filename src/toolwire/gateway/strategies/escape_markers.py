@@ -1,7 +1,7 @@
-"""Text of others in a prompt that is written out: it cannot start, end or forge a turn.
+"""Escapes turn markers in a rendered prompt, so that untrusted text cannot inject a turn.
 
-For a backend that renders the model's chat template itself. A server that is sent messages keeps
-text and turns apart, or not, by itself; there nothing is changed.
+This is for backends that render the model's chat template here. A server that is sent messages is
+responsible for separating text and turns, so nothing is changed there.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from toolwire.protocol.requests import Message
 
 
 def escaped(messages: Sequence[Message], marks: tuple[str, ...]) -> Sequence[Message]:
-    """The messages, whatever their role, with the marks of turns broken up in what they say.
+    """Return the messages of all roles with turn markers escaped in their content.
 
-    The arguments of calls are left to whoever writes them: here they are still JSON.
+    Arguments of calls are still JSON here. The code that writes them into the prompt escapes them.
     """
     if not marks:
         return messages

@@ -1,8 +1,8 @@
-"""What was observed of backends, by whom and when, and for whom it counts.
+"""Records what was observed about backends, by which key and when, and for which keys it counts.
 
-Anybody with a key can make a model answer in prose, write a call in some format, or make a server
-quote words in an error. So an observation counts at once for the key that made it, and for the
-others only with more of the same: from another key, or several times from one.
+Anyone with a key can make a model answer in prose, write a call in some format, or make a server
+quote text in an error. So an observation counts immediately only for the key that made it. It
+counts for other keys once another key has confirmed it, or once it was repeated several times.
 """
 
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 REMEMBERED = 600.0
-"""Seconds after which an observation counts no more: somebody may have changed the server."""
+"""Seconds until an observation expires: the server may have changed."""
 COUNTED = 3600.0
-"""Seconds after the last one, after which earlier observations are not counted with a new one."""
+"""Seconds without an observation after which counting starts over."""
 OBSERVERS = 2
-"""So many keys that observe the same make it count for everybody."""
+"""Number of keys whose observation makes it count for all."""
 OBSERVATIONS = 3
-"""So many observations do, whoever made them."""
+"""Number of observations, by any keys, that makes it count for all."""
 
 _MOST_PLACES = 1024
 _MOST_OBSERVERS = 64
@@ -28,7 +28,7 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class _Observed:
-    """How often each key has observed one thing, and when it was observed last."""
+    """How often each key has made one observation, and when it was last made."""
 
     at: float
     by: dict[str, int] = field(default_factory=dict)
@@ -47,21 +47,21 @@ class _Observed:
 
 @dataclass(slots=True)
 class Evidence(Generic[V]):
-    """What was observed at each place. Bounded: the place that was added first is forgotten."""
+    """Observations by place. Bounded: the place that was added first is evicted."""
 
     clock: Callable[[], float]
     places: dict[Place, dict[V, _Observed]] = field(default_factory=dict)
-    """Where anything was observed."""
+    """The places with observations."""
 
     def observe(self, place: Place, what: V, observer: str) -> None:
-        """`observer` has seen this."""
+        """Record an observation of `observer`."""
         if place not in self.places and len(self.places) >= _MOST_PLACES:
             del self.places[next(iter(self.places))]
         now = self.clock()
         self.places.setdefault(place, {}).setdefault(what, _Observed(now)).add(observer, now)
 
     def counting(self, place: Place, observer: str) -> list[V]:
-        """What counts for `observer` now, the latest last."""
+        """Return the observations that count for `observer` now, the latest last."""
         seen = self.places.get(place)
         if not seen:
             return []

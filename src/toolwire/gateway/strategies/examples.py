@@ -1,8 +1,7 @@
-"""Examples of calls for weak models: exchanges about tools that the client does not have.
+"""Example calls for weak models: exchanges about tools that the client does not have.
 
-They stand before the conversation, as if they had been said earlier, and are written into the
-prompt by the code that writes the client's own calls and results. An example of a tool that the
-client does have, under whatever spelling, is skipped.
+They precede the conversation like earlier turns, and are encoded by the same code as the client's
+own calls and results. An example of a tool that the client does have, in any spelling, is skipped.
 """
 
 from collections.abc import Collection, Iterator
@@ -36,8 +35,8 @@ class _Example:
         )
 
 
-# One argument, two of different types, a choice of words: what most tools take. Twice as many as
-# are ever shown, so that there are enough whatever tools the client has.
+# One argument, two of different types, an enum: what most tools take. There are twice as many as
+# are ever shown, so enough remain whichever tools the client has.
 _EXAMPLES = (
     _Example(
         "How do you say good night in Swedish?",
@@ -85,7 +84,7 @@ _EXAMPLES = (
 
 
 def examples_for(tools: Collection[str], count: int) -> list[Message]:
-    """At most `count` examples for a client that has these tools."""
+    """Return up to `count` examples for a client that has these tools."""
     return [message for example in islice(_others(tools), count) for message in example.messages()]
 
 

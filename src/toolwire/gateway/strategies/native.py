@@ -1,4 +1,4 @@
-"""The backend is sent the tools, and finds the calls itself; or mostly does."""
+"""Strategies that send the tools to a backend that parses calls itself."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ from toolwire.gateway.strategies.refusals import refused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Native(ToolStrategy):
-    """Native tools, and text is only text."""
+    """Native tools. Text is never parsed for calls."""
 
     kind: ClassVar[StrategyKind] = "native"
 
@@ -29,7 +29,7 @@ class Native(ToolStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hybrid(Native):
-    """Native tools, and calls that the backend left in its text are found there."""
+    """Native tools, and text is parsed for calls that the backend missed."""
 
     kind: ClassVar[StrategyKind] = "hybrid"
     promotes: ClassVar[bool] = True

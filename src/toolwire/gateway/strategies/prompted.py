@@ -1,4 +1,4 @@
-"""Tools are written into the prompt, and calls are read from the text."""
+"""Strategies that describe the tools in the prompt and parse calls from the text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,24 +25,24 @@ from toolwire.protocol.requests import Message, Request
 from toolwire.protocol.tools import NO_TOOLS
 
 DEFAULT_FORMAT = "hermes"
-"""What most open models have seen, whatever they were taught last."""
+"""The format that most open models have been trained on."""
 CALLS_FORMAT = "generic"
-"""The format of text that fits the schema of calls."""
+"""The format of text that matches the schema of calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompted(ToolStrategy):
-    """The model writes its calls in its format, as it likes."""
+    """The model writes its calls in its own format, unconstrained."""
 
     kind: ClassVar[StrategyKind] = "prompted"
 
     format: str = DEFAULT_FORMAT
     examples: int = 0
-    """How many calls of other tools the model is shown."""
+    """How many example calls of other tools the model is shown."""
     one_call: bool = False
-    """The model is asked for one call at most, whatever the client allows."""
+    """Whether the model is asked for at most one call, whatever the client allows."""
     system_role: bool = True
-    """Whether there may be a system prompt; else it goes into the user's first message."""
+    """Whether the model has a system role; else the prompt goes into the first user message."""
 
     @property
     def rewrites(self) -> bool:
@@ -57,12 +57,12 @@ class Prompted(ToolStrategy):
         return Outgoing(_request(plan, form), messages, NO_TOOLS, keep_special_tokens=special)
 
     def _fences(self, plan: Plan) -> bool:  # noqa: ARG002
-        """Tools are in the prompt, and a fence is the commonest slip of those who are told so."""
+        """Always: code fences are the most common mistake of prompted models."""
         return True
 
     def lack(self, error: UpstreamError) -> Lack | None:
-        """See `ToolStrategy.lack`. All it needs is a place for the tools."""
-        return refused(error, "system") if self.system_role and _is_said(error) else None
+        """See `ToolStrategy.lack`. The strategy needs only a system role."""
+        return refused(error, "system") if self.system_role and _is_reported(error) else None
 
     def _written(
         self, plan: Plan, form: Mapping[str, Any] | None, examples: int
@@ -85,9 +85,9 @@ class Prompted(ToolStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constrained(Prompted):
-    """The server holds the model to a JSON Schema of calls.
+    """The server constrains the model to a JSON Schema of calls.
 
-    `union`: of calls, or of the form that the client wants for text.
+    `union`: the schema also allows text in the client's `response_format`.
     """
 
     kind: ClassVar[StrategyKind] = "constrained"
@@ -105,7 +105,7 @@ class Constrained(Prompted):
         elif plan.request.choice.mode == "required":
             constraint = Constraint(schema)
         else:
-            # Examples help a weak model to call, and tempt it to where it should not.
+            # Examples help a weak model to call, but also tempt it to call needlessly.
             constraint = Constraint(schema, optional=True, messages=messages)
             messages = self._written(plan, form, 0)
         return Outgoing(request, messages, NO_TOOLS, constraint)
@@ -121,8 +121,8 @@ class Constrained(Prompted):
         return Prompted.lack(self, error) or refused(error, "union" if self.union else "constraint")
 
 
-def _is_said(error: UpstreamError) -> bool:
-    """Whether a backend says it, rather than an answer without the call that was demanded."""
+def _is_reported(error: UpstreamError) -> bool:
+    """Whether the backend reported the error, rather than an answer lacking a required call."""
     return not isinstance(error, (ToolChoiceUnmet, ToolsRefused))
 
 
@@ -131,5 +131,5 @@ def _form(plan: Plan) -> Mapping[str, Any] | None:
 
 
 def _request(plan: Plan, form: Mapping[str, Any] | None) -> Request:
-    """A server that is told the form of the text would not let the model call anything."""
+    """Drop `response_format`: a server that enforces it would not allow calls."""
     return plan.request if form is None else replace(plan.request, response_format=None)

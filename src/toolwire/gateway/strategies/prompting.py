@@ -1,10 +1,10 @@
-"""Tools for a model whose server has none: written into the conversation, in the model's format.
+"""Writes tools into the conversation, in the model's format, for a server without tool support.
 
-The client's own system prompt is kept, and the tools follow it. Earlier calls and results are
-written as the format writes them. Text of others (system prompts, users, results, names, tool
-descriptions) cannot open a call, close a result or start a turn: the format's markers are broken up
-in it, and so is what a model would repeat as a call in a format that has none. A conversation
-without tools is not touched.
+The tools follow the client's own system prompt. Earlier calls and results are written in the
+format's syntax. Untrusted text (system prompts, users, results, names, tool descriptions) cannot
+open a call, close a result or start a turn: the format's markers are escaped in it. In a format
+without markers, text that a model could repeat as a call is escaped. A conversation without tools
+is not changed.
 """
 
 import json
@@ -39,7 +39,7 @@ _BARE_RESULT = "{result}"
 
 
 def demand_of(choice: ToolChoice) -> str:
-    """What tool_choice demands, said to the model."""
+    """Return the instruction that tells the model what tool_choice requires."""
     if choice.named and choice.allowed:
         return f"You must call the tool {next(iter(choice.allowed))} now, and no other."
     return "You must call at least one of the tools now."
@@ -55,10 +55,10 @@ def prompted(
     examples: int = 0,
     form: Mapping[str, Any] | None = None,
 ) -> list[Message]:
-    """The conversation for a chat server that knows nothing of tools.
+    """Return the conversation for a chat server without tool support.
 
-    `examples`: so many calls of other tools are shown before it, where there is anything to call.
-    `form`: the JSON Schema of an answer that is no call.
+    `examples`: how many example calls to prepend, if there are tools to call.
+    `form`: the JSON Schema of an answer without calls.
     """
     offered = bool(tools.tools) and choice.mode != "none"
     if not offered and not any(message.calls for message in messages):
@@ -80,8 +80,8 @@ def prompted(
 
 
 def without_system(messages: Sequence[Message]) -> list[Message]:
-    """The same conversation for a model that has no system role: its system prompts are said by
-    the user, at the beginning of the first message."""
+    """Return the conversation for a model without a system role: system prompts move to the start
+    of the first user message."""
     texts = [message.content for message in messages if _is_system(message)]
     rest = [message for message in messages if not _is_system(message)]
     if not texts:
@@ -114,7 +114,7 @@ def _is_system(message: Message) -> bool:
 
 
 class _Writer:
-    """Writes one conversation. Calls are numbered over all of it, as some formats demand."""
+    """Writes one conversation. Some formats require calls to be numbered throughout."""
 
     def __init__(self, format_name: str | Format, tools: Collection[str]) -> None:
         self._format = format_name
@@ -161,7 +161,7 @@ class _Writer:
         text = render_calls(self._format, rendered, guarded=True)
         content = f"{said}\n{text}" if said.strip() else text
         reasoning = self._safe_text(message.reasoning)
-        # What is said here is safe already, and the calls are meant.
+        # The text is already escaped, and the calls are intentional.
         return Message("assistant", content, reasoning=reasoning)
 
     def _result(self, message: Message) -> None:
@@ -172,7 +172,7 @@ class _Writer:
         )
 
     def _flush_results(self) -> None:
-        """Results are told by the user: no server has all the roles that formats have for them."""
+        """Write results as a user message: no server has all the roles that formats use."""
         if not self._results:
             return
         for turn in render_results(self._format, self._results):
@@ -189,14 +189,14 @@ class _Writer:
             self._written.append(message)
 
     def _flush_user(self) -> None:
-        """User messages in a row become one: most templates insist that roles alternate."""
+        """Join consecutive user messages: most templates require roles to alternate."""
         if self._user:
             content = _joined([message.content for message in self._user])
             self._written.append(self._bare(structs.replace(self._user[0], content=content)))
             self._user = []
 
     def _bare(self, message: Message) -> Message:
-        """The whole message, so that what was put together from several does not spell a call."""
+        """Escape the joined message, so that its parts do not form a call together."""
         content = message.content
         if not content or not is_bare(self._record):
             return message
@@ -209,7 +209,7 @@ class _Writer:
         return structs.replace(message, content=tuple(parts))
 
     def _safe_text(self, text: str | None) -> str | None:
-        """What the model is said to have said."""
+        """Escape the text of an assistant message."""
         if not text:
             return text
         return unspell(self._record, [neutralize(self._record, text)], self._tools)[0]
@@ -220,7 +220,7 @@ class _Writer:
         return content and self._safe_parts(content)
 
     def _safe_parts(self, parts: tuple[Part, ...]) -> Content:
-        """Texts in a row become one: a marker could be cut in two and joined by the server."""
+        """Join consecutive texts: the server could join two halves of a marker."""
         safe: list[Part] = []
         for is_text, run in groupby(parts, key=lambda part: isinstance(part, TextPart)):
             if is_text:
@@ -234,7 +234,7 @@ class _Writer:
 
 
 def _joined(contents: Sequence[Content]) -> Content:
-    """Several contents as one, with a blank line between them."""
+    """Join several contents, with a blank line between them."""
     said = [content for content in contents if content]
     texts = [content for content in said if isinstance(content, str)]
     if len(texts) == len(said):
@@ -247,7 +247,7 @@ def _joined(contents: Sequence[Content]) -> Content:
 
 
 def _arguments(call: ToolCall) -> dict[str, object]:
-    """The arguments as an object. Those that are none, such as a custom tool's, stay text."""
+    """Return the arguments as an object. Others, such as a custom tool's, stay text."""
     if not call.arguments.strip():
         return {}
     try:

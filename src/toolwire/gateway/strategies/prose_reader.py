@@ -1,4 +1,4 @@
-"""Reads text in which nothing may be called: what a format makes a call of is left out."""
+"""Reads text that must not contain calls: any call in it is dropped."""
 
 from toolwire.formats import Parser
 from toolwire.gateway.call_sequencer import CALL_EVENTS
@@ -6,7 +6,7 @@ from toolwire.protocol.events import Event
 
 
 class ProseReader:
-    """Reads with `parser`, and lets no call through."""
+    """Reads with `parser`, and drops all calls."""
 
     def __init__(self, parser: Parser, repairs: set[str], dropped: str) -> None:
         self._parser = parser
@@ -23,7 +23,7 @@ class ProseReader:
 
     @property
     def idle(self) -> bool:
-        """See `TextReader.idle`. No call can be broken by what is lost."""
+        """See `TextReader.idle`. Always true: lost text cannot corrupt a call."""
         return True
 
     def _without_calls(self, events: list[Event]) -> list[Event]:

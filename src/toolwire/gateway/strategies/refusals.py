@@ -1,7 +1,7 @@
-"""What a backend's error says about what it does not have.
+"""Recognizes errors that show which feature a backend lacks.
 
-There is no code for that: the words of a refusal decide, and they must be about something that was
-sent. Prose where a call is demanded says the same without words.
+There is no error code for that, so the wording decides, and it must concern something that was
+sent. Prose in place of a required call counts as well.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from toolwire.errors import (
 from toolwire.gateway.strategies.base import Lack
 
 _OF_BACKENDS = (UpstreamError, UpstreamRefused, UpstreamUnavailable)
-"""Errors in a backend's own words; the others are about a model's answer, or a key."""
+"""Errors with a backend's own wording. Others concern a model's answer, or a key."""
 _CONSTRAINTS = ("response_format", "json_schema", "structured_outputs", "grammar", "guided")
 _TOOLS = ("tool", "function")
 _REFUSING = (
@@ -26,14 +26,13 @@ _REFUSING = (
     "unknown argument", "unexpected keyword", "unexpected field", "cannot use tools",
 )  # fmt: skip
 _OF_ONE_REQUEST = ("schema", "context", "tool_call_id", "role")
-"""Words of a refusal that is about these tools, or this conversation, and not about tools."""
+"""Wording of a refusal that concerns these tools or this conversation, not tools in general."""
 
 
 def refused(error: UpstreamError, sent: Lack) -> Lack | None:
-    """`sent`, if the backend turns out not to have it.
+    """Return `sent` if the error shows that the backend lacks it.
 
-    A call of another tool than the one that is demanded does not say so, because whoever makes it
-    has tools.
+    A call of a tool other than the required one is no evidence: the backend supports tools.
     """
     if isinstance(error, ToolChoiceUnmet):
         return None if error.called and sent == "tools" else sent
@@ -54,7 +53,7 @@ def _refuses_tools(words: str) -> bool:
 
 
 def _refuses_system(words: str) -> bool:
-    """No system role, or roles that must alternate, of which a system prompt breaks the order."""
+    """Whether there is no system role, or roles must alternate, which a system prompt breaks."""
     return (
         "system" in words
         and any(word in words for word in ("role", "prompt", "message"))

@@ -1,9 +1,9 @@
-"""Which strategy a turn is made with, and what `auto` learns about backends.
+"""Selects the strategy of a turn, and remembers what `auto` learns about backends.
 
-A backend that refuses tools, or answers in prose although a call was demanded, is remembered for a
-while; so is the format that a model writes its calls in. What one key observes counts for the
-others only with more evidence (`evidence.py`), and prose says nothing about a backend that has
-called natively.
+It remembers for a while that a backend refused tools, or answered in prose although a call was
+required, and the format in which a model writes its calls. Observations of one key count for other
+keys only with more evidence (`evidence.py`). Prose is no evidence against a backend that has made
+native calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,26 +26,26 @@ Mode: TypeAlias = Literal["native", "hybrid", "prompted", "auto"]
 __all__ = ["REMEMBERED", "Mode", "StrategySelector"]
 
 NATIVE_REMEMBERED = 86_400.0
-"""Seconds after its last native call in which a backend is not taken for one without tools."""
+"""Seconds after a native call during which a backend is assumed to support tools."""
 
 _MOST_LEARNED = 1024
 
 _Known: TypeAlias = tuple[Capabilities, str | None, bool]
-"""What a hybrid strategy depends on."""
+"""The cache key of a hybrid strategy."""
 
 
 _GUESS = Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
 
 
 def _may_choose(request: Request) -> bool:
-    """Whether the model may be left to choose between text and a call: not if text must have a
-    form of its own, and not after a result, because such a model repeats the call it has made."""
+    """Whether the model may choose between text and a call. Not with a `response_format`, and not
+    after a result, because such a model would repeat its call."""
     return request.response_format is None and request.messages[-1].role != "tool"
 
 
 @lru_cache(maxsize=1024)
 def _detect(name: str, template: str, model: str) -> Detection:
-    """By the template, which cannot be wrong; then by what the model is called."""
+    """Detect the format by the template, which is reliable, then by the model's name."""
     called = name or model
     found = detect_template(template, called) or detect_model(called) or detect_model(model)
     return found or _GUESS
@@ -53,28 +53,28 @@ def _detect(name: str, template: str, model: str) -> Detection:
 
 @dataclass(slots=True)
 class StrategySelector:
-    """Chooses for one served model, and remembers what was learned about its backends."""
+    """Chooses strategies for one served model, and remembers what it learned about backends."""
 
     mode: Mode = "native"
     format: str | None = None
     examples: int = 0
     clock: Callable[[], float] = lambda: 0.0
     model: str = ""
-    """The model's name, where clients may use others for it, too."""
+    """The model's own name, if clients may use other names."""
     observer: TurnObserver = UNOBSERVED
-    """Told what was learned, once."""
+    """Notified once of each lesson."""
     _lacking: Evidence[Lack] = field(init=False)
     _formats: Evidence[str] = field(init=False)
-    """What the calls of a model were found to be written in."""
+    """The observed formats of a model's calls."""
     _called: dict[Place, float] = field(default_factory=dict)
-    """When each backend has made a call itself, last."""
+    """When each backend last made a native call."""
     _hybrids: dict[tuple[Place, str], tuple[_Known, Hybrid]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._lacking, self._formats = Evidence(self.clock), Evidence(self.clock)
 
     def choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
-        """The strategy for the next attempt at a turn."""
+        """Return the strategy for the next attempt at a turn."""
         strategy = self._choose(backend, plan)
         marks = backend.capabilities.marks
         return replace(strategy, marks=marks) if marks else strategy
@@ -99,7 +99,7 @@ class StrategySelector:
         return Prompted(format=name, guessed=guessed, watch=watch, **options)
 
     def _hybrid(self, backend: Backend, plan: Plan, at: Place) -> Hybrid:
-        """The same one for every turn, as long as nothing new is known."""
+        """Return the cached strategy until something new is learned."""
         written = self._written(at, plan) if at in self._formats.places else None
         unproven = at not in self._called or not self._calls(at)
         now = (backend.capabilities, written, unproven)
@@ -114,7 +114,7 @@ class StrategySelector:
         return hybrid
 
     def _options(self, backend: Backend, lacking: Sequence[Lack]) -> dict[str, Any]:
-        """What every strategy that writes a prompt is told."""
+        """Return the options of every strategy that writes a prompt."""
         one_call = backend.capabilities.one_call
         options: dict[str, Any] = {"examples": self.examples, "one_call": one_call}
         if "system" in lacking:
@@ -122,7 +122,7 @@ class StrategySelector:
         return options
 
     def can_constrain(self, backend: Backend, plan: Plan) -> bool:
-        """Whether a turn can be held to a JSON Schema of calls."""
+        """Whether a turn can be constrained to a JSON Schema of calls."""
         at = self._place(backend, plan.request.model)
         lacking = self._lacking.counting(at, plan.asker)
         return self.mode != "native" and self._constrains(backend, lacking)
@@ -131,16 +131,16 @@ class StrategySelector:
         return backend.capabilities.constrains and "constraint" not in lacking
 
     def _written(self, at: Place, plan: Plan) -> str | None:
-        """The format that the model was found to write, if it was."""
+        """Return the observed format of the model's calls, if there is one."""
         found = self._formats.counting(at, plan.asker)
         return found[-1] if found else None
 
     def _format(
         self, backend: Backend, plan: Plan, written: str | None
     ) -> tuple[str, bool, Callable[[Detection | None], None] | None]:
-        """The format to expect, whether it is a guess, and who is to be told what it is.
+        """Return the expected format, whether it is a guess, and the callback for the actual one.
 
-        Only a format that something tells and that was seen, too, is certain: then nobody is told.
+        A format is certain only if it was both detected and observed; then there is no callback.
         """
         model = plan.request.model
         expected = self.format_of(model, backend.capabilities)
@@ -158,11 +158,11 @@ class StrategySelector:
         self._formats.observe(at, written, asker)
 
     def _place(self, backend: Backend, model: str) -> Place:
-        """What is learned is learned about this."""
+        """Return the key under which lessons are stored."""
         return backend.name, self.model or model
 
     def format_of(self, model: str, known: Capabilities = UNKNOWN) -> Detection:
-        """The format that is expected of a model, and why."""
+        """Return the expected format of a model, and why."""
         if self.format is not None:
             return Detection(self.format, "it is configured")
         if known.format:
@@ -172,7 +172,7 @@ class StrategySelector:
     def mode_of(
         self, backend: Backend, model: str
     ) -> tuple[Literal["native", "hybrid", "prompted"], str]:
-        """How a model is given tools, as far as is known before a turn, and why."""
+        """Return how a model is given tools, as far as is known before a turn, and why."""
         if self.mode != "auto":
             return self.mode, "it is configured"
         if not backend.capabilities.has_tools:
@@ -182,7 +182,7 @@ class StrategySelector:
         return "hybrid", "unless it turns out to have no tools"
 
     def known(self, model: str, asker: str = "") -> dict[str, str]:
-        """What counts about this model for the key `asker`, by backend."""
+        """Return what counts about this model for the key `asker`, by backend."""
         lacks = {
             backend: self._lacking.counting((backend, name), asker)
             for backend, name in self._lacking.places
@@ -191,7 +191,7 @@ class StrategySelector:
         return {backend: f"without {', '.join(found)}" for backend, found in lacks.items() if found}
 
     def called(self, backend: Backend, model: str) -> None:
-        """This backend has made a call itself: to be said where the strategy is `unproven`."""
+        """Record a native call of this backend. Call this if the strategy is `unproven`."""
         at = self._place(backend, model)
         if len(self._called) >= _MOST_LEARNED and at not in self._called:
             del self._called[next(iter(self._called))]
@@ -200,8 +200,8 @@ class StrategySelector:
     def learn(
         self, backend: Backend, model: str, lack: Lack, *, asker: str = "", prose: bool = False
     ) -> bool:
-        """The key `asker` saw that this backend lacks something; whether that is news and changes
-        the way. `prose`: the backend did not say so, but its answer had no call."""
+        """Record that `asker` saw this backend lack a feature. Return whether that is new and
+        changes the strategy. `prose`: the backend reported nothing, but made no call."""
         at = self._place(backend, model)
         if self.mode == "native" or (lack == "tools" and self.mode != "auto"):
             return False
@@ -216,6 +216,6 @@ class StrategySelector:
         return True
 
     def _calls(self, at: Place) -> bool:
-        """Whether this backend is known to make calls itself."""
+        """Whether this backend is known to make native calls."""
         last = self._called.get(at)
         return last is not None and self.clock() - last < NATIVE_REMEMBERED

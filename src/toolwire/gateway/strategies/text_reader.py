@@ -1,4 +1,4 @@
-"""What turns a turn's text into events: a format's parser, or something around one."""
+"""The interface of text readers: a format's parser, or a wrapper around one."""
 
 from typing import Protocol
 
@@ -6,17 +6,17 @@ from toolwire.protocol.events import Event
 
 
 class TextReader(Protocol):
-    """What turns a turn's text into events."""
+    """Turns the text of a turn into events."""
 
     def feed(self, text: str) -> list[Event]:
-        """The events that the next piece of the turn makes certain."""
+        """Return the events that the next piece of text makes certain."""
         ...
 
     def finish(self) -> list[Event]:
-        """The events that only the end of the turn makes certain."""
+        """Return the events that only the end of the turn makes certain."""
         ...
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of what was fed may be a call, or part of a marker."""
+        """Whether no text that was fed may still become a call or a marker."""
         ...

@@ -1,1 +1,1 @@
-"""Why a turn went as it did, and running it again."""
+"""Traces of turns, and their replay."""

@@ -1,4 +1,4 @@
-"""Masks secrets in what a trace writes down, also those that came in pieces."""
+"""Masks secrets in a trace, including those that arrived in pieces."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ _Key: TypeAlias = tuple[int, str, int | None]
 
 
 def masked_json(raw: bytes, redact: Redact) -> str:
-    """A JSON text with every string in it masked, so that it is JSON still."""
+    """Mask every string in a JSON text, and return valid JSON."""
     try:
         return msgspec.json.encode(_masked(msgspec.json.decode(raw), redact)).decode()
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -30,7 +30,7 @@ def _masked(value: Any, redact: Redact) -> Any:
 
 
 def in_one_piece(blocks: list[list[Fragment]], redact: Redact) -> list[list[Fragment]]:
-    """The blocks, with each text that holds a secret as a whole in place of its first piece."""
+    """Return the blocks with each text that contains a secret moved into its first piece."""
     joined: dict[_Key, list[str]] = {}
     for fragment in (fragment for block in blocks for fragment in block):
         for key, text in _pieces(fragment):
@@ -44,7 +44,7 @@ def in_one_piece(blocks: list[list[Fragment]], redact: Redact) -> list[list[Frag
 
 
 def _pieces(fragment: Fragment) -> list[tuple[_Key, str]]:
-    """The texts of a fragment, each with the key of the text that it is a piece of."""
+    """Return the pieces of text in a fragment, each with the key of its whole text."""
     choice = fragment.choice
     calls = [((choice, "call", call.index), call.arguments) for call in fragment.calls]
     named = [
@@ -55,7 +55,7 @@ def _pieces(fragment: Fragment) -> list[tuple[_Key, str]]:
 
 
 class _Whole:
-    """Puts each whole text into the first fragment that has a piece of it."""
+    """Moves each whole text into the first fragment that has a piece of it."""
 
     def __init__(self, left: dict[_Key, str]) -> None:
         self._left = left

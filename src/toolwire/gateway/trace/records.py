@@ -1,6 +1,6 @@
-"""The record of one request, for whoever asks why it went as it did. Only made when tracing is on.
+"""The trace of one request, which explains its outcome. Recorded only if tracing is on.
 
-It has everything, unmasked: `trace.text` decides what may be written to disk.
+It holds everything, unmasked: `trace.text` decides what is written to disk.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ Send = Callable[[int, list[Event]], None]
 
 @dataclass(slots=True)
 class AttemptTrace:
-    """One backend asked once. Times are seconds since the request came in."""
+    """One attempt at a backend. Times are seconds since the request arrived."""
 
     backend: str
     strategy: ToolStrategy
@@ -33,7 +33,7 @@ class AttemptTrace:
     final: bool
     resumed: bool
     told: tuple[Message, ...] = ()
-    """What the conversation was continued with after the attempt before this one."""
+    """The messages that were added after the previous attempt."""
     asked: Outgoing | None = None
     """What the backend was sent."""
     heard: list[tuple[float, list[Fragment]]] = field(default_factory=list)
@@ -45,15 +45,15 @@ class AttemptTrace:
     repairs: frozenset[str] = frozenset()
 
     def account(self, findings: list[Finding], repairs: set[str]) -> None:
-        """The attempt is over."""
+        """Record the results of the attempt."""
         self.findings, self.repairs = findings, frozenset(repairs)
 
     def format_trace(self, choice: int) -> Trace:
-        """Where the parser of a choice says which span it took for what."""
+        """Return the parser's trace for a choice, which maps spans of text to their meaning."""
         return self.spans.setdefault(choice, Trace())
 
     def recording(self, send: Send) -> Send:
-        """The same way out, with a note of everything that takes it."""
+        """Wrap `send`, and record everything that is sent."""
 
         def record(choice: int, events: list[Event]) -> None:
             self.sent.append((choice, events))
@@ -62,24 +62,24 @@ class AttemptTrace:
         return record
 
     def outcome(self) -> dict[int, Whole]:
-        """What was sent, put together."""
+        """Return what was sent, joined by choice."""
         return join_sent(self.sent)
 
 
 @dataclass(slots=True)
 class TurnTrace:
-    """One request from its body to its end."""
+    """One request, from its body to its end."""
 
     request_id: str
     body: bytes
     at: float
-    """When it came in, in seconds since 1970."""
+    """When it arrived, in seconds since 1970."""
     surface: str = "openai_chat"
     profile: str = ""
     key: str = ""
-    """The name of the client's key."""
+    """The name of the client's API key."""
     took: float = 0.0
-    """How many seconds it took, to its end."""
+    """Its duration, in seconds."""
     plan: Plan | None = None
     route: str = ""
     repair_history: bool = False
@@ -88,13 +88,13 @@ class TurnTrace:
     attempts: list[AttemptTrace] = field(default_factory=list)
     error: GatewayError | None = None
     gone: bool = False
-    """The client left, or we had to stop, before the end."""
+    """Whether the client disconnected, or the gateway stopped, before the end."""
     usage: Usage | None = None
     repairs: frozenset[str] = frozenset()
     retries: tuple[str, ...] = ()
 
     def account(self, report: Report) -> None:
-        """The turn is over."""
+        """Record the results of the turn."""
         self.usage, self.repairs = report.usage, frozenset(report.repairs)
         self.retries = tuple(report.retries)
 
@@ -108,7 +108,7 @@ class TurnTrace:
         final: bool,
         resumed: bool,
     ) -> AttemptTrace:
-        """A backend is asked, by this plan."""
+        """Add an attempt at a backend with this plan."""
         known = sum(len(attempt.told) for attempt in self.attempts)
         if self.plan is not None:
             known += len(self.plan.outgoing.messages)
@@ -118,7 +118,7 @@ class TurnTrace:
         return traced
 
     def drop_frames(self) -> None:
-        """Forget where errors were raised: frames hold the request, and this trace as well."""
+        """Drop the tracebacks of errors: their frames reference the request and this trace."""
         for error in (self.error, *(attempt.error for attempt in self.attempts)):
             if error is not None:
                 error.__traceback__ = None
@@ -126,13 +126,13 @@ class TurnTrace:
 
 @dataclass(slots=True)
 class TraceSwitch:
-    """Whether requests that begin now are traced. Read with every request, so it is no function."""
+    """Whether new requests are traced. An attribute, because every request reads it."""
 
     on: bool = True
 
 
 def join_sent(sent: list[tuple[int, list[Event]]]) -> dict[int, Whole]:
-    """The whole message of each choice."""
+    """Join the events of each choice into a message."""
     collectors: dict[int, Collector] = {}
     for choice, events in sent:
         collectors.setdefault(choice, Collector()).feed(events)

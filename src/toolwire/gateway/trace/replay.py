@@ -1,4 +1,4 @@
-"""A trace run again through today's code, with no backend: what is different from then?"""
+"""Replays a trace through the current code, without a backend, and reports differences."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ Check: TypeAlias = Callable[[Sequence[CostlyCall]], Sequence[CheckedCall]]
 
 
 class CannotReplay(Exception):
-    """There is nothing in this trace that could be run again; the text says why."""
+    """The trace cannot be replayed. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something in attempt `attempt` (from 1) that was otherwise then."""
+    """A difference in attempt `attempt` (from 1) between the trace and the replay."""
 
     attempt: int
     what: str
@@ -41,7 +41,7 @@ class Difference:
 
 
 def check_replayable(record: Any) -> Mapping[str, Any]:
-    """The record, if it is one that can be run again."""
+    """Return the record if it can be replayed. Raises `CannotReplay`."""
     if not isinstance(record, dict) or "attempts" not in record:
         raise CannotReplay("This is not a trace of Toolwire.")
     if record.get("version") != VERSION:
@@ -61,8 +61,8 @@ def check_replayable(record: Any) -> Mapping[str, Any]:
 
 
 def replay(record: Mapping[str, Any], request: Request, check: Check) -> list[Difference]:
-    """Run every attempt of a trace again; `request` is what its body says, and `check` checks
-    calls that may take long to check."""
+    """Replay every attempt of a trace. `request` is its parsed body, and `check` validates costly
+    calls."""
     plan = _plan(record["plan"], request)
     return [
         Difference(number, what, then, now)
@@ -93,7 +93,7 @@ def _limiter(recorded: Mapping[str, Any] | None) -> ToolLimiter | None:
 
 
 def _run(recorded: Mapping[str, Any], plan: Plan, check: Check) -> dict[str, Any]:
-    """What today's code makes of what a backend said then, in the words of a trace."""
+    """Process a recorded answer with the current code. Return the result in trace form."""
     sent: list[tuple[int, list[Event]]] = []
     numbers = count()
     attempt = Attempt(
@@ -115,7 +115,7 @@ def _run(recorded: Mapping[str, Any], plan: Plan, check: Check) -> dict[str, Any
     except UpstreamError as raised:
         error = raised.code
     if recorded["done"] is None:
-        error = (recorded["error"] or {}).get("code")  # the backend's own, which is not run again
+        error = (recorded["error"] or {}).get("code")  # a backend error is not replayed
     return {
         "sent": {str(choice): _whole(whole) for choice, whole in join_sent(sent).items()},
         "findings": [[finding.code, finding.tool] for finding in attempt.findings],
@@ -144,7 +144,7 @@ def _differences(
 
 
 def _shown(sent: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What was sent, without the ids, which are new each time."""
+    """Return what was sent without ids, which are new each time."""
     return {} if sent is None else {**sent, "calls": [call[1:] for call in sent["calls"]]}
 
 

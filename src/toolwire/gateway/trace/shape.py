@@ -1,4 +1,4 @@
-"""The JSON of a trace, as types, for replaying it. `trace.text` writes it."""
+"""The types of a trace's JSON, for replay. `trace.text` writes it."""
 
 from typing import Any, TypeAlias
 
@@ -11,14 +11,14 @@ Span: TypeAlias = tuple[int, int, str, str]
 
 
 class Profiled(msgspec.Struct):
-    """The request, as it came in."""
+    """The request as received."""
 
     body: str
     profile: str
 
 
 class Planned(msgspec.Struct):
-    """What was decided about it."""
+    """The plan of the request."""
 
     model: str
     delivery: str
@@ -62,7 +62,7 @@ class Piece(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RecordedBlock(msgspec.Struct):
-    """What one read gave."""
+    """The fragments of one read."""
 
     fragments: list[Piece]
 
@@ -76,7 +76,7 @@ class Found(msgspec.Struct):
 
 
 class Sent(msgspec.Struct):
-    """What a client was sent of a choice."""
+    """What the client was sent for a choice."""
 
     calls: list[tuple[str, str, str]]
 
@@ -89,7 +89,7 @@ class Failure(msgspec.Struct):
 
 
 class RecordedAttempt(msgspec.Struct):
-    """One backend asked once."""
+    """One attempt at a backend."""
 
     backend: str
     strategy: Strategy
@@ -105,7 +105,7 @@ class RecordedAttempt(msgspec.Struct):
 
 
 class TraceRecord(msgspec.Struct):
-    """A trace with bodies, of a request that a backend was asked."""
+    """A trace with bodies, of a request that reached a backend."""
 
     request_id: str
     request: Profiled
@@ -114,5 +114,5 @@ class TraceRecord(msgspec.Struct):
 
 
 def check_shape(record: Any) -> None:
-    """Raise `msgspec.ValidationError`, which names the place, if the record is not like this."""
+    """Raise `msgspec.ValidationError`, which names the location, if the record is invalid."""
     msgspec.convert(record, TraceRecord)

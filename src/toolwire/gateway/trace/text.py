@@ -1,7 +1,7 @@
-"""A trace as JSON, and back. Without bodies, every text of a client or a model is its length.
+"""Encodes a trace as JSON. Without bodies, texts of clients and models are replaced by lengths.
 
-Secrets are masked in every text. One that came in pieces is masked as well: where a text holds a
-secret when it is put together, it is written down in one piece.
+Secrets are masked in every text. A text whose joined pieces contain a secret is written in one
+piece, so that the secret is masked as well.
 """
 
 import re
@@ -25,7 +25,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def encode_trace(trace: TurnTrace, *, bodies: bool, redact: Redact) -> bytes:
-    """The trace as one JSON object."""
+    """Return the trace as one JSON object."""
     return msgspec.json.encode(_Writer(redact, bodies=bodies).trace(trace), order="deterministic")
 
 
@@ -108,7 +108,7 @@ class _Writer:
         }
 
     def _asked(self, outgoing: Outgoing | None) -> str | int | None:
-        """What the backend was sent, in the words of OpenAI's API, which clients use as well."""
+        """Return what the backend was sent, in the form of OpenAI's API, which clients know."""
         if outgoing is None:
             return None
         body = b"".join(encode_body(outgoing, DIALECTS["openai"], None))
@@ -185,5 +185,5 @@ class _Writer:
         return self._redact(why if self._bodies else _QUOTED.sub("'…'", why))
 
     def _text(self, text: str) -> str | int:
-        """A text of a client or a model: its length, unless bodies are wanted."""
+        """Return a text of a client or a model; only its length if bodies are off."""
         return self._redact(text) if self._bodies else len(text)

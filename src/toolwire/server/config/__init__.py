@@ -1,1 +1,1 @@
-"""The configuration: read, checked, explained."""
+"""Reads, validates and documents the configuration."""

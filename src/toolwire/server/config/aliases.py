@@ -1,4 +1,4 @@
-"""Other names of models: those of `--model-alias`, and the check that each name means one model."""
+"""Model aliases: applies `--model-alias`, and checks that each name means one model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from toolwire.server.config.settings import Config, RouteConfig
 
 
 def with_aliases(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
-    """Each `ALIAS=MODEL`, on the route of that model; if any name is served, on a new one."""
+    """Add each `ALIAS=MODEL` to the model's route, or to a new route if any name is served."""
     given, source = flags.get("model_alias"), "--model-alias"
     if not given:
         given, source = env.get("TOOLWIRE_MODEL_ALIAS", "").split(), "TOOLWIRE_MODEL_ALIAS"
@@ -28,7 +28,7 @@ def with_aliases(config: Config, env: Mapping[str, str], flags: Mapping[str, Any
 
 
 def _named(routes: Mapping[str, RouteConfig], name: str, source: str) -> RouteConfig:
-    """A route of its own for a model that the route "*" serves."""
+    """Return a separate route for a model that the route "*" serves."""
     if not name or is_pattern(name):
         raise Problem((), f"{source}: use ALIAS=MODEL, such as claude-*=qwen3-coder")
     if "*" not in routes:

@@ -1,7 +1,7 @@
 """Reads one record of `settings.py` from one table of the file.
 
-It checks types, ranges and keys, and knows nothing of files and lines. An error is a `Problem` at a
-path; `loader.py` finds its line.
+It checks types, ranges and keys, but not files and lines. An error is a `Problem` at a path;
+`loader.py` finds its line.
 """
 
 import difflib
@@ -21,7 +21,7 @@ _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 class Problem(Exception):
-    """Something at path `at` is wrong; `text` says what, and what to do.
+    """An error at path `at`; `text` says what is wrong, and what to do.
 
     It becomes a `ConfigError` once its line is known.
     """
@@ -31,13 +31,13 @@ class Problem(Exception):
         self.at = at
         self.text = text
         self.more: tuple[Problem, ...] = ()
-        """Others that were found at the same time."""
+        """Other problems that were found at the same time."""
 
 
 class Gathered:
     """Collects problems, so that all are reported at once.
 
-    `with` it around everything that can be read without the rest, then `settle`.
+    Use it in `with` statements around independent steps, then call `settle`.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One field of a record: its type, its default, and the facts declared on it."""
+    """One field of a record: its type, its default, and its `Option`."""
 
     name: str
     kind: Any
@@ -70,7 +70,7 @@ class Setting:
 
     @property
     def required(self) -> bool:
-        """Whether the file must give it."""
+        """Whether the file must set it."""
         return self.default is MISSING
 
     @property
@@ -80,7 +80,7 @@ class Setting:
 
 
 def settings_of(cls: type[Any]) -> tuple[Setting, ...]:
-    """The settings of a record, in their order."""
+    """Return the settings of a record, in order."""
     return tuple(_setting(f) for f in fields(cls))
 
 
@@ -91,7 +91,7 @@ def _setting(field: Any) -> Setting:
 
 
 def setting_of(cls: type[Any], name: str) -> Setting:
-    """One setting of a record."""
+    """Return one setting of a record."""
     return next(setting for setting in settings_of(cls) if setting.name == name)
 
 
@@ -115,14 +115,14 @@ def read(cls: type[T], table: object, at: At, made: Mapping[str, Any] = _NOTHING
 
 
 def as_table(table: object, at: At) -> dict[str, Any]:
-    """`table` if it is one."""
+    """Return `table` if it is one."""
     if not isinstance(table, dict):
         raise Problem(at, f"{dotted(at)} must be a table: write [{dotted(at)}] on a line above it")
     return table
 
 
 def as_tables(tables: object, at: At) -> list[Any]:
-    """`tables` if it is a list, for an array of tables."""
+    """Return `tables` if it is a list, for an array of tables."""
     if not isinstance(tables, list):
         raise Problem(at, f"{dotted(at)} must be a list of tables: write [[{dotted(at)}]]")
     return tables
@@ -142,7 +142,7 @@ def value(setting: Setting, raw: object, at: At, source: str = "") -> Any:
 
 
 def from_text(setting: Setting, text: str) -> object:
-    """What `text`, from an environment variable, means for this setting; itself if nothing."""
+    """Convert `text` from an environment variable to the setting's type, if possible."""
     if setting.kind is int and text.strip().isdecimal():
         return int(text)
     if setting.kind is bool and text.lower() in (*_TRUE, *_FALSE):
@@ -151,7 +151,7 @@ def from_text(setting: Setting, text: str) -> object:
 
 
 def dotted(at: At) -> str:
-    """A path as people write it: `models[0].backends[1].url`."""
+    """Format a path: `models[0].backends[1].url`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at).lstrip(".")
 
 
@@ -194,7 +194,7 @@ def _check_range(setting: Setting, number: Any) -> None:
     low, high = setting.option.low, setting.option.high
     if low is None or high is None:
         return
-    if not low <= number <= high:  # this way round, so that `nan` is refused
+    if not low <= number <= high:  # in this order, so that `nan` is refused
         raise ValueError(f"is out of range: use {low} to {high} (default {setting.default})")
 
 
@@ -216,7 +216,7 @@ _ELSEWHERE = {
     ),
     **dict.fromkeys(("timeout", "request_timeout"), ("timeouts", "see 'timeouts'")),
 }
-"""What other programs call a setting: the key it has here, and what to say."""
+"""Other programs' names for a setting: its key here, and the advice."""
 
 
 def _advice(key: str, known: set[str], at: At) -> str:

@@ -1,4 +1,4 @@
-"""One typed configuration from three sources: the file, then the environment, then the flags.
+"""Loads the typed configuration from the file, then the environment, then the flags.
 
 A later source overrides an earlier one, for each setting. All errors are reported here, before
 anything listens, with the file, the line, the key and what to do.
@@ -59,7 +59,7 @@ _TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
 class ConfigError(Exception):
-    """The configuration is invalid. The text says where, what is wrong and what to do."""
+    """The configuration is invalid. The message says where, what is wrong and what to do."""
 
     def __init__(self, message: str, path: Path | None = None, line: int | None = None) -> None:
         place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
@@ -68,7 +68,7 @@ class ConfigError(Exception):
         self.path = path
         self.line = line
         self.errors: tuple[ConfigError, ...] = (self,)
-        """All that are wrong, in the order of the file."""
+        """All errors, in the order of the file."""
 
 
 class ConfigErrors(ConfigError):
@@ -102,14 +102,14 @@ def load(path: Path | None, *, env: Mapping[str, str], flags: Mapping[str, Any])
 
 
 def _located(problem: Problem, text: str, path: Path | None) -> ConfigError:
-    """The error with its place in the file; one of a flag or a variable has none."""
+    """Add the location in the file to an error, unless it concerns a flag or a variable."""
     if not problem.at:
         return ConfigError(problem.text)
     return ConfigError(problem.text, path, find_line(text, problem.at))
 
 
 def secrets_of(config: Config) -> Iterator[str]:
-    """Every secret value of the configuration."""
+    """Yield every secret value of the configuration."""
     for backend in (backend for route in config.models for backend in route.backends):
         if backend.key is not None:
             yield backend.key.reveal()
@@ -124,7 +124,7 @@ def _read_text(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return path.read_bytes().decode("utf-8-sig")  # some editors put a mark in front
+        return path.read_bytes().decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError:
         raise ConfigError("is not UTF-8 text: save it as UTF-8", path) from None
     except OSError as error:
@@ -180,7 +180,7 @@ def _routes_of(path: Path | None, env: Mapping[str, str], timeouts: Timeouts) ->
 
 
 def _beside(path: Path, record: Any, *names: str) -> Any:
-    """Paths in the file are relative to the file."""
+    """Resolve paths relative to the file."""
     given = {name: getattr(record, name) for name in names}
     return replace(record, **{name: at and path.parent / at for name, at in given.items()})
 
@@ -217,7 +217,7 @@ def _check_tls(cert: Path | None, key: Path | None) -> None:
         if not file.is_file():
             raise Problem(("listen",), f"no file at {file}: check listen.tls_cert and tls_key")
     try:
-        # Without a pass phrase OpenSSL would ask for one, at every start.
+        # Without a password callback, OpenSSL would prompt at every start.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
     except OSError as error:
         why = getattr(error, "reason", None) or "OpenSSL cannot read them"

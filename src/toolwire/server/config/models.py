@@ -37,15 +37,15 @@ def read_keys(tables: object) -> tuple[ClientKey, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RouteReader:
-    """Reads the routes, with what they take from outside their tables."""
+    """Reads the routes, with the values that come from outside their tables."""
 
     env: Mapping[str, str]
     timeouts: Timeouts
     folder: Path = Path()
-    """What paths are relative to."""
+    """The folder that paths are relative to."""
 
     def routes(self, tables: object) -> tuple[RouteConfig, ...]:
-        """The models that are served."""
+        """Read the served models."""
         placed, gathered, routes = _placed(tables, ("models",)), Gathered(), []
         for at, table in placed:
             with gathered:
@@ -123,7 +123,7 @@ class RouteReader:
 
 
 def with_names(backends: Iterable[BackendConfig]) -> tuple[BackendConfig, ...]:
-    """The backends of a route, those without a name named after their host."""
+    """Return the backends of a route. Those without a name are named after their host."""
     named: dict[str, BackendConfig] = {}
     for backend in backends:
         host = urlsplit(backend.url).netloc or "embedded"
@@ -136,14 +136,14 @@ def with_names(backends: Iterable[BackendConfig]) -> tuple[BackendConfig, ...]:
 
 
 def key_from(variable: object, env: Mapping[str, str], at: At, source: str = "") -> Secret:
-    """The backend's key that the environment variable named `variable` holds."""
+    """Read a backend's key from the environment variable named `variable`."""
     source = source or dotted(at)
     try:
         name = values.variable(variable)
     except ValueError as complaint:
         raise Problem(at, f"{source}: {complaint}") from None
     if name not in env:
-        # A key put here by mistake can look like a variable's name, but hardly in capitals.
+        # A key put here by mistake may look like a variable name, but not in capitals.
         shown = f" {name}" if name.isupper() else ""
         raise Problem(at, f"{source}: environment variable{shown} is not set: export it first")
     key = env[name].strip()
@@ -153,7 +153,7 @@ def key_from(variable: object, env: Mapping[str, str], at: At, source: str = "")
 
 
 def template_from(path: object, folder: Path, at: At, source: str = "") -> ChatTemplate:
-    """The chat template in the file at `path`."""
+    """Read the chat template in the file at `path`."""
     source = source or dotted(at)
     if not isinstance(path, str | Path) or not os.fspath(path):
         raise Problem(at, f"{source} must be a path in quotes")

@@ -50,7 +50,7 @@ UPSTREAM_FLAGS = (
 
 
 def with_overrides(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
-    """The configuration with every variable and flag that names a setting, or an upstream."""
+    """Apply every variable and flag that names a setting or an upstream."""
     gathered = Gathered()
     for section in SECTIONS:
         record = getattr(config, section)
@@ -64,7 +64,7 @@ def with_overrides(config: Config, env: Mapping[str, str], flags: Mapping[str, A
 
 
 def known_flags() -> set[str]:
-    """The names that `flags` may hold."""
+    """Return the names that `flags` may contain."""
     records = (type(getattr(Config(), section)) for section in SECTIONS)
     own = {setting.option.flag for record in records for setting in settings_of(record)}
     return (own - {""}).union(UPSTREAM_FLAGS, ("model_alias",))
@@ -122,7 +122,7 @@ def _with_any(config: Config, backends: list[BackendConfig], **settings: Any) ->
 def _of_upstream(
     cls: type[Any], name: str, env: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Any:
-    """A setting of the server, or of the models on it."""
+    """Return a setting of the server, or of its models."""
     setting, flag = setting_of(cls, name), f"upstream_{name}"
     given, source = flags.get(flag), _as_flag(flag)
     if not given:

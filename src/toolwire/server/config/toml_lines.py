@@ -24,7 +24,7 @@ _PLAIN_VALUE = re.compile(r"[^,\]}\n#]+")
 
 
 def find_line(text: str, path: Path) -> int | None:
-    """The line (from 1) of the key at `path`, or of the nearest table around it."""
+    """Return the line (from 1) of the key at `path`, or of the nearest enclosing table."""
     lines = _Walk(text).lines
     while path and path not in lines:
         path = path[:-1]
@@ -40,7 +40,7 @@ class _Walk:
         self._at = 0
         self._line = 1
         self._counted = 0
-        self._tables: dict[Path, int] = {}  # how many [[x]] there have been, by path
+        self._tables: dict[Path, int] = {}  # the number of [[x]] so far, by path
         self._document()
 
     def _document(self) -> None:
@@ -68,7 +68,7 @@ class _Walk:
         return table
 
     def _resolve(self, keys: list[str]) -> Path:
-        """Where `keys` lead now: through an array of tables, to its last one."""
+        """Return the path of `keys`, through the last table of each array of tables."""
         path: Path = ()
         for key in keys:
             path += (key,)
@@ -122,7 +122,7 @@ class _Walk:
             self._at = dot.end()
 
     def _skip_space(self) -> bool:
-        """Go to the next thing that says something; False at the end of the text."""
+        """Skip white space and comments. Return False at the end of the text."""
         match = _SPACE.match(self._text, self._at)
         self._at = match.end() if match else self._at
         return self._at < len(self._text)

@@ -1,8 +1,8 @@
 """Parsers for single values of the configuration.
 
 Each function takes a value from the file and returns it converted, or raises `ValueError` with a
-text that says what is wrong and what to do. The text does not repeat the value, which may be a
-secret.
+message that says what is wrong and what to do. The message does not repeat the value, which may be
+a secret.
 """
 
 import difflib
@@ -48,18 +48,18 @@ _NEVER_REMOVED = frozenset({"model", "messages", "stream"})
 
 
 def plain(value: object) -> str:
-    """A value as an error message may repeat it."""
+    """Return a value as an error message may quote it."""
     text = json.dumps(value, default=str)
     return f" = {text if len(text) <= 80 else text[:77] + '...'}"
 
 
 def hidden(_value: object) -> str:
-    """Nothing: the value may be a secret, put there by mistake or not."""
+    """Return nothing, because the value may be a secret."""
     return ""
 
 
 def without_credentials(value: object) -> str:
-    """A URL as an error message may repeat it."""
+    """Return a URL as an error message may quote it."""
     if not isinstance(value, str):
         return ""
     scheme, separator, rest = value.partition("?")[0].rpartition("://")
@@ -68,14 +68,14 @@ def without_credentials(value: object) -> str:
 
 
 def label(value: str) -> str:
-    """A name that can stand in a log line or a metric."""
+    """A name that is safe in a log line or a metric."""
     if not value or len(value) > 256 or not value.isprintable() or value != value.strip():
         raise ValueError("use 1 to 256 printable characters without spaces at the ends")
     return value
 
 
 def pattern(value: str) -> str:
-    """A model's name, or the beginning of names and a star."""
+    """A model's name, or a prefix and a star."""
     label(value)
     if "*" in value[:-1]:
         raise ValueError('a "*" may stand only at the end, such as "claude-*"')
@@ -103,14 +103,14 @@ def host(value: str) -> str:
 
 
 def is_loopback(value: str) -> bool:
-    """Whether only programs of this machine can reach `value`. A name is not looked up."""
+    """Whether `value` is `localhost` or a loopback address. Names are not resolved."""
     if value.lower() == "localhost":
         return True
     return _is_address(value) and ipaddress.ip_address(value).is_loopback
 
 
 def host_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names by which clients may call us, in lower case."""
+    """Host names that clients may use for this server, in lower case."""
     for name in names:
         if name != "*" and not _HOST_NAME.fullmatch(name):
             raise ValueError('use host names without a port, such as ["tools.lan"], or ["*"]')
@@ -137,8 +137,8 @@ def url(value: str) -> str:
     """A backend's base URL, without a slash at the end; or `embedded:`."""
     if value == EMBEDDED:
         return value
-    # A backslash, a space or a control character is read differently by different parsers,
-    # and then the host that was checked is not the host that is dialled.
+    # Parsers disagree on a backslash, a space or a control character, so the host that is checked
+    # might not be the host that is dialled.
     if not value.isascii() or not value.isprintable() or " " in value or "\\" in value:
         raise ValueError("use plain ASCII without spaces, backslashes or control characters")
     if "://" not in value:
@@ -189,7 +189,7 @@ def dialect(value: str) -> str:
 
 
 def format_name(value: str) -> str:
-    """The name, or another engine's name, of a tool-call format."""
+    """The name of a tool-call format, or another engine's name for it."""
     if value not in ALIASES and value not in FORMATS:
         near = difflib.get_close_matches(value, [*FORMATS, *ALIASES], 3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
@@ -228,7 +228,7 @@ def parameters(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def rules(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of repairs."""
+    """Names of repair rules."""
     for name in names:
         if name not in RULE_NAMES:
             raise ValueError(f"there is no rule '{name}': use some of {', '.join(RULE_NAMES)}")
@@ -236,7 +236,7 @@ def rules(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def endpoints(entries: Sequence[str]) -> tuple[Endpoint, ...]:
-    """Requests that are passed on, each as `path` or `METHOD path`."""
+    """Requests to forward, each as `path` or `METHOD path`."""
     return tuple(map(Endpoint.read, entries))
 
 

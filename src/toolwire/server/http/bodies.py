@@ -18,12 +18,12 @@ class Upload(Protocol):
     """A body that is being read."""
 
     def make_way(self) -> None:
-        """Let go of what has been read, and say so to the client."""
+        """Discard what has been read, and tell the client."""
         ...
 
 
 class BodyBudget:
-    """The bytes of all bodies that are not small; it is not told of the others."""
+    """The bytes of all bodies that are not small. Callers do not report small ones."""
 
     __slots__ = ("_freed", "_uploads", "held", "limit")
 
@@ -34,7 +34,7 @@ class BodyBudget:
         self._uploads: dict[Upload, None] = {}
 
     def take(self, upload: Upload, size: int, more: int) -> bool:
-        """A body has grown by `more` bytes to `size`. False: there is no room for it."""
+        """Reserve `more` bytes for a body that has grown to `size`. False: there is no room."""
         if size - more <= SMALL:
             self._uploads[upload] = None
             more = size
@@ -47,16 +47,16 @@ class BodyBudget:
         return True
 
     def complete(self, upload: Upload) -> None:
-        """The body that was being read is complete, or is given up."""
+        """Record that a body is complete or abandoned."""
         self._uploads.pop(upload, None)
 
     def give(self, size: int) -> None:
-        """A body of this size is no longer held."""
+        """Release the bytes of a body."""
         self.held -= size
         self._freed += size
 
     def tidy(self) -> None:
-        """Now and then: what bodies took, and what was made of them, goes back to the system."""
+        """Return freed memory to the system. Called from time to time."""
         if self._freed > _WORTH_IT:
             self._freed = 0
             give_back()

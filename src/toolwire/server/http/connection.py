@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 
 _MAX_PIPELINED = 16
 _MAX_AHEAD = 1 << 20
-"""Bytes of bodies that are read on one connection before it is their turn."""
+"""Bytes of pipelined bodies that are read ahead on one connection."""
 _LINGER = 3.0
 _SLOWEST = 4096
-"""Bytes of a body per second: less does not earn a client more time."""
+"""The minimum upload rate, in bytes per second, that extends a client's deadline."""
 _PIECE = 4096
 _FRAMING = 1 << 20
-"""Bytes that a body may come with: chunk sizes, trailers, the head in the same block."""
+"""Overhead allowed beside a body: chunk sizes, trailers, the head in the same block."""
 _NO_REQUEST = HttpRequest()
 
 
 class _Refusal(NamedTuple):
-    """What cannot be read any further. Its target may be unknown."""
+    """A request that cannot be read any further. Its target may be unknown."""
 
     status: int
     target: bytes
 
 
 class _Enough(Exception):
-    """Stops the parser: what follows is not read."""
+    """Stops the parser. Further input is not read."""
 
 
 class ClientConnection(asyncio.BufferedProtocol):
@@ -63,7 +63,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._limits = server.limits
         self._parser: Any = httptools.HttpRequestParser(self)
         self._waiting: deque[HttpRequest | _Refusal] = deque()
-        """Requests to be answered next; a refusal at the end is of what came after them."""
+        """Requests to answer next. A refusal at the end is for what followed them."""
         self._exchange: HttpExchange | None = None
         self._task: asyncio.Task[None] | None = None
         self._request = _NO_REQUEST
@@ -80,7 +80,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._closing = False
         self._surplus = False
 
-    # What the loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport  # type: ignore[assignment]
@@ -110,7 +110,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if rest is not None:
             self._decline_upgrade(rest)
         elif self._in_head:
-            # The parser keeps an unfinished header to itself, so what was fed is counted too.
+            # The parser does not report an unfinished header, so fed bytes are counted, too.
             self._head_size += len(data)
             if self._head_size > 2 * self._limits.header_bytes:
                 self._refuse(431)
@@ -118,8 +118,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._read_on(len(data))
 
     def _read_on(self, fed: int) -> None:
-        """A body is not complete after these bytes: is there a reason to wait for the rest?"""
-        # What is not body, such as an unfinished trailer, is counted here alone.
+        """Decide whether to wait for the rest of an incomplete body."""
+        # Only this counts bytes outside the body, such as an unfinished trailer.
         self._fed += fed
         self._bare = 0 if self._moved else self._bare + fed
         self._moved = False
@@ -134,7 +134,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._refuse(413)
 
     def _stopped(self, reason: BaseException | None) -> None:
-        """The parser was stopped by one of the callbacks below."""
+        """Handle a parser that one of the callbacks below has stopped."""
         if isinstance(reason, Refused):
             self._refuse(reason.status)
         elif not isinstance(reason, _Enough):
@@ -143,7 +143,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self.transport = None
-        # The parser knows our methods: it has to go, or it and all we hold outlive the connection.
+        # The parser references our methods: drop it, or all of this outlives the connection.
         self._parser = None
         self._stop_reading()
         while self._waiting:
@@ -167,7 +167,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.deadline = 0.0
             self._exchange.flow(paused=False)
 
-    # What the parser calls.
+    # Called by the parser.
 
     def on_message_begin(self) -> None:
         self._request = HttpRequest()
@@ -186,7 +186,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._fields > self._limits.headers or self._head_size > 2 * self._limits.header_bytes:
             raise Refused(431)
         if not self._in_head:
-            return  # a trailer: it counts, but nobody reads it
+            return  # a trailer: counted, but not used
         headers = self._request.headers
         name = name.lower()
         headers[name] = headers[name] + b", " + value if name in headers else value
@@ -211,7 +211,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._expect_body()
 
     def _before_body(self, request: HttpRequest) -> None:
-        """Decide by the head whether the body is read at all."""
+        """Decide by the head whether to read the body."""
         if not self._server.admits(request):
             self._unwanted = True
             return
@@ -221,12 +221,12 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._most = self._room()
         waits = wants_continue(request)
         if length > self._most or (waits and self._most < self._limits.body_bytes):
-            self._end_with_those_read()
+            self._close_after_queued()
         if waits:
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _room(self) -> int:
-        """How large the body that comes next may be: little, if it is not its turn yet."""
+        """Return the size limit of the next body. It is small for a pipelined request."""
         most = self._limits.body_bytes
         if self._exchange is None or (self._exchange.ended and not self._waiting):
             return most
@@ -251,7 +251,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.deadline = min(self.deadline, self._body_deadline + size / _SLOWEST)
 
     def _append(self, data: bytes) -> None:
-        """Add a small piece to the last one: as objects, they would be many times their size."""
+        """Append a small piece to the last one: many small objects would waste memory."""
         if isinstance(last := self._body[-1], bytearray):
             last += data
         else:
@@ -260,7 +260,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _too_long(self) -> None:
         if self._most >= self._limits.body_bytes:
             raise Refused(413)
-        self._end_with_those_read()
+        self._close_after_queued()
 
     def on_message_complete(self) -> None:
         if self._upgrade:
@@ -282,12 +282,12 @@ class ClientConnection(asyncio.BufferedProtocol):
     # Answering.
 
     def write(self, data: bytes) -> None:
-        """Send bytes, if there is still someone to send them to."""
+        """Send bytes, if the client is still connected."""
         if self.transport is not None:
             self.transport.write(data)
 
     def _accept(self, request: HttpRequest) -> None:
-        """Answer a request now, or when it is its turn."""
+        """Answer a request now, or after the requests before it."""
         if self._exchange is None:
             self._answer(request)
             return
@@ -312,18 +312,18 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def size(self) -> int:
-        """How large the body of the request to be answered is."""
+        """See `Waiting.size`."""
         return len(self._exchange.request.body) if self._exchange is not None else 0
 
     def begin(self) -> None:
-        """It is this connection's turn: answer its request."""
+        """See `Waiting.begin`."""
         if self._exchange is None:
-            return  # the client has left
+            return  # the client has disconnected
         self._task = self._server.loop.create_task(self._server.app(self._exchange))
         self._task.add_done_callback(self._answered)
 
     def give_up(self) -> None:
-        """Its turn does not come in time."""
+        """See `Waiting.give_up`."""
         if self._exchange is not None:
             self._server.refuse(self._exchange, 503)
             self._over()
@@ -335,7 +335,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._over()
 
     def _over(self) -> None:
-        """The answer is complete, or given up."""
+        """Continue after an answer is complete or abandoned."""
         exchange, self._exchange = self._exchange, None
         if exchange is None:
             return
@@ -345,12 +345,12 @@ class ClientConnection(asyncio.BufferedProtocol):
         if not exchange.ended or not exchange.request.keep_alive or self._server.draining:
             self._finish()
         elif self._waiting:
-            self._go_on(self._waiting.popleft())
+            self._answer_next(self._waiting.popleft())
         else:
             self._wait()
 
-    def _go_on(self, following: "HttpRequest | _Refusal") -> None:
-        """Answer what was sent before its turn, which is now."""
+    def _answer_next(self, following: "HttpRequest | _Refusal") -> None:
+        """Answer the next pipelined request."""
         if isinstance(following, HttpRequest):
             self._answer(following)
         else:
@@ -368,14 +368,14 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._expect(self._limits.idle_seconds)
 
     def _release(self, request: "HttpRequest | _Refusal") -> None:
-        """A request is over: let go of its body, whoever else still has the request."""
+        """Release the body of a finished request, even if the request is still referenced."""
         if isinstance(request, HttpRequest):
             if len(request.body) > SMALL:
                 self._server.bodies.give(len(request.body))
             request.body = b""
 
     def cancel(self) -> None:
-        """The process is ending: the answer, if there is one, gets the chance to say so."""
+        """Cancel the answer at shutdown. It can still report the reason."""
         if self._task is not None:
             self._task.cancel()
         elif self._exchange is not None:
@@ -385,7 +385,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def busy(self) -> bool:
-        """Whether a request is being answered, or waits to be."""
+        """Whether a request is being answered or is queued."""
         return self._exchange is not None
 
     # Limits.
@@ -395,14 +395,14 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def silent(self) -> float:
-        """For how many seconds a client within a request has not done its part."""
+        """Return for how many seconds a client has stalled within a request."""
         if not (self._in_head or self._in_body) or self._exchange is not None:
             return 0.0
         allowed = self._limits.header_seconds if self._in_head else self._limits.body_seconds
         return allowed - (self.deadline - self._server.clock)
 
     def evict(self) -> None:
-        """Make room for another."""
+        """Close this connection to make room for another."""
         self._closing = True
         self._drop()
 
@@ -411,18 +411,18 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._body_deadline = self.deadline
 
     def overdue(self) -> None:
-        """The deadline has passed: say so if the client was sending, then close."""
+        """Close after the deadline. Tell the client if it was sending."""
         if self._exchange is None and not self._closing and (self._in_head or self._in_body):
             self._refuse(408)
         else:
             self._drop()
 
     def make_way(self) -> None:
-        """The body that is being read has to make room for others."""
+        """See `Upload.make_way`."""
         self._refuse(503)
 
     def _refuse(self, status: int) -> None:
-        """Answer what cannot be read any further, and let go of the connection."""
+        """Answer a request that cannot be read any further, and close the connection."""
         if self._closing:
             return
         refusal = _Refusal(status, self._request.target)
@@ -437,8 +437,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._server.refuse(HttpExchange(self, request), refusal.status)
         self._finish()
 
-    def _end_with_those_read(self) -> None:
-        """Read no further than the requests that are waiting: the last of them ends it all."""
+    def _close_after_queued(self) -> None:
+        """Stop reading. The connection closes after the last queued request."""
         if self._waiting and isinstance(last := self._waiting[-1], HttpRequest):
             last.keep_alive = False
         elif self._exchange is not None:
@@ -447,7 +447,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         raise _Enough
 
     def _stop_reading(self) -> None:
-        """Throw away what has been read of an unfinished request, and whatever follows."""
+        """Discard an unfinished request and all further input."""
         self._closing = True
         self._in_head = self._in_body = False
         if self._size > SMALL:
@@ -458,11 +458,11 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._request = _NO_REQUEST
 
     def _finish(self) -> None:
-        """Everything is said. A client that is still sending is listened to until it notices."""
+        """Close the connection, after a client that is still sending has noticed."""
         if self.transport is None:
             return
         if not self._closing:
-            self._closing = True  # what else is in the block that is being read is not answered
+            self._closing = True  # ignore the rest of the current block
             self.transport.close()
             return
         if self.transport.can_write_eof():
@@ -471,9 +471,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._expect(self._limits.write_seconds if self.paused else _LINGER)
 
     def _decline_upgrade(self, rest: bytes) -> None:
-        """Read on after an offer of another protocol, which need not be taken up.
+        """Ignore an offered protocol upgrade, and continue with HTTP/1.1.
 
-        The parser takes the body for that protocol, so it gets the head again without the offer.
+        The parser treats the body as the other protocol, so it gets the head again without the
+        offer.
         """
         if self._request.method == "CONNECT":
             self._refuse(400)

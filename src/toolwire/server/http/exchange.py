@@ -47,7 +47,7 @@ class HttpExchange:
         self._waiting = self._head(status, headers)
 
     def write(self, data: bytes) -> None:
-        """Send the next piece of a begun answer; if it is empty, no more than the head."""
+        """Send the next piece of a started answer. An empty piece sends only the head."""
         self.sent += len(data)
         if data and self._chunked:
             data = b"%x\r\n%b\r\n" % (len(data), data)
@@ -67,7 +67,7 @@ class HttpExchange:
             self._connection.write(data)
 
     def abort(self) -> None:
-        """Give up a started answer: close, so that nobody takes it for complete."""
+        """Abort a started answer: close the connection, so that it does not look complete."""
         self._over()
         self.write(b"")
         self.request.keep_alive = False
@@ -85,7 +85,7 @@ class HttpExchange:
         if not self.request.keep_alive:
             headers.append(("connection", "close"))
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-        # A backend's refusal may have a status that is in no list, such as nginx's 499.
+        # A backend may use an unregistered status, such as nginx's 499.
         first = _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
         return first + lines.encode("latin-1", "replace") + b"\r\n"
 
@@ -96,12 +96,12 @@ class HttpExchange:
             pause()
 
     def _over(self) -> None:
-        """Nothing more is read for this answer; where it came from may serve another by now."""
+        """Drop the flow callbacks: the backend's connection may already serve another answer."""
         self.ended = True
         self._on_pause = self._on_resume = None
 
     def flow(self, *, paused: bool) -> None:
-        """The connection's buffer is full, or has room again."""
+        """Report that the connection's buffer is full, or has room again."""
         act = self._on_pause if paused else self._on_resume
         if act is not None:
             act()

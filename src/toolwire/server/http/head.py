@@ -9,11 +9,11 @@ import re
 from toolwire.surfaces.exchange import HttpRequest
 
 _ABSOLUTE = re.compile(rb"https?://([^/?#@]+)(/[^#]*|\?[^#]*)?", re.IGNORECASE)
-"""A target as it is sent to a proxy. Userinfo and fragments have no place in one."""
+"""A target in absolute form, as sent to a proxy. Userinfo and fragments are not allowed."""
 
 
 class Refused(Exception):
-    """The request is answered with `status`, and nothing after it is read."""
+    """The request is refused with `status`, and further input is not read."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -21,11 +21,11 @@ class Refused(Exception):
 
 
 def check_head(request: HttpRequest, version: str) -> None:
-    """Refuse a head that is not to be answered; bring its target into the form of a path."""
+    """Refuse an invalid head, and convert its target to a path."""
     headers = request.headers
     if version not in ("1.1", "1.0"):
         raise Refused(400)
-    # Two Hosts have been joined with a comma, which no host has in its name.
+    # Two Host headers are joined with a comma, which no host name contains.
     if b"," in headers.get(b"host", b"," if version == "1.1" else b""):
         raise Refused(400)
     if not request.target.startswith(b"/"):
@@ -37,20 +37,20 @@ def check_head(request: HttpRequest, version: str) -> None:
 
 
 def announces_body(request: HttpRequest) -> bool:
-    """Whether the head says that a body follows, which may be empty."""
+    """Whether the head announces a body, which may be empty."""
     return b"content-length" in request.headers or b"transfer-encoding" in request.headers
 
 
 def wants_continue(request: HttpRequest) -> bool:
-    """Whether the client waits to be told that its body is wanted. Nobody did before HTTP/1.1."""
+    """Whether the client waits for `100 Continue`. HTTP/1.0 clients do not."""
     return request.chunked_ok and request.headers.get(b"expect", b"").lower() == b"100-continue"
 
 
 def _make_path(request: HttpRequest) -> None:
-    """`http://host/path` is `/path` at that host, which the Host header must not contradict."""
+    """Convert `http://host/path` to `/path`. The Host header must match the host."""
     found = _ABSOLUTE.fullmatch(request.target)
     if found is None:
-        return  # `*`, or something that is found nowhere
+        return  # `*`, or a target that does not exist
     authority, path = found[1], found[2] or b"/"
     if request.headers.setdefault(b"host", authority).lower() != authority.lower():
         raise Refused(400)

@@ -1,10 +1,10 @@
 """A queue of new requests, so that a burst does not block everything else.
 
-The first step of a request reads and checks it: one or two milliseconds of work for most, and many
-times that for a large one. A few of them, or one that is large, are begun in each turn of the event
-loop, in the order of arrival, so streams flow and health probes are answered in between. A rush is
-waited out; under a load that lasts, waiting would only make every answer late, so all but the first
-few are refused soon, and those get their answers in time.
+The first step of a request reads and checks it, which takes one or two milliseconds for most and
+much longer for a large one. Each iteration of the event loop starts a few requests, or one large
+one, in the order of arrival, so that streams and health probes continue in between. A short burst
+is queued. Under sustained load, queueing would delay every answer, so all but the first few
+requests are refused early, and those few are answered in time.
 """
 
 import asyncio
@@ -12,27 +12,27 @@ from collections import deque
 from typing import Generic, Protocol, TypeVar
 
 _AT_ONCE = 8
-"""Requests begun in one turn of the loop, if they are small."""
+"""Small requests started per iteration of the event loop."""
 _SMALL = 16 * 1024
-"""Bytes of a body that counts as one small request; a larger one counts as several."""
+"""Bytes of a body that count as one small request; a larger body counts as several."""
 _LASTING = 0.1
-"""The share of the patience that is left when there has been a line for as long as the patience."""
+"""The fraction of `patience` that applies once the queue has existed for that long."""
 
 
 class Waiting(Protocol):
-    """A request in the line. `size`: the bytes of its body."""
+    """A queued request. `size`: the bytes of its body."""
 
     @property
     def size(self) -> int:
-        """How much there is to read."""
+        """The size of its body in bytes."""
         ...
 
     def begin(self) -> None:
-        """Its turn has come."""
+        """Start the request."""
         ...
 
     def give_up(self) -> None:
-        """Its turn does not come in time."""
+        """Refuse the request, because it waited too long."""
         ...
 
 
@@ -40,7 +40,7 @@ W = TypeVar("W", bound=Waiting)
 
 
 class Line(Generic[W]):
-    """First come, first served."""
+    """A first-in, first-out queue. `patience` is the longest wait, in seconds."""
 
     __slots__ = ("_began", "_beginning", "_loop", "_patience", "_waiting")
 
@@ -52,7 +52,7 @@ class Line(Generic[W]):
         self._began = 0.0
 
     def join(self, request: W) -> None:
-        """Begin now if few do, else wait."""
+        """Start a request now, or queue it."""
         weight = min(1 + request.size // _SMALL, _AT_ONCE)
         if not self._waiting and self._beginning + weight <= _AT_ONCE:
             self._begin(request, weight)
@@ -65,7 +65,7 @@ class Line(Generic[W]):
     def _begin(self, request: W, weight: int) -> None:
         self._beginning += weight
         request.begin()
-        # After the first step of the task that was made by now.
+        # Runs after the first step of the task that was just created.
         self._loop.call_soon(self._begun, weight)
 
     def _begun(self, weight: int) -> None:

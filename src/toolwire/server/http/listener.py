@@ -16,22 +16,22 @@ _log = logging.getLogger("toolwire.server")
 
 _BACKLOG = 1024
 _BATCH = 64
-"""Connections accepted in one turn of the loop, so that streams do not wait for a flood of them."""
+"""Connections accepted per loop iteration, so that a flood does not delay streams."""
 _HANDSHAKES = 512
-"""TLS handshakes at once, the oldest of which makes room for another. Until it has shaken hands a
-client is not among the connections, which have a limit of their own."""
+"""The most concurrent TLS handshakes; the oldest is dropped for a new one. Until its handshake is
+complete, a client does not count towards the limit of connections."""
 _PAUSE = 0.2
-"""Seconds without accepting once the process has no more file descriptors."""
+"""Seconds to stop accepting after the process has run out of file descriptors."""
 _SAY_AGAIN = 60.0
 _NO_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
-"""Of `localhost` on a machine without IPv6, say: the other address will do."""
+"""Errors of one address that are ignored if another works, such as `::1` without IPv6."""
 _NO_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class Listener:
     """Accepts connections until it is closed.
 
-    `make_room` is called when files run out: it lets go of a connection, or says that it cannot.
+    `make_room` is called without free file descriptors. It closes a connection, or returns False.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Listener:
     async def open(
         self, host: str, port: int, *, tls: ssl.SSLContext | None, handshake_seconds: float
     ) -> int:
-        """Start to listen on every address of `host`; the port, which may have been chosen."""
+        """Listen on every address of `host`. Return the port, which the system may have chosen."""
         self._tls = tls
         self._handshake_seconds = handshake_seconds if tls is not None else None
         self._sockets = await _listening(self._loop, host, port)
@@ -58,7 +58,7 @@ class Listener:
         return int(self._sockets[0].getsockname()[1])
 
     def close(self) -> None:
-        """Stop to listen. Connections that were made stay."""
+        """Stop listening. Existing connections stay open."""
         if self._pause is not None:
             self._pause.cancel()
         for task in list(self._opening):
@@ -104,7 +104,7 @@ class Listener:
                 ssl=self._tls,
                 ssl_handshake_timeout=self._handshake_seconds,
             )
-        except OSError:  # the client left, or its TLS is not TLS: nobody is there to be told
+        except OSError:  # the client disconnected, or does not speak TLS
             sock.close()
             return None
 
@@ -114,7 +114,7 @@ class Listener:
             _log.error("a connection could not be opened", exc_info=error)
 
     def _wait_for_files(self, error: OSError) -> None:
-        """Accept nothing for a moment: the loop would call us again at once, and in vain."""
+        """Stop accepting for a moment: the loop would immediately call us again, in vain."""
         for sock in self._sockets:
             self._loop.remove_reader(sock)
         for _ in range(_BATCH):
@@ -132,13 +132,13 @@ class Listener:
 
 
 async def _listening(loop: asyncio.AbstractEventLoop, host: str, port: int) -> list[socket.socket]:
-    """A listening socket for each address of the host. Raises `OSError` if there is none."""
+    """Return a listening socket per address of the host. Raises `OSError` if there is none."""
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     try:
         for family, _, _, _, address in dict.fromkeys(found):
-            # Every address has the port that the system chose for the first.
+            # All addresses use the port that the system chose for the first.
             chosen = port or (sockets[0].getsockname()[1] if sockets else 0)
             try:
                 sockets.append(_bound(family, (address[0], chosen, *address[2:])))

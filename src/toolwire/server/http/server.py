@@ -1,4 +1,4 @@
-"""The HTTP server: who may connect, who may stay, and for how long.
+"""The HTTP server: limits the number and the lifetime of connections.
 
 One sweep per second enforces the deadlines of all connections; the clock is read only then, so
 setting a deadline costs an addition, and it is exact to within two seconds. The bodies of all
@@ -21,10 +21,10 @@ from toolwire.surfaces.exchange import HttpRequest
 
 _BLOCK = 64 * 1024
 _SWEEP = 1.0
-_GOOD_TIME = 2.0
-"""Seconds that a client may be silent within a request before it has to make room for another."""
+_STALL_SECONDS = 2.0
+"""Seconds for which a client may stall within a request before it can be evicted."""
 _SURPLUS = 64
-"""Connections beyond the limit that are still read from: one of them may be a health probe."""
+"""Connections beyond the limit that are still read: one may be a health probe."""
 
 App: TypeAlias = Callable[[HttpExchange], Coroutine[Any, Any, None]]
 
@@ -32,8 +32,8 @@ App: TypeAlias = Callable[[HttpExchange], Coroutine[Any, Any, None]]
 class HttpServer:
     """Listens, and hands each request to the app.
 
-    `probe` answers health probes, at once and whatever else is under way; `refuse` answers what is
-    no request, or one too many.
+    `probe` answers health probes immediately, regardless of load. `refuse` answers invalid
+    requests, and those beyond the limits.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class HttpServer:
         refuse: Callable[[HttpExchange, int], None],
         defect: Callable[[BaseException], None],
     ) -> None:
-        """`admits` says by a request's head whether its body is read before the app answers."""
+        """`admits` decides by a request's head whether to read its body before the app answers."""
         self.app = app
         self.limits = limits
         self.probe = probe
@@ -55,26 +55,26 @@ class HttpServer:
         self.refuse = refuse
         self.defect = defect
         self.buffer = memoryview(bytearray(_BLOCK))
-        """Where all connections read into: what is read is used at once."""
+        """The buffer of all connections, which is shared because each read is used immediately."""
         self.connections: set[ClientConnection] = set()
         self.waiting: dict[ClientConnection, None] = {}
-        """Those among them that no one would miss: without a request, or refused. Idlest first."""
+        """Connections that can be closed: without a request, or refused. Idlest first."""
         self.draining = False
         self.loop = asyncio.get_running_loop()
         self.clock = self.loop.time() + _SWEEP
-        """When the next sweep will be, at the latest: the time from which deadlines count."""
+        """The latest time of the next sweep, from which deadlines are counted."""
         self.line: Line[ClientConnection] = Line(self.loop, limits.queue_seconds)
-        """Requests that wait for their turn."""
+        """The queue of new requests."""
         self._stalled_at = 0.0
         self._listener = Listener(lambda: ClientConnection(self), self._make_room)
         self._finishing: set[ClientConnection] = set()
         self._finished = asyncio.Event()
         self._sweeper: asyncio.TimerHandle | None = None
 
-    # Who may stay.
+    # Connections.
 
     def came(self, connection: ClientConnection) -> bool:
-        """A connection was made; whether there is room for it, or could be made."""
+        """Register a connection. Return whether there is room, if necessary by evicting another."""
         if len(self.connections) >= self.limits.connections:
             self._make_room()
         self.connections.add(connection)
@@ -83,11 +83,11 @@ class HttpServer:
 
     @property
     def full(self) -> bool:
-        """Whether there are even more connections than are read from beyond the limit."""
+        """Whether there are more connections than are read beyond the limit."""
         return len(self.connections) > self.limits.connections + _SURPLUS
 
     def left(self, connection: ClientConnection) -> None:
-        """A connection is gone."""
+        """Unregister a closed connection."""
         self.connections.discard(connection)
         self.waiting.pop(connection, None)
         self._finishing.discard(connection)
@@ -95,8 +95,8 @@ class HttpServer:
             self._finished.set()
 
     def _make_room(self) -> bool:
-        """Let go of the idlest connection; False if all are in use."""
-        idlest = next(iter(self.waiting), None) or self._most_silent()
+        """Close the idlest connection. Return False if all are in use."""
+        idlest = next(iter(self.waiting), None) or self._most_stalled()
         if idlest is None:
             return False
         self.waiting.pop(idlest, None)
@@ -104,28 +104,28 @@ class HttpServer:
         idlest.evict()
         return True
 
-    def _most_silent(self) -> ClientConnection | None:
-        """Who has stalled within a request for the longest. Not looked for all the time."""
+    def _most_stalled(self) -> ClientConnection | None:
+        """Return the connection that has stalled for longest. A vain search is not repeated."""
         if self._stalled_at == self.clock:
-            return None  # nobody had, and the clock stands still until the next sweep
+            return None  # none had stalled, and the clock does not advance before the next sweep
         found = max(self.connections, key=lambda c: c.silent, default=None)
-        if found is not None and found.silent >= _GOOD_TIME:
+        if found is not None and found.silent >= _STALL_SECONDS:
             return found
         self._stalled_at = self.clock
         return None
 
-    # From the first connection to the last.
+    # Start and shutdown.
 
     async def open(self, host: str, port: int, *, tls: ssl.SSLContext | None = None) -> int:
-        """Start to listen; the port, which the system chose if it was 0."""
+        """Start listening. Return the port, which the system chose if it was 0."""
         seconds = self.limits.header_seconds
         port = await self._listener.open(host, port, tls=tls, handshake_seconds=seconds)
         self._sweep()
         return port
 
     async def aclose(self, grace: float) -> None:
-        """Let answers finish for `grace` seconds, then end them. Until then we go on listening:
-        health probes are answered, and other requests are told that we are about to stop."""
+        """Let answers finish for `grace` seconds, then cancel them. Until then the server listens:
+        it answers health probes, and refuses other requests because of the shutdown."""
         self.draining = True
         for connection in list(self.connections):
             if not connection.busy:
@@ -139,7 +139,7 @@ class HttpServer:
             self._sweeper.cancel()
 
     async def _finish(self, seconds: float) -> None:
-        """Wait until every connection that there is now is gone."""
+        """Wait until all current connections are closed."""
         self._finishing = set(self.connections)
         if self._finishing:
             self._finished.clear()

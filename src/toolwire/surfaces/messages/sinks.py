@@ -62,7 +62,7 @@ class _Sink:
     def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
         self._begun = begun
-        self.context.way, self.context.backend = begun.mode, begun.backend
+        self.context.mode, self.context.backend = begun.mode, begun.backend
 
     def fail(self, error: GatewayError) -> None:
         """Send an error body, or an error event if a stream has started."""
@@ -114,7 +114,7 @@ class _Sink:
         ignored = list(request.ignored)
         if self._begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
-            headers.append(("toolwire-mode", header_word(context.way)))
+            headers.append(("toolwire-mode", header_word(context.mode)))
             ignored += [_OURS.get(name, name) for name in self._begun.ignored]
         named = {"ignored-params": ignored, "adjusted-params": request.adjusted}
         named |= {"repairs": repairs, "findings": labels}

@@ -74,7 +74,7 @@ class AnswerFrame:
         headers = context.headers()
         if self.begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
-            headers.append(("toolwire-mode", header_word(context.way)))
+            headers.append(("toolwire-mode", header_word(context.mode)))
             if self.begun.ignored:
                 headers.append(("toolwire-ignored-params", header_list(self.begun.ignored)))
         if self.head.conversation_id is not None:
@@ -95,7 +95,7 @@ class _Sink:
     def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
         self.frame.begun = begun
-        self.frame.context.way, self.frame.context.backend = begun.mode, begun.backend
+        self.frame.context.mode, self.frame.context.backend = begun.mode, begun.backend
 
     def fail(self, error: GatewayError) -> None:
         """Send an error body, or an error event if a stream has started."""

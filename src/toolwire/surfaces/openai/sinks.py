@@ -34,7 +34,7 @@ class _Sink:
     def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
         self._begun = begun
-        self.context.way, self.context.backend = begun.mode, begun.backend
+        self.context.mode, self.context.backend = begun.mode, begun.backend
 
     def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
         """The headers that describe this answer."""
@@ -44,7 +44,7 @@ class _Sink:
         ignored: Sequence[str] = request.ignored
         if self._begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
-            headers.append(("toolwire-mode", header_word(context.way)))
+            headers.append(("toolwire-mode", header_word(context.mode)))
             ignored = self._begun.ignored
         if ignored:
             headers.append(("toolwire-ignored-params", header_list(ignored)))

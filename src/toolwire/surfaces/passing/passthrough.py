@@ -39,7 +39,7 @@ class Passthrough:
     """The surface."""
 
     routes: Routes
-    pace: TurnLimits
+    limits: TurnLimits
     new_id: Callable[[str], str]
     """Makes a random id with this prefix."""
     max_values: int = MOST_VALUES
@@ -53,7 +53,7 @@ class Passthrough:
         model, body = self._routed(body, request.method)
         context.model, context.route = body.model, model.name
         report = context.report = Report()
-        tries = Tries(model.pool, self.pace)
+        tries = Tries(model.pool, self.limits)
         while True:
             member = tries.pick()
             context.backend = report.backend = member.backend.name

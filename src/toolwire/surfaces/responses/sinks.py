@@ -68,7 +68,7 @@ class _Sink:
         if not self.committed:
             self.output = self._fresh()
         context = self.about.context
-        context.way, context.backend = begun.mode, begun.backend
+        context.mode, context.backend = begun.mode, begun.backend
 
     def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
         """The headers that describe this answer."""
@@ -77,7 +77,7 @@ class _Sink:
         ignored: Sequence[str] = request.ignored
         if self._begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
-            headers.append(("toolwire-mode", header_word(context.way)))
+            headers.append(("toolwire-mode", header_word(context.mode)))
             unsent = [REPORTED_AS.get(name, name) for name in self._begun.ignored]
             ignored = [*ignored, *unsent]
         labels = [finding.label for finding in findings]

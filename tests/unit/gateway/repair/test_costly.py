@@ -54,41 +54,41 @@ def test_all_calls_of_an_answer_share_one_allowance() -> None:
 
 
 def test_a_live_call_is_delivered_at_once_and_its_finding_comes_later() -> None:
-    fit = StreamingValidator(costly_tools(), RepairRules(), Allowance())
-    assert fit.feed(EVENTS) == EVENTS
-    (call,) = fit.costly
+    validator = StreamingValidator(costly_tools(), RepairRules(), Allowance())
+    assert validator.feed(EVENTS) == EVENTS
+    (call,) = validator.costly
     assert (call.text, call.rules) == (TEXT, ())
-    assert fit.resolve([unchecked(call, "it took long")]) == []
-    assert [finding.label for finding in fit.findings] == ["unchecked_tool_arguments:f"]
+    assert validator.resolve([unchecked(call, "it took long")]) == []
+    assert [finding.label for finding in validator.findings] == ["unchecked_tool_arguments:f"]
 
 
 def whole(tools: ToolSet, text: str = TEXT, *, final: bool = False) -> BufferedValidator:
-    fit = BufferedValidator(tools, RepairRules(), Allowance(), final=final)
-    assert fit.feed([EVENTS[0], ArgsDelta(0, text), *EVENTS[2:]]) == []
-    return fit
+    validator = BufferedValidator(tools, RepairRules(), Allowance(), final=final)
+    assert validator.feed([EVENTS[0], ArgsDelta(0, text), *EVENTS[2:]]) == []
+    return validator
 
 
 def test_a_whole_turn_ends_when_all_is_known() -> None:
-    fit = whole(costly_tools())
-    assert fit.costly[0].rules == RepairRules().names
+    validator = whole(costly_tools())
+    assert validator.costly[0].rules == RepairRules().names
     mended = CheckedCall('{"p":null}', ("some_rule",))
-    assert fit.resolve([mended]) == [EVENTS[0], ArgsDelta(0, '{"p":null}'), *EVENTS[2:]]
-    assert (fit.costly, fit.rejected, fit.repairs) == ([], None, {"some_rule"})
+    assert validator.resolve([mended]) == [EVENTS[0], ArgsDelta(0, '{"p":null}'), *EVENTS[2:]]
+    assert (validator.costly, validator.rejected, validator.repairs) == ([], None, {"some_rule"})
 
 
 def test_what_could_not_be_checked_is_delivered_and_not_asked_for_again() -> None:
-    fit = whole(costly_tools())
-    assert fit.resolve([unchecked(fit.costly[0], "it took long")]) == EVENTS
-    assert fit.rejected is None
-    assert len(fit.findings) == 1
+    validator = whole(costly_tools())
+    assert validator.resolve([unchecked(validator.costly[0], "it took long")]) == EVENTS
+    assert validator.rejected is None
+    assert len(validator.findings) == 1
 
 
 @pytest.mark.parametrize("final", [False, True])
 def test_but_never_for_a_strict_tool(final: bool) -> None:
-    fit = whole(costly_tools(strict=True), json.dumps({"p": "x" * 3_000}), final=final)
-    fit.resolve([unchecked(fit.costly[0], "it took long")])
-    assert fit.rejected is not None
-    assert fit.rejected.code == "unchecked_tool_arguments"
+    validator = whole(costly_tools(strict=True), json.dumps({"p": "x" * 3_000}), final=final)
+    validator.resolve([unchecked(validator.costly[0], "it took long")])
+    assert validator.rejected is not None
+    assert validator.rejected.code == "unchecked_tool_arguments"
 
 
 def test_a_loop_that_would_take_long_to_see_is_not_looked_for() -> None:

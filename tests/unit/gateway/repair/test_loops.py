@@ -5,7 +5,7 @@ from tests.unit.gateway.fitting import toolset
 
 from toolwire.gateway.plan import RepairPolicy, make_plan
 from toolwire.gateway.repair.arguments import check_call
-from toolwire.gateway.repair.correction import objection
+from toolwire.gateway.repair.correction import correction
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.protocol.requests import Message, Request
@@ -89,7 +89,7 @@ def objected(*calls: tuple[str, str], said: str = "") -> list[Message]:
     """What is said about these calls."""
     made = [ToolCall(f"c{n}", *call) for n, call in enumerate(calls)]
     found = [check_call(n, *call, TOOLS, Allowance()) for n, call in enumerate(calls)]
-    return objection(said, made, [finding for finding in found if finding])
+    return correction(said, made, [finding for finding in found if finding])
 
 
 def test_an_objection_is_the_calls_and_a_result_for_each() -> None:

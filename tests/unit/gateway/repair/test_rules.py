@@ -10,7 +10,7 @@ from tests.unit.gateway.fitting import toolset
 from toolwire.gateway.repair.costly import elsewhere
 from toolwire.gateway.repair.rules import RULE_NAMES, CheckedCall, RepairRules
 
-LADDER = RepairRules()
+RULES = RepairRules()
 STRING = {"type": "string"}
 INTEGER = {"type": "integer"}
 BOOLEAN = {"type": "boolean"}
@@ -18,9 +18,9 @@ OBJECT = {"type": "object", "properties": {"n": INTEGER}}
 STRINGS = {"type": "array", "items": STRING}
 
 
-def fit(text: str, schema: Any = None, *, rules: RepairRules = LADDER, **more: Any) -> CheckedCall:
+def fit(text: str, schema: Any = None, *, rules: RepairRules = RULES, **more: Any) -> CheckedCall:
     """What the rules makes of the arguments of a tool whose property `x` has this schema."""
-    return rules.fit(0, "f", text, toolset(x=schema or {}, **more), elsewhere())
+    return rules.repair(0, "f", text, toolset(x=schema or {}, **more), elsewhere())
 
 
 def argument(value: Any) -> str:
@@ -65,7 +65,7 @@ def test_a_rule_mends_what_it_is_for_and_says_so(
 
 @pytest.mark.parametrize(("rule", "text", "schema", "expected"), MENDED)
 def test_a_rule_that_is_off_mends_nothing(rule: str, text: str, schema: Any, expected: Any) -> None:
-    fitted = fit(text, schema, rules=LADDER.without([rule]))
+    fitted = fit(text, schema, rules=RULES.without([rule]))
     assert fitted.arguments == text
     assert fitted.repairs == ()
     assert fitted.finding is not None
@@ -179,7 +179,7 @@ def test_a_finding_has_the_code_of_what_is_wrong(text: str, code: str) -> None:
 
 
 def test_a_call_of_an_unknown_tool_names_those_there_are() -> None:
-    finding = LADDER.fit(0, "g", "{}", toolset(x=STRING), elsewhere()).finding
+    finding = RULES.repair(0, "g", "{}", toolset(x=STRING), elsewhere()).finding
     assert finding is not None
     assert (finding.code, finding.tool) == ("unknown_tool_call", "g")
     assert "The tools are: f." in finding.message

@@ -34,14 +34,14 @@ def call(index: int, *pieces: str, name: str = "f", complete: bool = True) -> li
 
 def live(*events: Event, tools: Any = TOOLS) -> tuple[StreamingValidator, list[Event]]:
     """What a live stage lets through, each event fed by itself."""
-    fit = StreamingValidator(tools, RepairRules(), Allowance())
-    return fit, [out for event in events for out in fit.feed([event])]
+    validator = StreamingValidator(tools, RepairRules(), Allowance())
+    return validator, [out for event in events for out in validator.feed([event])]
 
 
 def whole(*events: Event, tools: Any = TOOLS, **how: Any) -> tuple[BufferedValidator, list[Event]]:
     """What a whole stage lets through."""
-    fit = BufferedValidator(tools, RepairRules(), Allowance(), **{"final": False, **how})
-    return fit, [out for event in events for out in fit.feed([event])]
+    validator = BufferedValidator(tools, RepairRules(), Allowance(), **{"final": False, **how})
+    return validator, [out for event in events for out in validator.feed([event])]
 
 
 def arguments(events: list[Event]) -> list[str]:
@@ -57,93 +57,95 @@ def arguments(events: list[Event]) -> list[str]:
 
 
 def test_live_events_pass_at_once_and_unchanged() -> None:
-    fit = StreamingValidator(TOOLS, RepairRules(), Allowance())
+    validator = StreamingValidator(TOOLS, RepairRules(), Allowance())
     for event in [TextDelta("hm"), *call(0, '{"x"', ": 1", "}"), *call(1, "{", "}"), END]:
-        assert fit.feed([event]) == [event]
-    assert fit.findings == []
+        assert validator.feed([event]) == [event]
+    assert validator.findings == []
 
 
 def test_live_a_call_that_does_not_fit_is_delivered_as_it_is_and_found() -> None:
     events = [*call(0, '{"x": "a"}'), *call(1, '{"x":', ' "5"}'), END]
-    fit, out = live(*events)
+    validator, out = live(*events)
     assert out == events
-    assert [(f.code, f.index) for f in fit.findings] == [
+    assert [(f.code, f.index) for f in validator.findings] == [
         ("invalid_tool_arguments", 0),
         ("invalid_tool_arguments", 1),
     ]
-    assert fit.repairs == set()
+    assert validator.repairs == set()
 
 
 def test_live_arguments_that_do_not_begin_as_an_object_wait_and_are_repaired() -> None:
     text = json.dumps('{"x": 5}')
-    fit, out = live(*call(0, text[:4], text[4:]), END)
+    validator, out = live(*call(0, text[:4], text[4:]), END)
     assert arguments(out) == ['{"x": 5}']
-    assert fit.repairs == {"string_arguments"}
-    assert fit.findings == []
+    assert validator.repairs == {"string_arguments"}
+    assert validator.findings == []
 
 
 def test_live_what_cannot_be_repaired_is_delivered_as_it_is() -> None:
-    fit, out = live(*call(0, "[1,", "2]", complete=False), END)
+    validator, out = live(*call(0, "[1,", "2]", complete=False), END)
     assert arguments(out) == ["[1,2]"]
-    assert [finding.code for finding in fit.findings] == ["malformed_tool_arguments"]
+    assert [finding.code for finding in validator.findings] == ["malformed_tool_arguments"]
 
 
 def test_whole_calls_wait_for_the_end_and_text_does_not() -> None:
-    fit = BufferedValidator(TOOLS, RepairRules(), Allowance(), final=False)
+    validator = BufferedValidator(TOOLS, RepairRules(), Allowance(), final=False)
     events = call(0, '{"x": 1}')
-    assert fit.feed([TextDelta("a"), *events, ReasoningDelta("b")]) == [
+    assert validator.feed([TextDelta("a"), *events, ReasoningDelta("b")]) == [
         TextDelta("a"),
         ReasoningDelta("b"),
     ]
-    assert fit.feed([END]) == [*events, END]
+    assert validator.feed([END]) == [*events, END]
 
 
 def test_whole_a_repaired_call_is_delivered_repaired() -> None:
-    fit, out = whole(*call(0, '{"x": "5"}'), END)
+    validator, out = whole(*call(0, '{"x": "5"}'), END)
     assert json.loads(arguments(out)[0]) == {"x": 5}
-    assert fit.repairs == {"number_from_string"}
-    assert fit.rejected is None
+    assert validator.repairs == {"number_from_string"}
+    assert validator.rejected is None
 
 
 @pytest.mark.parametrize("name", ["f", "no_such_tool"])
 def test_whole_one_call_that_does_not_fit_rejects_the_turn(name: str) -> None:
-    fit, _ = whole(*call(0, '{"x": 1}'), *call(1, '{"x": "a"}', name=name), END)
-    assert fit.rejected is not None
-    assert fit.rejected.index == 1
-    assert [made.arguments for made in fit.calls] == ['{"x": 1}', '{"x": "a"}']
+    validator, _ = whole(*call(0, '{"x": 1}'), *call(1, '{"x": "a"}', name=name), END)
+    assert validator.rejected is not None
+    assert validator.rejected.index == 1
+    assert [made.arguments for made in validator.calls] == ['{"x": 1}', '{"x": "a"}']
 
 
 def test_whole_and_final_what_does_not_fit_is_delivered_as_it_is() -> None:
-    fit, out = whole(*call(0, '{"x": "a"}'), END, final=True)
-    assert fit.rejected is None
+    validator, out = whole(*call(0, '{"x": "a"}'), END, final=True)
+    assert validator.rejected is None
     assert arguments(out) == ['{"x": "a"}']
-    assert [finding.label for finding in fit.findings] == ["invalid_tool_arguments:f"]
+    assert [finding.label for finding in validator.findings] == ["invalid_tool_arguments:f"]
 
 
 @pytest.mark.parametrize("final", [True, False])
 def test_a_strict_call_that_does_not_fit_is_always_rejected(final: bool) -> None:
-    fit, _ = whole(*call(0, '{"x": "a"}'), END, tools=STRICT, final=final)
-    assert fit.rejected is not None
+    validator, _ = whole(*call(0, '{"x": "a"}'), END, tools=STRICT, final=final)
+    assert validator.rejected is not None
 
 
 def test_a_strict_call_that_can_be_repaired_is_delivered() -> None:
-    fit, out = whole(*call(0, '{"x": "5"}'), END, tools=STRICT, final=True)
-    assert fit.rejected is None
+    validator, out = whole(*call(0, '{"x": "5"}'), END, tools=STRICT, final=True)
+    assert validator.rejected is None
     assert json.loads(arguments(out)[0]) == {"x": 5}
 
 
 def test_a_call_that_was_cut_off_is_not_asked_for_again() -> None:
-    fit, out = whole(*call(0, '{"x": ', complete=False), CUT)
-    assert fit.rejected is None
+    validator, out = whole(*call(0, '{"x": ', complete=False), CUT)
+    assert validator.rejected is None
     assert arguments(out) == ['{"x": ']
     assert out[-2:] == [CallEnd(0, complete=False), CUT]
 
 
 def test_a_strict_call_that_was_cut_off_is_left_out() -> None:
-    fit, out = whole(*call(0, '{"x": 1}'), *call(1, '{"x": ', complete=False), CUT, tools=STRICT)
-    assert fit.rejected is None
+    validator, out = whole(
+        *call(0, '{"x": 1}'), *call(1, '{"x": ', complete=False), CUT, tools=STRICT
+    )
+    assert validator.rejected is None
     assert arguments(out) == ['{"x": 1}']
-    assert fit.repairs == {"call_dropped:cut_off"}
+    assert validator.repairs == {"call_dropped:cut_off"}
     assert out[-1] == CUT
 
 
@@ -163,10 +165,10 @@ def test_custom_tools_take_any_text() -> None:
     custom = type(tools)({"c": type(tools.tools["f"])("c", kind="custom")})
     start = CallStart(0, "c", "call_0", kind="custom")
     events = [start, ArgsDelta(0, "ls -l"), CallEnd(0), END]
-    for fit, out in (live(*events, tools=custom), whole(*events, tools=custom)):
+    for validator, out in (live(*events, tools=custom), whole(*events, tools=custom)):
         assert out == events
-        assert fit.findings == []
-        assert fit.repairs == set()
+        assert validator.findings == []
+        assert validator.repairs == set()
 
 
 CLOSED = ['"hello"', "5", "hello", '{"x": undefined}', "{'x': 1 2}"]
@@ -187,10 +189,10 @@ def test_a_call_that_is_not_closed_ends_in_length_whatever_the_backend_said(text
 
 @pytest.mark.parametrize("text", [*CLOSED, *UNCLOSED])
 def test_whole_arguments_that_are_no_object_are_delivered_as_text(text: str) -> None:
-    fit, out = whole(*call(0, text, complete=False), END, final=True)
+    validator, out = whole(*call(0, text, complete=False), END, final=True)
     assert out[0] == TextDelta(f"f({text})")
     assert arguments(out) == []
-    assert [finding.code for finding in fit.findings] == ["malformed_tool_arguments"]
+    assert [finding.code for finding in validator.findings] == ["malformed_tool_arguments"]
 
 
 @pytest.mark.parametrize("text", CLOSED)
@@ -207,8 +209,8 @@ def test_good_calls_beside_one_that_became_text_are_delivered_in_order() -> None
 
 
 def test_a_demanded_call_that_is_no_json_is_no_text() -> None:
-    fit, _ = whole(*call(0, "hello", complete=False), END, final=True, demanded=True)
-    assert fit.rejected is not None
+    validator, _ = whole(*call(0, "hello", complete=False), END, final=True, demanded=True)
+    assert validator.rejected is not None
 
 
 def test_a_repaired_call_is_complete() -> None:

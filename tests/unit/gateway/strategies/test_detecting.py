@@ -62,7 +62,7 @@ class Served:
         pool = BackendPool([backend], asyncio.get_running_loop().time)
         turns = TurnService(
             routes=Routes([ServedModel("*", pool, strategies=self.strategies)]),
-            pace=TurnLimits(attempts=1),
+            limits=TurnLimits(attempts=1),
             repair_history=False,
             new_call_id=lambda: "call_1",
             now=lambda: 0.0,

@@ -117,7 +117,7 @@ class Gateway:
         pool = BackendPool([self.backend], asyncio.get_running_loop().time)
         turns = TurnService(
             routes=Routes([ServedModel("*", pool, strategies=StrategySelector(mode, "hermes"))]),
-            pace=TurnLimits(attempts=1, asks=asks),
+            limits=TurnLimits(attempts=1, asks=asks),
             repair_history=False,
             new_call_id=lambda: self._new_id("call_"),
             now=self._now,

@@ -67,8 +67,8 @@ class Stage:
             return BackendPool(named, _clock)
 
         served = [ServedModel(name, pool(name)) for name in models]
-        pace = TurnLimits(backoff=0.0)
-        self._surface = Passthrough(Routes(served), pace, lambda prefix: prefix + "1")
+        limits = TurnLimits(backoff=0.0)
+        self._surface = Passthrough(Routes(served), limits, lambda prefix: prefix + "1")
 
     async def _send(self, backend: Any, method: str, target: str, body: NamedBody) -> Any:
         raw = b"".join(body.under(body.model))

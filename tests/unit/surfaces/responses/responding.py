@@ -147,7 +147,7 @@ async def _answer(
 
     turns = TurnService(
         routes=Routes([ServedModel("m", pool, strategies=StrategySelector("native"))]),
-        pace=TurnLimits(attempts=1),
+        limits=TurnLimits(attempts=1),
         repair_history=True,
         new_call_id=lambda: new_id("call_"),
         now=lambda: 1_700_000_000.9,
