@@ -15,7 +15,7 @@ from typing import Any
 
 from toolwire.formats import scalars
 from toolwire.formats.reader import Need, Reader
-from toolwire.protocol.nesting import MAX_DEPTH
+from toolwire.protocol.json_limits import MAX_DEPTH
 
 _BIG = 48  # from this many buffered characters on, ask the C scanner first
 

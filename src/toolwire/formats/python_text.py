@@ -8,7 +8,7 @@ are errors to Python's own parser. It keeps a stack of its own, so depth costs n
 from toolwire.formats import scalars
 from toolwire.formats.json_text import Put, bare_token
 from toolwire.formats.reader import Need, Reader, skip_space
-from toolwire.protocol.nesting import MAX_DEPTH
+from toolwire.protocol.json_limits import MAX_DEPTH
 
 _CLOSER = {"[": "]", "(": ")", "{": "}"}
 _SPACES = 4096

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema_rs
 
 from toolwire.errors import ToolSchemaError
-from toolwire.protocol.nesting import is_deeper
+from toolwire.protocol.json_limits import is_deeper
 from toolwire.protocol.schemas.cost import SchemaCost, estimate
 from toolwire.protocol.schemas.repair import (
     dangling_refs,
