@@ -1,4 +1,4 @@
-"""The Python client: the shortest correct way to let a model use your functions.
+"""The Python client: lets a model call your functions.
 
 from toolwire import Client, tool
 

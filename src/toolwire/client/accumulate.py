@@ -1,7 +1,7 @@
-"""Puts chunks together into the answer that would have come without streaming.
+"""Assembles chunks into the answer that the server would have sent without streaming.
 
-Calls are told apart by index. Servers that leave the index out, or give every call the same one,
-begin a call with an id or a name, which is as good.
+Calls are identified by index. Some servers omit the index, or use the same one for every call. Then
+an id or a name begins a new call.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from toolwire.client.wire import new_call_id
 
 
 class Accumulator:
-    """One streamed answer. `feed` takes a chunk; `answer` is what has come so far."""
+    """One streamed answer. `feed` adds a chunk; `answer` returns the answer so far."""
 
     def __init__(self) -> None:
         self._head: Chunk | None = None
@@ -31,7 +31,7 @@ class Accumulator:
 
     @property
     def begun(self) -> bool:
-        """Whether there was any chunk."""
+        """Whether any chunk has arrived."""
         return self._head is not None
 
     @property
@@ -40,7 +40,7 @@ class Accumulator:
         return bool(self._choices) and all(c.finish_reason for c in self._choices.values())
 
     def feed(self, chunk: Chunk) -> None:
-        """Take the next chunk."""
+        """Add the next chunk."""
         if self._head is None:
             self._head = chunk
         if chunk.usage is not None or chunk.service_tier or chunk.system_fingerprint:
@@ -51,7 +51,7 @@ class Accumulator:
             self._choices[choice.index].feed(choice)
 
     def answer(self) -> Completion:
-        """The answer, of what has come so far."""
+        """Return the answer so far."""
         head = self._head or Chunk()
         last = self._last
         return Completion(
@@ -161,7 +161,7 @@ class _Call:
         self.id = self.id or delta.id or ""
         function = delta.function or FunctionDelta()
         if function.name and function.name != self.name:
-            self.name += function.name  # some send it in halves, others again and again
+            self.name += function.name  # some servers split it, others repeat it
         if function.arguments:
             self._arguments.append(function.arguments)
 
@@ -171,7 +171,7 @@ class _Call:
 
 
 def _once(arguments: str) -> str:
-    """Some servers send the arguments in pieces, and then the whole of them again."""
+    """Drop repeated arguments: some servers send them in pieces, and then once more as a whole."""
     half = arguments[: len(arguments) // 2]
     twice = half.startswith("{") and half.endswith("}") and arguments == half + half
     return half if twice else arguments

@@ -1,4 +1,4 @@
-"""What a model answers, shaped like OpenAI's objects: `answer.choices[0].message.tool_calls`."""
+"""A model's answer, with the shape of OpenAI's objects: `answer.choices[0].message.tool_calls`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,14 @@ from msgspec import Struct
 
 
 class Function(Struct):
-    """Which function is called. `arguments` is JSON text, as the model wrote it."""
+    """The function to call. `arguments` is JSON text, as the model wrote it."""
 
     name: str
     arguments: str
 
 
 class ToolCall(Struct):
-    """One call that the model wants made."""
+    """One call that the model requests."""
 
     id: str
     function: Function
@@ -23,7 +23,7 @@ class ToolCall(Struct):
 
 
 class Message(Struct, omit_defaults=True):
-    """What the model said. It can be appended to `messages` as it is."""
+    """The model's message. It can be appended to `messages` unchanged."""
 
     role: str
     content: str | None
@@ -33,7 +33,7 @@ class Message(Struct, omit_defaults=True):
 
 
 class Choice(Struct):
-    """One of the answers; there are several if `n` was given."""
+    """One of the answers. There are several if `n` was set."""
 
     message: Message
     index: int = 0
@@ -42,19 +42,19 @@ class Choice(Struct):
 
 
 class PromptTokensDetails(Struct):
-    """Where the tokens of the prompt came from."""
+    """A breakdown of the prompt tokens."""
 
     cached_tokens: int | None = None
 
 
 class CompletionTokensDetails(Struct):
-    """What the tokens of the answer were spent on."""
+    """A breakdown of the completion tokens."""
 
     reasoning_tokens: int | None = None
 
 
 class Usage(Struct):
-    """How many tokens a request took."""
+    """The token usage of a request."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -63,7 +63,7 @@ class Usage(Struct):
     completion_tokens_details: CompletionTokensDetails | None = None
 
     def __post_init__(self) -> None:
-        # Some servers leave the total out.
+        # Some servers omit the total.
         self.total_tokens = self.total_tokens or self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -75,7 +75,7 @@ class Usage(Struct):
 
 
 class Completion(Struct, dict=True):
-    """A whole answer. `headers` and `raw` hold what the attributes do not."""
+    """A whole answer. `headers` and `raw` give access to everything else."""
 
     choices: list[Choice]
     id: str = ""
@@ -109,7 +109,7 @@ class Completion(Struct, dict=True):
 
     @property
     def raw(self) -> Any:
-        """The response as the server wrote it; None for an answer that was streamed."""
+        """The raw response body; None for a streamed answer."""
         body = self.__dict__.get("body")
         return None if body is None else msgspec.json.decode(body)
 

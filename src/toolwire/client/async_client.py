@@ -1,4 +1,4 @@
-"""The client for async programs: the same as `Client`, with `await`."""
+"""The async client: the same API as `Client`, with `await`."""
 
 import inspect
 import os
@@ -20,7 +20,7 @@ from toolwire.client.transport import READ_SECONDS, AsyncTransport, Outgoing
 
 
 class AsyncClient:
-    """An async client of Toolwire, OpenAI, or any server that speaks OpenAI's chat API."""
+    """An async client for Toolwire, OpenAI, or any OpenAI-compatible server."""
 
     def __init__(
         self,
@@ -34,14 +34,14 @@ class AsyncClient:
         http_client: Any = None,
         **http_options: Any,
     ) -> None:
-        """Where the server is, and how it is spoken to.
+        """Configure the server and the connection.
 
         base_url, api_key: by default TOOLWIRE_BASE_URL and TOOLWIRE_API_KEY, then OPENAI_BASE_URL
             and OPENAI_API_KEY; without any, Toolwire on this machine.
-        model: for requests that name none; by default TOOLWIRE_MODEL, then the server's only one.
-        timeout: seconds of silence, or an `httpx2.Timeout`.
-        max_retries: after no connection, 429 and 5xx; a server's Retry-After is obeyed.
-        http_client: an `httpx2.AsyncClient` of your own.
+        model: the default model; otherwise TOOLWIRE_MODEL, then the server's only model.
+        timeout: seconds without any data, or an `httpx2.Timeout`.
+        max_retries: for connection errors, 429 and 5xx. Honors the server's Retry-After.
+        http_client: your own `httpx2.AsyncClient`.
         http_options: any option of `httpx2.AsyncClient`, such as proxy=, verify= or cert=.
         """
         self._settings = find_settings(
@@ -57,7 +57,7 @@ class AsyncClient:
 
     @property
     def base_url(self) -> str:
-        """Where requests go."""
+        """The base URL of requests."""
         return self._settings.base_url
 
     @overload
@@ -117,7 +117,7 @@ class AsyncClient:
         headers: Mapping[str, str] | None = None,
         **parameters: Any,
     ) -> Completion | AsyncStream:
-        """Ask the model once. Any other parameter of the API can be given by its name."""
+        """Send one chat request. Pass any other API parameter by name."""
         body = chat_body(
             messages=messages,
             model=model or await self.default_model(),
@@ -147,10 +147,10 @@ class AsyncClient:
     ) -> RunResult:
         """Let the model use the tools until it answers with text.
 
-        limits: how far it may go.
-        approve: asked before each call; returns True, False, `Deny(reason)`, or other arguments.
+        limits: the limits of the run.
+        approve: called before each call; returns True, False, `Deny(reason)`, or other arguments.
         on_event: called with every event, for logging.
-        Anything else is a parameter of each request, as in `chat`.
+        Any other parameter is passed to each request, as in `chat`.
         """
         async with self.steps(
             messages,
@@ -179,7 +179,7 @@ class AsyncClient:
         tool_choice: ToolChoice | None = None,
         **request: Any,
     ) -> AsyncRun:
-        """The same as `run`, step by step: an iterator of events."""
+        """Like `run`, but returns an iterator of events."""
         options = RunOptions(
             messages, tools, tool_choice, limits or Limits(), approve, stream, request
         )
@@ -188,14 +188,14 @@ class AsyncClient:
     def conversation(
         self, conversation_id: str | None = None, *, stored: bool = True
     ) -> AsyncConversation:
-        """A conversation of Toolwire's native API, under this id or one that the server chooses.
+        """Return a conversation of Toolwire's native API. Without an id, the server chooses one.
 
-        stored: the server keeps the history; if not, it is kept here and sent with each request.
+        stored: whether the server keeps the history. If not, the client sends it with each request.
         """
         return AsyncConversation(self, ConversationState(conversation_id, stored))
 
     async def models(self) -> list[str]:
-        """The names of the server's models."""
+        """Return the names of the server's models."""
         return model_names((await self.transport.send(Outgoing(MODELS))).content)
 
     async def aclose(self) -> None:
@@ -214,7 +214,7 @@ class AsyncClient:
         await self.aclose()
 
     async def default_model(self) -> str:
-        """The model for requests that name none."""
+        """Return the default model."""
         if self._model is None:
             self._model = only_model(await self.models())
         return self._model

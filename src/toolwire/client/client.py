@@ -24,7 +24,7 @@ MODELS = "/models"
 
 
 class Client:
-    """A client of Toolwire, OpenAI, or any server that speaks OpenAI's chat API."""
+    """A client for Toolwire, OpenAI, or any OpenAI-compatible server."""
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class Client:
         http_client: Any = None,
         **http_options: Any,
     ) -> None:
-        """Where the server is, and how it is spoken to.
+        """Configure the server and the connection.
 
         base_url, api_key: by default TOOLWIRE_BASE_URL and TOOLWIRE_API_KEY, then OPENAI_BASE_URL
             and OPENAI_API_KEY; without any, Toolwire on this machine.
-        model: for requests that name none; by default TOOLWIRE_MODEL, then the server's only one.
-        timeout: seconds of silence, or an `httpx2.Timeout`.
-        max_retries: after no connection, 429 and 5xx; a server's Retry-After is obeyed.
-        http_client: an `httpx2.Client` of your own.
+        model: the default model; otherwise TOOLWIRE_MODEL, then the server's only model.
+        timeout: seconds without any data, or an `httpx2.Timeout`.
+        max_retries: for connection errors, 429 and 5xx. Honors the server's Retry-After.
+        http_client: your own `httpx2.Client`.
         http_options: any option of `httpx2.Client`, such as proxy=, verify= or cert=.
         """
         self._settings = find_settings(
@@ -61,7 +61,7 @@ class Client:
 
     @property
     def base_url(self) -> str:
-        """Where requests go."""
+        """The base URL of requests."""
         return self._settings.base_url
 
     @overload
@@ -121,7 +121,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         **parameters: Any,
     ) -> Completion | Stream:
-        """Ask the model once. Any other parameter of the API can be given by its name."""
+        """Send one chat request. Pass any other API parameter by name."""
         body = chat_body(
             messages=messages,
             model=model or self.default_model(),
@@ -151,10 +151,10 @@ class Client:
     ) -> RunResult:
         """Let the model use the tools until it answers with text.
 
-        limits: how far it may go.
-        approve: asked before each call; returns True, False, `Deny(reason)`, or other arguments.
+        limits: the limits of the run.
+        approve: called before each call; returns True, False, `Deny(reason)`, or other arguments.
         on_event: called with every event, for logging.
-        Anything else is a parameter of each request, as in `chat`.
+        Any other parameter is passed to each request, as in `chat`.
         """
         with self.steps(
             messages,
@@ -181,7 +181,7 @@ class Client:
         tool_choice: ToolChoice | None = None,
         **request: Any,
     ) -> Run:
-        """The same as `run`, step by step: an iterator of events."""
+        """Like `run`, but returns an iterator of events."""
         options = RunOptions(
             messages, tools, tool_choice, limits or Limits(), approve, stream, request
         )
@@ -190,14 +190,14 @@ class Client:
     def conversation(
         self, conversation_id: str | None = None, *, stored: bool = True
     ) -> Conversation:
-        """A conversation of Toolwire's native API, under this id or one that the server chooses.
+        """Return a conversation of Toolwire's native API. Without an id, the server chooses one.
 
-        stored: the server keeps the history; if not, it is kept here and sent with each request.
+        stored: whether the server keeps the history. If not, the client sends it with each request.
         """
         return Conversation(self, ConversationState(conversation_id, stored))
 
     def models(self) -> list[str]:
-        """The names of the server's models."""
+        """Return the names of the server's models."""
         return model_names(self.transport.send(Outgoing(MODELS)).content)
 
     def close(self) -> None:
@@ -216,14 +216,14 @@ class Client:
         self.close()
 
     def default_model(self) -> str:
-        """The model for requests that name none."""
+        """Return the default model."""
         if self._model is None:
             self._model = only_model(self.models())
         return self._model
 
 
 def model_names(body: bytes) -> list[str]:
-    """The names in the body of /v1/models."""
+    """Return the names in the body of /v1/models."""
     try:
         return [entry["id"] for entry in msgspec.json.decode(body)["data"]]
     except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError):
@@ -231,7 +231,7 @@ def model_names(body: bytes) -> list[str]:
 
 
 def only_model(names: list[str]) -> str:
-    """The model of a server that has one."""
+    """Return the model of a server that has exactly one."""
     if len(names) == 1:
         return names[0]
     known = f"The server has {', '.join(names[:20])}." if names else "The server lists none."

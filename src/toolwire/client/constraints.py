@@ -1,7 +1,7 @@
-"""What stands beside a type in `Annotated`: a description, and limits in any library's words.
+"""Reads the metadata of `Annotated`: a description, and constraints of any library.
 
-msgspec's `Meta`, annotated-types, pydantic's `Field` and `typing_extensions.Doc` are known by their
-attributes, so that none of them need be imported.
+msgspec's `Meta`, annotated-types, pydantic's `Field` and `typing_extensions.Doc` are recognized by
+their attributes, so none of them is imported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,17 +23,17 @@ _LENGTH_WORDS = {
 
 @dataclass(frozen=True)
 class Constraints:
-    """A description and limits, such as {"ge": 0, "max_length": 10}."""
+    """A description and constraints, such as {"ge": 0, "max_length": 10}."""
 
     description: str = ""
     limits: Mapping[str, Any] = field(default_factory=dict)
 
     def meta(self, kind: Any) -> Any:
-        """The type as msgspec checks it."""
+        """Return the type as msgspec validates it."""
         return Annotated[kind, Meta(**self.limits)] if self.limits else kind
 
     def words(self, json_type: str) -> dict[str, Any]:
-        """The limits as JSON Schema has them, for a type that can have them."""
+        """Return the constraints as JSON Schema keywords, if they apply to the type."""
         words = _LENGTH_WORDS.get(json_type, {})
         if json_type in ("integer", "number"):
             words = _NUMBER_WORDS
@@ -41,7 +41,7 @@ class Constraints:
 
 
 def read_constraints(metadata: Iterable[Any]) -> Constraints:
-    """What the metadata of `Annotated` says; what is not known is somebody else's."""
+    """Read the metadata of `Annotated`. Unknown metadata is ignored."""
     description, limits = "", {}
     for one in _flat(metadata):
         description = _description(one) or description
@@ -50,7 +50,7 @@ def read_constraints(metadata: Iterable[Any]) -> Constraints:
 
 
 def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
-    """pydantic's Field holds a list of others; annotated-types' groups can be iterated."""
+    """Flatten metadata: pydantic's Field contains a list, annotated-types' groups are iterable."""
     for one in metadata:
         yield one
         inner = getattr(one, "metadata", None)

@@ -1,7 +1,7 @@
 """Conversations of Toolwire's native API: the server keeps the history, or the client does.
 
-Only what is new is sent. Calls are complete and fit their tools, and a result can say that its tool
-failed. What the model got wrong for good is a `BadRequest` with status 422.
+Only new messages are sent. Calls are complete and valid, and a result can flag that its tool
+failed. An invalid call that could not be repaired raises `BadRequest` with status 422.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ class Conversation:
         headers: Mapping[str, str] | None = None,
         **parameters: Any,
     ) -> Any:
-        """Say what is new, and get the answer: a `Completion`, or a `Stream`.
+        """Send new messages and get the answer: a `Completion`, or a `Stream`.
 
         `tool_results=[{"tool_call_id": ..., "content": ..., "is_error": ...}]` answers calls, and
         `wait=SECONDS` waits for another turn of the same conversation to end.
@@ -122,7 +122,7 @@ class AsyncConversation:
         headers: Mapping[str, str] | None = None,
         **parameters: Any,
     ) -> Any:
-        """Say what is new, and get the answer: see `Conversation.chat`."""
+        """Send new messages and get the answer: see `Conversation.chat`."""
         if model is None and self._state.needs_model:
             with self._state.may_know_model():
                 model = await self._client.default_model()

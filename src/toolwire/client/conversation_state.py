@@ -1,4 +1,4 @@
-"""What a conversation sends, and what it remembers of the answers. Does no IO."""
+"""The state of a conversation: builds requests and records answers. Does no I/O."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ _NEW = "new"
 
 @dataclass(slots=True)
 class ConversationState:
-    """One conversation. Unless it is `stored` by the server, the history is kept here."""
+    """One conversation. Keeps the history, unless it is `stored` by the server."""
 
     id: str | None = None
     stored_by_server: bool = True
@@ -44,12 +44,12 @@ class ConversationState:
 
     @property
     def needs_model(self) -> bool:
-        """Whether the request has to name the model: a stored conversation remembers it."""
+        """Whether the request must name the model. A stored conversation remembers it."""
         return not (self.stored_by_server and self._begun)
 
     @contextmanager
     def may_know_model(self) -> Iterator[None]:
-        """If no model can be named, the server may know the one of a conversation with an id."""
+        """Tolerate a missing model if the conversation has an id: the server may know the model."""
         try:
             yield
         except ConfigurationError:
@@ -66,7 +66,7 @@ class ConversationState:
         stream: bool,
         parameters: Mapping[str, Any],
     ) -> "SentTurn":
-        """The next request."""
+        """Build the next request."""
         new = _new_messages(message_list(messages))
         body: dict[str, Any] = {"messages": [*self._history, *map(_native, new)]}
         body |= {name: value for name, value in parameters.items() if value is not None}
@@ -83,7 +83,7 @@ class ConversationState:
         return SentTurn(self, encode(body), stream, [*map(_native, new), *results])
 
     def _add_tools(self, body: dict[str, Any], tools: Any) -> None:
-        """The tools, unless the server has them from an earlier turn."""
+        """Add the tools, unless the server has them from an earlier turn."""
         if tools is None:
             definitions = self._tools
         else:
@@ -95,9 +95,9 @@ class ConversationState:
         self._tools = definitions
 
     def headers(self) -> dict[str, str]:
-        """The headers of the next request."""
+        """Return the headers of the next request."""
         if self.stored_by_server:
-            # A request that is sent again gets the answer that there is, not another one.
+            # A retried request gets the existing answer, not a new one.
             return {"idempotency-key": uuid4().hex}
         return {CALL_MAP: self._call_map} if self._call_map else {}
 
@@ -108,7 +108,7 @@ class ConversationState:
         conversation_id: str | None,
         call_map: str | None,
     ) -> None:
-        """The turn was made."""
+        """Record a finished turn."""
         self._begun = True
         if self.stored_by_server:
             self.id = conversation_id or self.id
@@ -117,17 +117,17 @@ class ConversationState:
         self._history += [*sent, _native(answer)]
 
     def stored(self, method: str = "GET") -> Outgoing:
-        """A request about what the server keeps."""
+        """Build a request about the stored conversation."""
         if not self.stored_by_server or self.id is None:
             raise ConfigurationError("The server keeps nothing of this conversation yet.")
         return Outgoing(f"{CONVERSATIONS}/{quote(self.id, safe='')}", method=method, at_root=True)
 
     def forget(self) -> None:
-        """It was deleted: the server has neither the model nor the tools any more."""
+        """Reset after deletion: the server no longer has the model or the tools."""
         self._begun, self._tools = False, None
 
     def read_stored(self, body: bytes) -> dict[str, Any]:
-        """What the server keeps."""
+        """Read a stored conversation."""
         try:
             return msgspec.json.decode(body, type=dict[str, Any])
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -136,7 +136,7 @@ class ConversationState:
 
 @dataclass(slots=True)
 class SentTurn:
-    """A request on its way."""
+    """A turn whose request was sent."""
 
     state: ConversationState
     body: bytes
@@ -152,14 +152,14 @@ class SentTurn:
         )
 
     def took(self, answer: Completion) -> Completion:
-        """The whole answer."""
+        """Handle a whole answer."""
         raw = answer.raw
         found = raw.get("conversation_id") if isinstance(raw, dict) else None
         self.state.learn(self.said, answer.message, found, answer.headers.get(CALL_MAP))
         return answer
 
     def read(self, data: bytes) -> Chunk:
-        """An event of a streamed answer, as a chunk."""
+        """Convert an event of a streamed answer to a chunk."""
         try:
             event = msgspec.json.decode(data, type=dict[str, Any])
             make = _CHUNKS.get(event.get("type", ""))
@@ -176,7 +176,7 @@ class SentTurn:
 
 
 def _new_messages(messages: list[Any]) -> list[Any]:
-    """What the server does not have yet: what came after the last answer, which it gave itself."""
+    """Return the messages that the server does not have yet: those after its last answer."""
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
         role = message.get("role") if isinstance(message, Mapping) else message.role
@@ -186,7 +186,7 @@ def _new_messages(messages: list[Any]) -> list[Any]:
 
 
 def _native(message: Any) -> Any:
-    """A message as the native API has it: arguments are objects."""
+    """Convert a message to the native API, where arguments are objects."""
     if not isinstance(message, Message) or not message.tool_calls:
         return message
     calls = [

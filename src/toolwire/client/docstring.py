@@ -1,7 +1,7 @@
-"""Reads a docstring: what the function does, and what each parameter means.
+"""Parses a docstring into a description of the function and of each parameter.
 
-Google's, NumPy's and Sphinx's styles. What is not a section of parameters and not about anything
-else (what is returned or raised, examples) is part of the description.
+Supports the styles of Google, NumPy and Sphinx. Text outside sections (parameters, returns, raises,
+examples) is part of the description.
 """
 
 import inspect
@@ -25,14 +25,14 @@ _SPHINX_PARAMETERS = frozenset({"param", "parameter", "arg", "argument", "key", 
 
 @dataclass
 class Docstring:
-    """What a docstring says."""
+    """A parsed docstring."""
 
     description: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
 
 
 def read_docstring(text: str | None) -> Docstring:
-    """Read a docstring in any of the three styles."""
+    """Parse a docstring in any of the three styles."""
     reader = _Reader(inspect.cleandoc(text or "").splitlines())
     return reader.read()
 
@@ -122,7 +122,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def _paragraphs(lines: list[str]) -> str:
-    """Lines of a paragraph joined, lists and paragraphs kept apart."""
+    """Join the lines of each paragraph, and keep lists and paragraphs separate."""
     text = "\n".join(line.rstrip() for line in lines).strip()
     text = re.sub(r"\n{3,}", "\n\n", text)
     return re.sub(r"(?<=\S)\n(?=[^\s\-*\d])", " ", text)

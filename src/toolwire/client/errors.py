@@ -1,7 +1,7 @@
 """Every error of the Python client.
 
 ClientError
-├── ConfigurationError     the client cannot be used as it was set up
+├── ConfigurationError     the client is configured incorrectly
 │   └── MissingPackage     an optional package is not installed
 ├── ConnectionFailed       the server cannot be reached, or the connection broke
 │   └── RequestTimeout     the server did not answer in time
@@ -12,13 +12,13 @@ ClientError
 │   ├── NotFound           404
 │   ├── RateLimited        429
 │   └── ServerError        5xx, or an error in the middle of a stream
-├── BadAnswer              what came back is not an answer
+├── BadAnswer              the response is not a valid answer
 │   └── StreamBroken       the stream ended before the answer did
-├── ToolDefinitionError    a function cannot be made a tool
+├── ToolDefinitionError    a function cannot become a tool
 │   └── DuplicateTool      two tools have the same name
 ├── UnknownTool            no tool has this name
-├── InvalidArguments       the arguments of a call do not fit its tool
-├── ToolError              raised by a tool: its text is what the model is told
+├── InvalidArguments       the arguments of a call are invalid
+├── ToolError              raised by a tool; its text goes to the model
 └── LimitReached           a run took longer than its limit
 """
 
@@ -27,11 +27,11 @@ from typing import Any
 
 
 class ClientError(Exception):
-    """Something went wrong in the client, or it was told so."""
+    """The base class of all errors of the client."""
 
 
 class ConfigurationError(ClientError):
-    """The client cannot be used as it was set up."""
+    """The client is configured incorrectly."""
 
 
 class MissingPackage(ConfigurationError):
@@ -49,7 +49,7 @@ class ConnectionFailed(ClientError):
 
 
 class RequestTimeout(ConnectionFailed):
-    """The server did not answer in time. `retryable` tells whether it had the request at all."""
+    """The server did not answer in time. `retryable` if it never received the request."""
 
     def __init__(self, message: str, *, retryable: bool) -> None:
         super().__init__(message)
@@ -86,20 +86,20 @@ class APIError(ClientError):
 
     @property
     def request_id(self) -> str | None:
-        """What the server calls the request in its logs."""
+        """The id of the request in the server's logs."""
         return self.headers.get("x-request-id")
 
 
 class BadRequest(APIError):
-    """The request is wrong; the message says what and where."""
+    """The request is invalid; the message says what is wrong and where."""
 
 
 class AuthenticationFailed(APIError):
-    """No API key, or one that the server does not know."""
+    """The API key is missing or unknown."""
 
 
 class PermissionDenied(APIError):
-    """The key may not do this."""
+    """The API key does not permit this."""
 
 
 class NotFound(APIError):
@@ -111,7 +111,7 @@ class Conflict(APIError):
 
 
 class RateLimited(APIError):
-    """Too many requests, or the quota is spent. `retry_after` is in seconds."""
+    """There were too many requests, or the quota is exhausted. `retry_after` is in seconds."""
 
     retry_after: float | None = None
 
@@ -123,7 +123,7 @@ class ServerError(APIError):
 
 
 class BadAnswer(ClientError):
-    """What came back is not an answer of an OpenAI-compatible server."""
+    """The response is not a valid answer of an OpenAI-compatible server."""
 
 
 class StreamBroken(BadAnswer):
@@ -131,7 +131,7 @@ class StreamBroken(BadAnswer):
 
 
 class ToolDefinitionError(ClientError, TypeError):
-    """A function cannot be made a tool; the message names the parameter and the reason."""
+    """A function cannot become a tool; the message names the parameter and the reason."""
 
 
 class DuplicateTool(ToolDefinitionError):
@@ -146,11 +146,11 @@ class UnknownTool(ClientError, LookupError):
 
 
 class InvalidArguments(ClientError, ValueError):
-    """The arguments of a call do not fit its tool."""
+    """The arguments of a call are invalid for its tool."""
 
 
 class ToolError(ClientError):
-    """Raise it in a tool: its text is what the model is told, as it is."""
+    """Raise this in a tool to send its text to the model verbatim."""
 
 
 class LimitReached(ClientError):

@@ -1,4 +1,4 @@
-"""What happens in a run, for user interfaces and logs."""
+"""The events of a run, for user interfaces and logs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ LimitName: TypeAlias = Literal["turns", "calls", "tokens"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that the model wants made. `arguments` are as it wrote them, decoded."""
+    """A call that the model requests. `arguments` are decoded but not converted."""
 
     id: str
     name: str
@@ -21,7 +21,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """What an approval hook returns to refuse a call; the model is told the reason."""
+    """Returned by an approval hook to deny a call. The reason is sent to the model."""
 
     reason: str = "the user did not allow this call"
 
@@ -36,20 +36,20 @@ class FinishedCall:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What came of a run. `str(result)` is the text."""
+    """The result of a run. `str(result)` is the text."""
 
     text: str
-    """What the model said at the end."""
+    """The model's final text."""
     messages: list[Any] = field(repr=False)
-    """The whole conversation: what was given, every answer and every result."""
+    """The whole conversation: the initial messages, every answer and every tool result."""
     answer: Completion = field(repr=False)
     """The last answer."""
     calls: Sequence[FinishedCall] = ()
     turns: int = 1
     usage: Usage = field(default_factory=Usage)
-    """Tokens of all turns together."""
+    """The combined usage of all turns."""
     stopped_by: LimitName | None = None
-    """The limit that made this turn the last, if one did."""
+    """The limit that ended the run, if any."""
 
     def __str__(self) -> str:
         return self.text
@@ -57,7 +57,7 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """The model is asked. `last`: it is asked for text, because a limit is reached."""
+    """A request is sent. `last`: the model must answer with text, because a limit is reached."""
 
     turn: int
     last: bool = False
@@ -86,20 +86,20 @@ class TurnFinished:
 
     @property
     def message(self) -> Message:
-        """What the model said."""
+        """The model's message."""
         return self.answer.message
 
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """A tool begins to run."""
+    """A tool starts to run."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """A call has its result, whatever became of it."""
+    """A call has finished, successfully or not."""
 
     call: Call
     result: CallResult

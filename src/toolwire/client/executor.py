@@ -1,4 +1,4 @@
-"""Runs the calls of a turn at the same time, by threads or by tasks, each within its time."""
+"""Runs the calls of a turn concurrently, in threads or tasks, each with a timeout."""
 
 import asyncio
 import inspect
@@ -40,7 +40,7 @@ class ThreadExecutor:
                 while waiting and len(running) < self._concurrency:
                     at, job = waiting.pop()
                     work = self._work(at, job, done)
-                    # Known before it begins: Ctrl-C may come at any moment.
+                    # Registered before it starts: Ctrl-C may come at any moment.
                     running[at] = (work, time.monotonic())
                     work.start()
                 yield from self._collect(jobs, running, done)
@@ -49,7 +49,7 @@ class ThreadExecutor:
                 work.stop()
 
     def close(self) -> None:
-        """End the event loop, if there was one."""
+        """Stop the event loop, if there is one."""
         if self._loop is not None:
             self._loop.close()
 
@@ -62,7 +62,7 @@ class ThreadExecutor:
         )
 
     def awaited(self, value: Any) -> Any:
-        """The value itself, or what it is once it was awaited."""
+        """Return the value, awaited if it is awaitable."""
         return self._event_loop().run(_awaited(value)) if inspect.isawaitable(value) else value
 
     def _event_loop(self) -> LoopThread:
@@ -74,7 +74,7 @@ class ThreadExecutor:
     def _collect(
         self, jobs: Sequence[Job], running: dict[int, tuple[Any, float]], done: Any
     ) -> Iterator[Finished]:
-        """What finishes next, or what is out of time."""
+        """Yield the next job that finishes or times out."""
         ends = [began + (jobs[at].seconds or 1e9) for at, (_, began) in running.items()]
         try:
             at, outcome = done.get(timeout=max(0.0, min(min(ends) - time.monotonic(), 3600.0)))
@@ -98,7 +98,7 @@ class ThreadExecutor:
 
 
 class _LoopWork:
-    """One async tool, in the loop of a thread."""
+    """One async tool, in the event loop of a thread."""
 
     def __init__(self, loop: LoopThread, call: Any, done: Any) -> None:
         self._loop = loop
@@ -111,13 +111,13 @@ class _LoopWork:
         self._future.add_done_callback(lambda future: self._done(_outcome(future)))
 
     def stop(self) -> None:
-        """Cancel it. One that is not even known here ends with its loop."""
+        """Cancel it. A task that has not registered yet ends with its loop."""
         if self._future is not None:
             self._future.cancel()
 
 
 def _outcome(future: "Future[Outcome]") -> Outcome:
-    """How it ended; nobody waits for it any more if it was us who cancelled it."""
+    """Report how it ended. If we cancelled it, nothing waits for it."""
     if future.cancelled():
         return Outcome(error=asyncio.CancelledError("the tool was cancelled"))
     error = future.exception()
@@ -188,12 +188,12 @@ async def _awaited_call(call: Any) -> Any:
 
 
 def told(outcome: Outcome, limit: int, seconds: float) -> CallResult:
-    """An outcome, as the model reads it."""
+    """Convert an outcome to a result for the model."""
     if outcome.error is not None:
         return raised(outcome.error, limit, seconds)
     return result_of(outcome.value, limit, seconds)
 
 
 def timed_out(most: float, limit: int, seconds: float) -> CallResult:
-    """The result of a call that took too long."""
+    """Return the result of a call that timed out."""
     return error_of(f"the tool did not finish within {most:g} s and was stopped", limit, seconds)

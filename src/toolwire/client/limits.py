@@ -1,27 +1,27 @@
-"""How far a run may go."""
+"""Limits of a run."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one run. At the last turn, and when calls or tokens are spent, the model is asked
-    for text; a run that takes longer than `seconds` raises `LimitReached`."""
+    """Limits of one run. In the last turn, and when calls or tokens are used up, the model must
+    answer with text. A run that takes longer than `seconds` raises `LimitReached`."""
 
     turns: int = 32
-    """Requests to the model."""
+    """Maximum requests to the model."""
     calls: int = 256
-    """Tool calls in all. A call beyond is answered with an error."""
+    """Maximum tool calls in total. Further calls get an error as their result."""
     tokens: int | None = None
-    """Tokens of all turns together, as the server counts them."""
+    """Maximum tokens of all turns combined, as reported by the server."""
     seconds: float | None = None
-    """The whole run."""
+    """Time limit of the whole run."""
     tool_seconds: float | None = 120.0
-    """One call, unless its tool has a timeout of its own."""
+    """Time limit of one call, unless its tool has its own timeout."""
     result_chars: int = 100_000
-    """Text of one result. What is longer is cut, and the model is told."""
+    """Maximum length of one result. Longer text is truncated, and the model is told."""
     concurrency: int = 64
-    """Calls that run at the same time."""
+    """Maximum concurrent calls."""
 
     def __post_init__(self) -> None:
         for name in ("turns", "result_chars", "concurrency"):

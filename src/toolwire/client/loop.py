@@ -1,10 +1,10 @@
-"""The loop of a run as a machine that does nothing itself: no IO, no threads, no clock of its own.
+"""The tool loop as a sans-I/O state machine: no I/O, no threads, no clock.
 
-`steps()` yields events, which are passed on, and commands, which a driver carries out:
+`steps()` yields events, which are passed on, and commands, which a driver executes:
 
-    Ask      -> the driver sends a request and gives back the answer
-    Decide   -> the driver asks the approval hook and gives back what it said
-    Execute  -> the driver runs the jobs at once and gives back their results, in order
+    Ask      -> the driver sends a request and returns the answer
+    Decide   -> the driver calls the approval hook and returns its decision
+    Execute  -> the driver runs the jobs concurrently and returns their results, in order
 
 `runner.py` has a driver with threads and one with tasks.
 """
@@ -49,7 +49,7 @@ _QUOTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask the model. `seconds` is what is left of the run."""
+    """Ask the model. `seconds` is the remaining time of the run."""
 
     messages: list[Any]
     tool_choice: ToolChoice | None
@@ -58,14 +58,14 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """Ask whether a call may be made: True, False, `Deny`, or a dict of other arguments."""
+    """Ask for approval of a call: True, False, `Deny`, or a dict of other arguments."""
 
     call: Call
 
 
 @dataclass(slots=True)
 class Job:
-    """A call on its way: the tool and its arguments, or already a result."""
+    """A pending call: the tool and its arguments, or already a result."""
 
     call: Call
     tool: AnyTool | None = None
@@ -76,7 +76,7 @@ class Job:
 
     @property
     def runnable(self) -> AnyTool:
-        """The tool of a job that has one; the others have their result and are never run."""
+        """Return the tool of a job. Jobs without one already have a result and are never run."""
         if self.tool is None:
             raise UnknownTool(self.call.name)
         return self.tool
@@ -84,7 +84,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Execute:
-    """Run these jobs at the same time."""
+    """Run these jobs concurrently."""
 
     jobs: Sequence[Job]
 
@@ -93,7 +93,7 @@ Step: TypeAlias = Event | Ask | Decide | Execute
 
 
 class ToolLoop:
-    """One run. Drive `steps()` to its end, which is a `RunFinished`."""
+    """One run. Drive `steps()` until it yields `RunFinished`."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class ToolLoop:
         self._ids = set(_call_ids(messages))
 
     def steps(self) -> Generator[Step, Any, None]:
-        """The run, step by step."""
+        """Yield the events and commands of the run."""
         while True:
             self._turn += 1
             limit = self._reached()
@@ -135,7 +135,7 @@ class ToolLoop:
             yield from self._make_calls(message.tool_calls)
 
     def _reached(self) -> LimitName | None:
-        """The limit that makes this turn the last."""
+        """Return the limit that makes this turn the last, if any."""
         limits = self._limits
         if limits.tokens is not None and self._usage.total_tokens >= limits.tokens:
             return "tokens"
@@ -146,7 +146,7 @@ class ToolLoop:
     def _ask(self, *, last: bool) -> Ask:
         choice = self._choice
         if self._turn > 1 and choice not in _FREE:
-            choice = None  # a call was demanded, and made; demanding it again would never end
+            choice = None  # the required call was made; requiring it again would loop forever
         return Ask(list(self._messages), "none" if last else choice, self._left())
 
     def _take(self, answer: Completion) -> Message:
@@ -195,7 +195,7 @@ class ToolLoop:
         self._left()
 
     def _prepare(self, call: ToolCall, *, over: bool) -> Job:
-        """Find the tool and convert the arguments; what is wrong with them is the result."""
+        """Find the tool and convert the arguments. An error becomes the result."""
         limit = self._limits.result_chars
         job = Job(Call(call.id, call.function.name, {}))
         try:
@@ -250,7 +250,7 @@ class ToolLoop:
         self._left()
 
     def _left(self) -> float | None:
-        """Seconds that are left of the run; raises if there are none."""
+        """Return the remaining seconds of the run; raises if there are none."""
         most = self._limits.seconds
         if most is None:
             return None
@@ -260,14 +260,14 @@ class ToolLoop:
         return left
 
     def too_long(self) -> LimitReached:
-        """The error for a run that takes longer than its limit."""
+        """Return the error for a run that exceeds its time limit."""
         return LimitReached(
             f"The run took longer than its limit of {self._limits.seconds:g} s.", self._messages
         )
 
 
 def _for_history(message: Message) -> Message:
-    """The message as it is sent back: servers fail on arguments that are not a JSON object."""
+    """Return the message for the history. Servers fail on arguments that are not a JSON object."""
     calls = [
         ToolCall(call.id, Function(call.function.name, _as_object(call.function.arguments)))
         for call in message.tool_calls or ()
@@ -284,7 +284,7 @@ def _as_object(arguments: str) -> str:
 
 
 def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Calls that may run at the same time, in order; an exclusive one is alone in its group."""
+    """Group calls that may run concurrently, in order. An exclusive call is alone in its group."""
     group: list[Job] = []
     for job in jobs:
         if job.tool is not None and job.tool.exclusive:

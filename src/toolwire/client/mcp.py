@@ -1,6 +1,6 @@
-"""Tools of MCP servers, as tools of a run. Needs the `mcp` package: pip install 'toolwire[mcp]'.
+"""Tools of MCP servers. Requires the `mcp` package: pip install 'toolwire[mcp]'.
 
-The session lives in an event loop in a thread, so that sync and async programs use it alike.
+The session runs in an event loop in a thread, so sync and async programs use it the same way.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _CONNECT_SECONDS = 60.0
 
 
 def load_mcp() -> Any:
-    """The official package, loaded when it is first used."""
+    """Import the official package on first use."""
     try:
         import mcp  # noqa: PLC0415 - it takes a second
     except ModuleNotFoundError as error:
@@ -34,14 +34,14 @@ def load_mcp() -> Any:
 
 
 class MCPServer:
-    """A connection to an MCP server. Give it to a run or a toolbox as it is, or take its `tools`.
+    """A connection to an MCP server. Pass it to a run or a toolbox, or use its `tools`.
 
     with MCPServer.stdio("uvx", "mcp-server-time") as server:
         client.run("What time is it in Tokyo?", tools=[server])
     """
 
     def __init__(self, connect: Any, shown: str) -> None:
-        """Use `stdio` or `http`. `connect` makes what the official client is given."""
+        """Use `stdio` or `http` instead. `connect` opens the transport of the official client."""
         self._connect = connect
         self._shown = shown
         self._loop: LoopThread | None = None
@@ -54,7 +54,7 @@ class MCPServer:
     def stdio(
         cls, command: str, *args: str, env: Mapping[str, str] | None = None, cwd: str | None = None
     ) -> Self:
-        """A server that is a program of its own, spoken to by its input and output."""
+        """Start a server as a subprocess, and connect over its standard input and output."""
         mcp = load_mcp()
 
         async def connect(_: contextlib.AsyncExitStack) -> Any:
@@ -65,7 +65,7 @@ class MCPServer:
 
     @classmethod
     def http(cls, url: str, *, headers: Mapping[str, str] | None = None) -> Self:
-        """A server at a URL (streamable HTTP)."""
+        """Connect to a server at a URL (streamable HTTP)."""
         load_mcp()
 
         async def connect(stack: contextlib.AsyncExitStack) -> Any:
@@ -90,7 +90,7 @@ class MCPServer:
         return self._tools
 
     def open(self) -> Self:
-        """Connect, and ask for the tools."""
+        """Connect, and list the tools."""
         self._loop = LoopThread()
         ready: Future[list[Any]] = Future()
         self._over = self._loop.submit(self._serve(ready))
@@ -106,7 +106,7 @@ class MCPServer:
         return self
 
     def close(self) -> None:
-        """End the session, and the server if it is a program of ours."""
+        """Close the session, and stop the server if it is a subprocess."""
         if self._loop is None:
             return
         if self._over is not None and not self._over.done():
@@ -137,7 +137,7 @@ class MCPServer:
         await asyncio.to_thread(self.close)
 
     async def _serve(self, ready: "Future[list[Any]]") -> None:
-        """The whole session, in one task, as the official client demands."""
+        """Run the whole session in one task, as the official client requires."""
         mcp = load_mcp()
         self._stop = asyncio.Event()
         try:
@@ -176,7 +176,7 @@ class MCPServer:
 
 
 def told(result: Any) -> Any:
-    """What an MCP tool said: text, or text and images; an error is raised."""
+    """Convert an MCP result: text, or text and images. Raises if it is an error."""
     parts: list[Any] = []
     for block in result.content:
         if block.type == "text":
@@ -205,7 +205,7 @@ async def _listed(session: Any) -> list[Any]:
 
 
 def _reason(error: BaseException) -> str:
-    """The first thing that really went wrong, without the groups around it."""
+    """Return the first real exception inside exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

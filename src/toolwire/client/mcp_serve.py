@@ -1,4 +1,4 @@
-"""Serves a toolbox as an MCP server, by the official package."""
+"""Serves a toolbox as an MCP server, using the official package."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ from toolwire.client.toolbox import Toolbox
 
 
 def mcp_server(box: Toolbox, name: str = "toolwire", limits: Limits | None = None) -> Any:
-    """The server (`mcp.server.lowlevel.Server`) of a toolbox."""
+    """Return a server (`mcp.server.lowlevel.Server`) for a toolbox."""
     load_mcp()
     from mcp.server.lowlevel import Server  # noqa: PLC0415
 
@@ -29,7 +29,7 @@ def mcp_server(box: Toolbox, name: str = "toolwire", limits: Limits | None = Non
 
 
 async def serve_stdio(server: Any) -> None:
-    """Serve whoever started this program. The package sends what tools print to standard error."""
+    """Serve over stdio. The package redirects the output of tools to standard error."""
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
     async with stdio_server() as (incoming, outgoing):
@@ -37,7 +37,7 @@ async def serve_stdio(server: Any) -> None:
 
 
 async def serve_http(server: Any, listener: socket.socket, host: str) -> None:
-    """Serve by streamable HTTP, at /mcp of a socket that listens."""
+    """Serve over streamable HTTP, at /mcp of a listening socket."""
     import uvicorn  # noqa: PLC0415 - the mcp package needs it too
 
     config = uvicorn.Config(server.streamable_http_app(host=host), log_level="warning")
@@ -64,7 +64,7 @@ class _Calls:
         import mcp_types as types  # noqa: PLC0415
 
         result = await self._result(params.name, params.arguments or {})
-        # `is_error` says that it is one.
+        # `is_error` already flags the error.
         text = result.text.removeprefix("Error: ") if result.is_error else result.text
         content: list[Any] = [types.TextContent(text=text)]
         for image in result.images:

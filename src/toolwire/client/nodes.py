@@ -1,7 +1,7 @@
-"""A type of a tool's parameter as two things at once: its JSON Schema, and how JSON becomes it.
+"""The type of a tool's parameter: its JSON Schema, and the conversion from JSON.
 
-Both come from the same node, so that what the schema allows is what is accepted. `lax` accepts what
-weak models write instead: "5" for 5, an object or a list as a string of JSON.
+Both come from the same node, so the conversion accepts what the schema allows. `lax` also accepts
+common mistakes of weak models: "5" for 5, and an object or a list as a JSON string.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ class Node(Protocol):
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value without parts. msgspec converts it to `kind`, then `build` makes what is wanted."""
+    """A scalar. msgspec converts it to `kind`, then `build` creates the final value."""
 
     shape: Schema
     kind: Any
@@ -46,7 +46,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Closed:
-    """One of some values. `build` makes a member of an enumeration of it."""
+    """One of a fixed set of values. `build` converts it to an enum member."""
 
     values: Sequence[Any]
     json_type: str | list[str]
@@ -84,7 +84,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Tuple:
-    """A list whose items each have their own type."""
+    """A tuple whose items each have their own type."""
 
     items: Sequence[Node]
 
@@ -131,7 +131,7 @@ class Dictionary:
 
 @dataclass(frozen=True)
 class Union:
-    """One of several types. The first that fits is taken, strictly if any does."""
+    """One of several types. The first match wins; strict matches come before lax ones."""
 
     options: Sequence[Node]
 
@@ -151,7 +151,7 @@ class Union:
 
 @dataclass(frozen=True)
 class Reference:
-    """A type inside of itself. `find` gives its node, which is made after this one."""
+    """A recursive type. `find` returns its node, which is created after this one."""
 
     name: str
     find: Callable[[], Node]
@@ -165,7 +165,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Property:
-    """A member of a record. One with a default may be null, which means: take the default."""
+    """A member of a record. If it has a default, null means the default."""
 
     name: str
     node: Node
@@ -181,13 +181,13 @@ class Property:
         said = [self.description or shape.get("description", ""), self.shown_default]
         text = " ".join(filter(None, said))
         if text and "$ref" in shape:
-            shape = {"anyOf": [shape]}  # strict mode takes nothing beside a reference
+            shape = {"anyOf": [shape]}  # strict mode allows no siblings of a reference
         return {**shape, "description": text} if text else shape
 
 
 @dataclass(frozen=True)
 class RecordNode:
-    """An object with known members. `build` is called with what was given of them."""
+    """An object with known members. `build` is called with the members that were given."""
 
     properties: Sequence[Property]
     build: Callable[[dict[str, Any]], Any]
@@ -201,7 +201,7 @@ class RecordNode:
             shape["description"] = self.description
         tags = {name: {"type": "string", "enum": [tag]} for name, tag in self.constant.items()}
         shape["properties"] = tags | {one.name: one.schema() for one in self.properties}
-        # Strict mode: everything is required, and what is optional may be null.
+        # Strict mode: every member is required, and optional ones are nullable.
         shape["required"] = list(shape["properties"])
         shape["additionalProperties"] = False
         return shape
@@ -247,7 +247,7 @@ class RecordNode:
 
 
 def union_schema(shapes: Sequence[Schema]) -> Schema:
-    """One of these: types side by side where that says it all, else `anyOf`."""
+    """Return the schema of a union: a list of types if that is enough, otherwise `anyOf`."""
     flat = [one for shape in shapes for one in (shape["anyOf"] if _is_union(shape) else [shape])]
     unique = [shape for at, shape in enumerate(flat) if shape not in flat[:at]]
     null = {"type": "null"}
@@ -271,7 +271,7 @@ def _is_union(shape: Schema) -> bool:
 
 
 def check(value: Any, kind: Any, path: str) -> None:
-    """Raise unless the JSON value is of this kind, within its limits."""
+    """Raise unless the JSON value has this type and meets its constraints."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -279,7 +279,7 @@ def check(value: Any, kind: Any, path: str) -> None:
 
 
 def construct(build: Callable[[Any], Any], value: Any, path: str) -> Any:
-    """Make the object; what its own checks say is what the model is told."""
+    """Create the object. Errors of its own validation go to the model."""
     try:
         return build(value)
     except (ValueError, TypeError, ArithmeticError) as error:
@@ -287,7 +287,7 @@ def construct(build: Callable[[Any], Any], value: Any, path: str) -> Any:
 
 
 def parsed(value: Any, kind: type) -> Any:
-    """A list or an object that was written as a string of JSON."""
+    """Parse a list or an object that was written as a JSON string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             found = msgspec.json.decode(value)
@@ -298,7 +298,7 @@ def parsed(value: Any, kind: type) -> Any:
 
 
 def unfit(path: str, why: str) -> InvalidArguments:
-    """The error about one place."""
+    """Return the error for one location."""
     why = why.partition(" - at `")[0].replace("`", "'")
     return InvalidArguments(f"{path}: {why}" if path else why)
 

@@ -1,6 +1,6 @@
 """The members of a record type: dataclass, TypedDict, msgspec, attrs or pydantic.
 
-pydantic and attrs are never imported here: a type of theirs brings them along.
+This module never imports pydantic or attrs: whoever defines such a type has imported them.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ class Member:
 
 @dataclass(frozen=True)
 class RecordType:
-    """A record type. `build` makes one of a dict that has JSON names."""
+    """A record type. `build` creates an instance from a dict with JSON names."""
 
     members: list[Member]
     build: Callable[[dict[str, Any]], Any]
@@ -38,7 +38,7 @@ class RecordType:
 
 
 def record_type(kind: Any) -> RecordType | None:
-    """What kind of record this is; None if it is none."""
+    """Return the record type of `kind`; None if it is not a record."""
     for applies, read in _KINDS:
         if applies(kind):
             found = read(kind)
@@ -78,7 +78,7 @@ def _typed_dict(kind: Any) -> RecordType:
 
 
 def _unwrapped(hint: Any) -> Any:
-    """A type without Required, NotRequired or ReadOnly around it."""
+    """Strip Required, NotRequired and ReadOnly from a type."""
     origin = typing.get_origin(hint)
     named = getattr(origin, "_name", None) or getattr(origin, "__name__", "")
     return _unwrapped(typing.get_args(hint)[0]) if named in _QUALIFIERS else hint
@@ -142,7 +142,7 @@ def _validated(kind: Any, given: dict[str, Any]) -> Any:
 
 
 def pydantic_message(error: ValueError) -> str:
-    """What pydantic found, on one line and without addresses of its documentation."""
+    """Format pydantic's errors on one line, without links to its documentation."""
     if not hasattr(error, "errors"):
         return str(error)
     found = error.errors(include_url=False)
@@ -151,7 +151,7 @@ def pydantic_message(error: ValueError) -> str:
 
 
 def _documented(found: RecordType, kind: Any) -> RecordType:
-    """With what the class says of itself and its members in its docstring."""
+    """Add the descriptions from the class's docstring."""
     text = kind.__dict__.get("__doc__")
     if not text or text.startswith((f"{kind.__name__}(", "Usage docs:")):
         return found

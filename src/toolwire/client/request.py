@@ -1,4 +1,4 @@
-"""Builds the body of a chat request from what the caller gives. Pure."""
+"""Builds the body of a chat request. Does no I/O."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -24,7 +24,7 @@ def chat_body(
     stream: bool = False,
     parameters: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """The JSON of a request. A parameter that is None is left out."""
+    """Return the JSON of a request. Parameters that are None are omitted."""
     body: dict[str, Any] = {"model": model, "messages": message_list(messages)}
     box, plain = toolbox_of(tools)
     if definitions := [*box.definitions, *plain]:
@@ -40,14 +40,14 @@ def chat_body(
 
 
 def message_list(messages: Messages) -> list[Any]:
-    """Messages as a list; a string is what the user says."""
+    """Return messages as a list. A string becomes a user message."""
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
     return list(messages)
 
 
 def wire_choice(choice: ToolChoice) -> Any:
-    """OpenAI's form of a choice: a word, or a named function, which may be given by its name."""
+    """Return a tool choice in OpenAI's format. A function may be given by its name."""
     if isinstance(choice, Tool):
         choice = choice.name
     if isinstance(choice, str):
@@ -58,7 +58,7 @@ def wire_choice(choice: ToolChoice) -> Any:
 
 
 def runnable(tools: Any) -> Toolbox:
-    """The tools of a run, each of which must be one that can be called."""
+    """Return the tools of a run. Raises if one of them cannot be called."""
     box, plain = toolbox_of(tools)
     if plain:
         name = plain[0].get("function", plain[0]).get("name")
@@ -70,7 +70,7 @@ def runnable(tools: Any) -> Toolbox:
 
 
 def encode(value: Any) -> bytes:
-    """JSON; objects of the openai package and of pydantic are written as what they hold."""
+    """Encode as JSON, including objects of the openai package and pydantic models."""
     try:
         return msgspec.json.encode(value, enc_hook=_plain)
     except (TypeError, ValueError) as error:

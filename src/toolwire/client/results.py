@@ -1,4 +1,4 @@
-"""What a tool gives back, as the model reads it: text, JSON or images, within the limit."""
+"""Converts a tool's return value for the model: text, JSON or images, within the limit."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ class Image:
 
     @classmethod
     def read(cls, path: str | Path) -> "Image":
-        """An image of a file."""
+        """Read an image file."""
         kind, _ = mimetypes.guess_type(str(path))
         return cls(Path(path).read_bytes(), kind or "image/png")
 
@@ -37,7 +37,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """The result of one call: what the model is told, and what the function returned."""
+    """The result of one call: the text for the model, and the function's return value."""
 
     text: str
     images: Sequence[Image] = ()
@@ -47,7 +47,7 @@ class CallResult:
 
 
 def result_of(value: Any, limit: int, seconds: float = 0.0) -> CallResult:
-    """A value that a tool returned."""
+    """Convert a value that a tool returned."""
     try:
         text, images = _told(value)
     except (TypeError, ValueError, RecursionError) as error:
@@ -58,7 +58,7 @@ def result_of(value: Any, limit: int, seconds: float = 0.0) -> CallResult:
 
 
 def raised(error: BaseException, limit: int, seconds: float = 0.0) -> CallResult:
-    """An exception that a tool raised: its type and its message, and no traceback."""
+    """Convert an exception that a tool raised: its type and message, without the traceback."""
     if isinstance(error, ToolError):
         return error_of(str(error), limit, seconds)
     if isinstance(error, InvalidArguments):
@@ -69,7 +69,7 @@ def raised(error: BaseException, limit: int, seconds: float = 0.0) -> CallResult
 
 
 def unfit_arguments(error: InvalidArguments, limit: int) -> CallResult:
-    """The arguments do not fit: what is wrong with them, so that one more try is enough."""
+    """Describe invalid arguments, precisely enough for the model to fix them in one attempt."""
     return error_of(
         f"the arguments do not fit the tool's parameters. {error}. Call it again with arguments "
         "that fit.",
@@ -78,12 +78,12 @@ def unfit_arguments(error: InvalidArguments, limit: int) -> CallResult:
 
 
 def error_of(text: str, limit: int, seconds: float = 0.0) -> CallResult:
-    """An error that the model can read."""
+    """Return an error result for the model."""
     return CallResult(_bounded(f"Error: {text}", limit), is_error=True, seconds=seconds)
 
 
 def tool_message(call_id: str, result: CallResult) -> dict[str, Any]:
-    """The message that answers a call."""
+    """Return the tool message that answers a call."""
     text = result.text
     if count := len(result.images):
         shown = "An image follows" if count == 1 else f"{count} images follow"
@@ -92,7 +92,7 @@ def tool_message(call_id: str, result: CallResult) -> dict[str, Any]:
 
 
 def image_message(named: Sequence[tuple[str, CallResult]]) -> dict[str, Any] | None:
-    """The images of a turn's results. They cannot be in tool messages, so the user shows them."""
+    """Return the images of a turn's results as a user message. Tool messages cannot hold images."""
     parts: list[dict[str, Any]] = []
     for name, result in named:
         for image in result.images:
@@ -116,7 +116,7 @@ def _json(value: Any) -> str:
     try:
         return msgspec.json.encode(value, enc_hook=_plain).decode()
     except UnicodeEncodeError:
-        # A name of a file that is no UTF-8: the standard library writes it with escapes.
+        # A file name that is not valid UTF-8: the standard library escapes it.
         return json.dumps(msgspec.to_builtins(value, enc_hook=_plain))
 
 
@@ -136,7 +136,7 @@ def _message(error: BaseException) -> str:
 
 
 def _bounded(text: str, limit: int) -> str:
-    # Names of files and the like may hold what is no UTF-8, and a request must be.
+    # File names and the like may not be valid UTF-8, and a request must be.
     text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) <= limit:
         return text

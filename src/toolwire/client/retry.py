@@ -1,4 +1,4 @@
-"""Whether a request is sent again, and after how long. Pure: the waiting is done elsewhere."""
+"""Decides whether and when to retry a request. Does not wait itself."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ from email.utils import parsedate_to_datetime
 from toolwire.client.errors import APIError, ConnectionFailed, RateLimited, ServerError
 
 LONGEST_WAIT = 60.0
-"""A server that wants us to wait longer is believed, but not waited for."""
+"""If the server asks for a longer wait, give up instead."""
 _FIRST_WAIT = 0.5
 _MOST_WAIT = 8.0
 _NEVER = frozenset({None, 501, 505})
-"""None: an error in a body that is no error by its status. It may have cost tokens."""
+"""None: an error body with a success status. The request may have cost tokens."""
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Retries what may succeed: no connection, 429, 5xx. `jitter` gives a number from 0 to 1."""
+    """Retries connection errors, 429 and 5xx. `jitter` returns a number from 0 to 1."""
 
     max_retries: int
     jitter: Callable[[], float]
 
     def delay(self, attempt: int, error: ConnectionFailed | APIError) -> float | None:
-        """Seconds to wait before attempt `attempt + 1` (from 0); None: give up."""
+        """Return the seconds to wait before attempt `attempt + 1` (from 0), or None to give up."""
         if attempt >= self.max_retries or not _may_succeed(error):
             return None
         asked = error.retry_after if isinstance(error, RateLimited | ServerError) else None
@@ -37,7 +37,7 @@ class RetryPolicy:
 def retry_after(
     headers: Mapping[str, str], now: Callable[[], datetime] | None = None
 ) -> float | None:
-    """The wait that a server asks for, in seconds: a number, a date, or OpenAI's milliseconds."""
+    """Return the server's requested wait in seconds: a number, a date, or OpenAI's milliseconds."""
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
     text = headers.get("retry-after")

@@ -1,4 +1,4 @@
-"""Carries out the commands of the loop: one driver for sync programs, one for async ones."""
+"""Executes the commands of the loop: one driver for sync programs, one for async ones."""
 
 import asyncio
 import inspect
@@ -37,7 +37,7 @@ Approve: TypeAlias = Callable[[Call], Decision | Awaitable[Decision]]
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a run was asked for."""
+    """The options of a run."""
 
     messages: Messages
     tools: Any = ()
@@ -47,14 +47,14 @@ class RunOptions:
     stream: bool = False
     request: Mapping[str, Any] = field(default_factory=dict)
     marks_errors: bool = False
-    """Whether results say that their tool failed, which only Toolwire's native API can read."""
+    """Whether results flag failed tools, which only Toolwire's native API supports."""
 
     def decide(self, call: Call) -> Any:
-        """What the approval hook says, or its awaitable."""
+        """Return the approval hook's decision, or its awaitable."""
         return True if self.approve is None else self.approve(call)
 
     def loop(self) -> tuple[ToolLoop, Any]:
-        """The machine, and the tools as each request has them."""
+        """Return the tool loop, and the tool definitions for each request."""
         box = runnable(self.tools)
         loop = ToolLoop(
             message_list(self.messages),
@@ -69,7 +69,7 @@ class RunOptions:
 
 
 class Run:
-    """A run, step by step: iterate over it for events. `result` is there at the end."""
+    """A run. Iterate over it for events. `result` is available at the end."""
 
     def __init__(self, client: "Client | Conversation", options: RunOptions) -> None:
         self._client = client
@@ -164,7 +164,7 @@ class Run:
 
 
 class AsyncRun:
-    """A run, step by step: iterate over it for events. `await run.result()` at the end."""
+    """A run. Iterate over it for events. `await run.result()` at the end."""
 
     def __init__(self, client: "AsyncClient | AsyncConversation", options: RunOptions) -> None:
         self._client = client
@@ -265,7 +265,7 @@ class AsyncRun:
     async def _decide(self, call: Call) -> Any:
         if inspect.iscoroutinefunction(self._options.approve):
             return await self._options.decide(call)
-        # A hook that asks the user would stop the event loop.
+        # A hook that prompts the user would block the event loop.
         decision: Any = await asyncio.to_thread(self._options.decide, call)
         return await decision if inspect.isawaitable(decision) else decision
 

@@ -1,7 +1,7 @@
-"""From a Python type to a node: its strict JSON Schema and its conversion.
+"""Converts a Python type to a node: its strict JSON Schema and its conversion.
 
-A type that strict mode cannot express (a dict with any keys, `Any`) makes its tool one that
-is not strict; a type that JSON Schema cannot express is an error that names the parameter.
+If strict mode cannot express a type (a dict with any keys, `Any`), its tool is not strict. If JSON
+Schema cannot express it, the error names the parameter.
 """
 
 import collections.abc
@@ -38,7 +38,7 @@ from toolwire.client.records import Member, pydantic_message, record_type
 _STRICT_FORMATS = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 )
-"""The formats that OpenAI takes in strict mode; any other is said in the description."""
+"""The formats that OpenAI accepts in strict mode. Others move to the description."""
 _SCALARS: dict[Any, tuple[Schema, Any, Callable[[Any], Any] | None]] = {
     str: ({"type": "string"}, str, None),
     bool: ({"type": "boolean"}, bool, None),
@@ -67,7 +67,7 @@ _JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", 
 
 
 class SchemaBuilder:
-    """Reads the types of one tool. `loose` says why it cannot be strict, if it cannot."""
+    """Reads the types of one tool. `loose` is the reason why it cannot be strict, if any."""
 
     def __init__(self, tool: str) -> None:
         self._tool = tool
@@ -79,15 +79,15 @@ class SchemaBuilder:
     def record(
         self, members: Sequence[Member], build: Callable[[dict[str, Any]], Any]
     ) -> RecordNode:
-        """The arguments of a function."""
+        """Build the node of a function's arguments."""
         return RecordNode([self._property(member, "") for member in members], build)
 
     def definitions(self) -> dict[str, Schema]:
-        """The schemas of types that are inside of themselves."""
+        """The schemas of recursive types."""
         return {name: node.schema() for name, node in self._recursive.items()}
 
     def node(self, annotation: Any, where: str) -> Node:
-        """The node of a type; `where` is the parameter, for messages."""
+        """Build the node of a type. `where` is the parameter, for error messages."""
         annotation, constraints = _unwrap(annotation)
         if isinstance(annotation, str | typing.ForwardRef):
             raise self._cannot(where, annotation, "its name is not defined where the tool is")
@@ -140,7 +140,7 @@ class SchemaBuilder:
         return Dictionary(node, self.node(value, f"the values of {where}"))
 
     def _closed(self, values: list[Any], where: str, kind: Any = None) -> Node:
-        """One of these values."""
+        """Build the node of a fixed set of values."""
         names = [_JSON_TYPES.get(type(value), "") for value in values]
         if not all(names):
             raise self._cannot(where, kind or Literal, "its values are not plain JSON values")
@@ -167,7 +167,7 @@ class SchemaBuilder:
         return node
 
     def _foreign(self, kind: Any, where: str) -> Node:
-        """A type that pydantic can make, such as EmailStr; anything else cannot be expressed."""
+        """Build the node of a type that only pydantic supports, such as EmailStr."""
         if not hasattr(kind, "__get_pydantic_core_schema__"):
             raise self._cannot(where, kind, _HINTS.get(getattr(kind, "__name__", ""), _HINT))
         from pydantic import TypeAdapter  # noqa: PLC0415 - the type is pydantic's
@@ -204,7 +204,7 @@ _HINTS = {"complex": "JSON has no complex numbers", "Callable": "a model cannot 
 
 
 def finish_schema(shape: Schema, *, strict: bool) -> Schema:
-    """The schema as it is sent: in strict mode with OpenAI's formats only."""
+    """Return the schema to send. In strict mode it has only OpenAI's formats."""
     if not strict:
         return shape
     result: Schema = _said(shape)
@@ -212,7 +212,7 @@ def finish_schema(shape: Schema, *, strict: bool) -> Schema:
 
 
 def _said(value: Any) -> Any:
-    """The same schema with each unusual format moved into its description."""
+    """Move each unsupported format into the description."""
     if isinstance(value, list):
         return [_said(item) for item in value]
     if not isinstance(value, dict):
@@ -226,7 +226,7 @@ def _said(value: Any) -> Any:
 
 
 def _unwrap(annotation: Any) -> tuple[Any, Constraints]:
-    """A type without `Annotated`, NewType and aliases around it, and what stood beside it."""
+    """Strip `Annotated`, NewType and aliases from a type. Return the type and its metadata."""
     metadata: list[Any] = []
     while True:
         if typing.get_origin(annotation) is Annotated:
@@ -255,7 +255,7 @@ def _takes_null(node: Node) -> bool:
 
 
 def _shown(default: Any) -> str:
-    """The default, for the description: strict mode has no other place for it."""
+    """Format the default for the description: strict mode has no keyword for it."""
     if default is ABSENT or default is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Where the server is and how it is spoken to: from arguments, else from the environment."""
+"""Connection settings, from arguments or the environment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ OPENAI = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What every request of a client has in common."""
+    """The settings shared by all requests of a client."""
 
     base_url: str
     api_key: str | None = field(repr=False)
@@ -28,13 +28,13 @@ class Settings:
 
     @property
     def shown_url(self) -> str:
-        """The URL for messages: without a password in it."""
+        """The URL for messages, without its password."""
         scheme, _, rest = self.base_url.partition("://")
         place, slash, path = rest.partition("/")
         return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
 
     def request_headers(self) -> dict[str, str]:
-        """The headers that each request carries."""
+        """The headers of each request."""
         own = {"user-agent": f"toolwire-python/{__version__}", "content-type": "application/json"}
         if self.api_key:
             own["authorization"] = f"Bearer {self.api_key}"
@@ -50,7 +50,7 @@ def find_settings(
     headers: Mapping[str, str] | None = None,
     max_retries: int = 2,
 ) -> Settings:
-    """Complete what was given by what the environment says."""
+    """Fill in missing settings from the environment."""
     url = base_url or env.get("TOOLWIRE_BASE_URL") or env.get("OPENAI_BASE_URL")
     key = api_key if api_key is not None else _key(env, base_url)
     if url is None or not url.strip():
@@ -65,7 +65,7 @@ def find_settings(
 
 
 def _key(env: Mapping[str, str], base_url: str | None) -> str | None:
-    """OpenAI's key is not sent to a server that only Toolwire's own variable names."""
+    """Find the key. OpenAI's key is not sent to a server set by Toolwire's own variable."""
     if key := env.get("TOOLWIRE_API_KEY"):
         return key
     if base_url is None and env.get("TOOLWIRE_BASE_URL"):

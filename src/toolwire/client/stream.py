@@ -1,4 +1,4 @@
-"""A streamed answer: chunks as they come, or the whole of it with `final()`."""
+"""A streamed answer: chunks as they arrive, or the whole answer with `final()`."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import httpx2
 
 END_SECONDS = 1.0
-"""What a server has to end the body behind the answer, so that the connection can be used again."""
+"""Seconds to wait for the end of the body after the answer, so the connection can be reused."""
 
 
 class Stream:
@@ -162,7 +162,7 @@ class AsyncStream:
 
 
 def read_whole(response: "httpx2.Response") -> Completion:
-    """An answer that was not to be streamed."""
+    """Read an answer that was requested without streaming."""
     return _with_headers(read_body(response.content), response)
 
 
@@ -172,12 +172,12 @@ def _with_headers(answer: Completion, response: "httpx2.Response") -> Completion
 
 
 def _is_events(response: "httpx2.Response") -> bool:
-    """Anything that does not call itself JSON is read as a stream where one was asked for."""
+    """Whether to read events. If a stream was requested, anything not labeled JSON is one."""
     return "json" not in response.headers.get("content-type", "")
 
 
 def _hang_up(response: "httpx2.Response") -> None:
-    """Wake the thread that reads from this response: it gets the end of the connection."""
+    """Wake the thread that reads this response, by closing the connection."""
     stream: Any = response.extensions.get("network_stream")
     raw = stream.get_extra_info("socket") if stream is not None else None
     if raw is not None:

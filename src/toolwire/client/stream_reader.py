@@ -1,6 +1,6 @@
 """Reads the bytes of an answer: a stream of events, or one JSON body, whichever the server sends.
 
-Some servers stream although nobody asked, others do not although they were asked.
+Some servers stream without being asked, and others do not stream when asked.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class StreamReader:
         self.done = False
 
     def feed(self, block: bytes) -> list[Chunk]:
-        """The chunks that are complete with these bytes."""
+        """Consume the next bytes. Return the complete chunks."""
         self._first = self._first or block
         if not self._as_events:
             self._whole.append(block)
@@ -47,7 +47,7 @@ class StreamReader:
             raise BadAnswer(str(error)) from None
 
     def finish(self) -> list[Chunk]:
-        """The last chunks; raises `StreamBroken` if the answer is not complete."""
+        """Return the last chunks. Raises `StreamBroken` if the answer is incomplete."""
         if self._as_events:
             chunks = self._read(self._sse.finish())
         else:
@@ -59,7 +59,7 @@ class StreamReader:
         return chunks
 
     def answer(self) -> Completion:
-        """What has come so far, as a whole answer."""
+        """Return the answer so far."""
         answer = self._accumulator.answer()
         if not answer.choices:
             raise BadAnswer("The stream had no answer in it.")
@@ -89,7 +89,7 @@ class StreamReader:
 
 
 def read_body(body: bytes) -> Completion:
-    """A whole answer, from one JSON body or from events."""
+    """Read a whole answer from one JSON body or from events."""
     if not body.removeprefix(_BOM).lstrip().startswith(_EVENTS):
         return read_completion(body)
     reader = StreamReader(as_events=True)
@@ -100,7 +100,7 @@ def read_body(body: bytes) -> Completion:
 
 
 def chunk_of(answer: Completion) -> Chunk:
-    """A whole answer as one chunk."""
+    """Convert a whole answer to one chunk."""
     return Chunk(
         choices=[
             ChunkChoice(_delta_of(answer, n), choice.index, choice.finish_reason, choice.logprobs)

@@ -1,4 +1,4 @@
-"""A toolbox: tools by name. It groups, renames and filters them, and makes a call by its name."""
+"""A toolbox: tools by name. It groups, renames, filters and calls them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -12,14 +12,14 @@ AnyTool = Tool[Any, Any]
 
 @runtime_checkable
 class HasTools(Protocol):
-    """Something with tools, such as a connection to an MCP server."""
+    """An object with tools, such as a connection to an MCP server."""
 
     @property
     def tools(self) -> Iterable[AnyTool]: ...
 
 
 class Toolbox:
-    """Tools by name, in order. Takes functions, tools, other toolboxes and objects with tools."""
+    """Tools by name, in order. Accepts functions, tools, toolboxes and objects with tools."""
 
     def __init__(self, *items: Any) -> None:
         self._tools: dict[str, AnyTool] = {}
@@ -62,39 +62,39 @@ class Toolbox:
 
     @property
     def definitions(self) -> list[dict[str, Any]]:
-        """The tools as a request has them."""
+        """Return the definitions of the tools for a request."""
         return [one.definition for one in self]
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Any:
-        """Make one call: find the tool, convert the arguments, call the function."""
+        """Call a tool by name: find it, convert the arguments, call the function."""
         return self[name].invoke(arguments)
 
     def only(self, *names: str) -> "Toolbox":
-        """These tools alone."""
+        """Return a toolbox with only these tools."""
         return Toolbox(*(self[name] for name in names))
 
     def without(self, *names: str) -> "Toolbox":
-        """All but these tools."""
+        """Return a toolbox without these tools."""
         left_out = {self[name].name for name in names}
         return self.filtered(lambda one: one.name not in left_out)
 
     def filtered(self, keep: Callable[[AnyTool], bool]) -> "Toolbox":
-        """The tools for which `keep` says yes."""
+        """Return a toolbox with the tools for which `keep` is true."""
         return Toolbox(*(one for one in self if keep(one)))
 
     def renamed(self, names: Mapping[str, str]) -> "Toolbox":
-        """The same tools, some under other names: `{"old": "new"}`."""
+        """Return a toolbox with some tools renamed: `{"old": "new"}`."""
         for name in names:
             _ = self[name]
         return Toolbox(*(_named(one, names.get(one.name, one.name)) for one in self))
 
     def prefixed(self, prefix: str) -> "Toolbox":
-        """The same tools, each name with a prefix."""
+        """Return a toolbox with a prefix added to every name."""
         return Toolbox(*(_named(one, prefix + one.name) for one in self))
 
 
 def toolbox_of(tools: Any) -> tuple[Toolbox, list[dict[str, Any]]]:
-    """The tools of a request that can be run, and the definitions of those that are plain dicts."""
+    """Return the runnable tools of a request, and the definitions of those that are plain dicts."""
     if tools is None:
         return Toolbox(), []
     single = isinstance(tools, Mapping) or not isinstance(tools, Iterable)

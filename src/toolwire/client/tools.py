@@ -1,4 +1,4 @@
-"""A tool: a Python function that a model can call, with the schema that tells it how."""
+"""A tool: a Python function that a model can call, with its schema."""
 
 import functools
 import inspect
@@ -29,7 +29,7 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @dataclass(eq=False)
 class Tool(Generic[P, R]):
-    """A function with its schema. Called, it is the function."""
+    """A function with its schema. Calling it calls the function."""
 
     function: Callable[P, R]
     name: str
@@ -39,10 +39,10 @@ class Tool(Generic[P, R]):
     exclusive: bool = False
     timeout: float | None = None
     arguments: Node | None = field(default=None, repr=False)
-    """Converts arguments; without it they are passed on as they are."""
+    """Converts arguments. Without it, they are passed unchanged."""
 
     def __post_init__(self) -> None:
-        # Not `update_wrapper`: what the function carries must not replace the fields above.
+        # Not `update_wrapper`: the function's attributes must not replace the fields above.
         for name in ("__module__", "__name__", "__qualname__", "__doc__"):
             if hasattr(self.function, name):
                 setattr(self, name, getattr(self.function, name))
@@ -58,7 +58,7 @@ class Tool(Generic[P, R]):
         self: "Tool[Concatenate[S, Q], R]", instance: S, owner: type | None = None
     ) -> "Tool[Q, R]": ...
     def __get__(self, instance: Any, owner: type | None = None) -> "Tool[Any, R]":
-        """A tool that is a method, bound to its object."""
+        """Bind a tool that is a method to its object."""
         if instance is None:
             return self
         bound = types.MethodType(self.function, instance)
@@ -66,7 +66,7 @@ class Tool(Generic[P, R]):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """The tool as a request has it."""
+        """Return the tool's definition for a request."""
         function: dict[str, Any] = {"name": self.name}
         if self.description:
             function["description"] = self.description
@@ -86,7 +86,7 @@ class Tool(Generic[P, R]):
         )
 
     def convert(self, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments of a call, as the function takes them; raises `InvalidArguments`."""
+        """Convert a call's arguments for the function. Raises `InvalidArguments`."""
         given = decoded(arguments)
         if self.arguments is None:
             return given
@@ -100,11 +100,11 @@ class Tool(Generic[P, R]):
         return made
 
     def invoke(self, arguments: str | Mapping[str, Any]) -> R:
-        """Call the function with arguments as a model gives them."""
+        """Call the function with a model's arguments."""
         return self.bind(self.convert(arguments))()
 
     def bind(self, converted: Mapping[str, Any]) -> Callable[[], R]:
-        """The call, ready to be made."""
+        """Return the call as a function without parameters."""
         function: Any = self.function
         if self.arguments is None:
             return functools.partial(function, **converted)
@@ -118,7 +118,7 @@ class Tool(Generic[P, R]):
 
 
 class _Decorator(typing.Protocol):
-    """What `@tool(...)` is: a decorator that keeps the signature."""
+    """The decorator that `tool(...)` returns. It keeps the signature."""
 
     def __call__(self, function: Callable[P, R], /) -> Tool[P, R]: ...
 
@@ -146,14 +146,14 @@ def tool(
     timeout: float | None = None,
 ) -> _Decorator: ...
 def tool(function: Any = None, /, **options: Any) -> Any:
-    """Make a typed function a tool: `@tool`, `@tool(name=...)` or `tool(function)`.
+    """Turn a typed function into a tool: `@tool`, `@tool(name=...)` or `tool(function)`.
 
-    name: what the model calls it; the function's name by default.
-    description: what it does; from the docstring by default.
-    strict: True refuses types that strict mode cannot express; without it, such a tool is
-        not strict.
-    exclusive: it never runs at the same time as another call.
-    timeout: seconds that a call may take.
+    name: the tool's name. Default: the function's name.
+    description: the tool's description. Default: from the docstring.
+    strict: if True, types that strict mode cannot express are an error. By default, such a
+        tool is not strict.
+    exclusive: whether the tool never runs concurrently with another call.
+    timeout: time limit of a call, in seconds.
     """
     if function is None:
         return lambda given: make_tool(given, **options)
@@ -169,7 +169,7 @@ def make_tool(
     exclusive: bool = False,
     timeout: float | None = None,
 ) -> Tool[Any, Any]:
-    """The tool of a function, a method, a partial or any other typed callable."""
+    """Create a tool from a function, a method, a partial or any other typed callable."""
     if (given := as_tool(function)) is not None:
         return _changed(
             given, name, description, strict=strict, exclusive=exclusive, timeout=timeout
@@ -199,7 +199,7 @@ def make_tool(
 
 
 def as_tool(value: Any) -> Tool[Any, Any] | None:
-    """The tool that this is, if it is one already; also one below @classmethod."""
+    """Return `value` as a tool if it is one already, even below @classmethod."""
     if isinstance(value, types.MethodType) and isinstance(value.__func__, Tool):
         return value.__func__.__get__(value.__self__)
     return value if isinstance(value, Tool) else None
@@ -214,7 +214,7 @@ def _changed(
     exclusive: bool,
     timeout: float | None,
 ) -> Tool[Any, Any]:
-    """A tool of a tool: the same one, but for what is said."""
+    """Return a copy of a tool with some settings changed."""
     if strict and not given.strict:
         make_tool(given.function, name=given.name, strict=True)  # which says why it cannot be
     return replace(
@@ -260,11 +260,11 @@ def _hints(source: Any, tool_name: str) -> dict[str, Any]:
             f"{tool_name}: {error} in an annotation. Define or import it at the top of the module."
         ) from None
     except TypeError:
-        return {}  # a builtin: it has no annotations, which the caller says better
+        return {}  # a builtin without annotations; the caller has the better error message
 
 
 def _source(function: Any) -> Any:
-    """The function that has the name, the annotations and the docstring."""
+    """Return the function with the name, the annotations and the docstring."""
     while isinstance(function, functools.partial):
         function = function.func
     if isinstance(function, staticmethod | classmethod):
@@ -288,7 +288,7 @@ def _docstring(function: Any, source: Any) -> str | None:
 
 
 def _is_self(one: inspect.Parameter, hints: Mapping[str, Any], source: Any) -> bool:
-    """The object of a method that is decorated in its class."""
+    """Whether this parameter is the `self` of a method decorated in its class."""
     in_class = "." in getattr(source, "__qualname__", "").rpartition("<locals>.")[2]
     return one.name in ("self", "cls") and one.name not in hints and in_class
 
@@ -310,7 +310,7 @@ def checked_name(name: str) -> str:
 
 
 def decoded(arguments: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as a dict, whatever the model wrote them as; raises `InvalidArguments`."""
+    """Return the arguments as a dict, however the model wrote them. Raises `InvalidArguments`."""
     if isinstance(arguments, Mapping):
         return dict(arguments)
     if not arguments.strip():

@@ -1,6 +1,6 @@
-"""Sends requests by HTTP, again where that may help, and turns every failure into an error of ours.
+"""Sends HTTP requests with retries, and converts every failure to a `ClientError`.
 
-The sync and the async transport differ in nothing but `await`.
+The sync and the async transport differ only in `await`.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 600.0
-"""Silence of the server. A model may think for minutes before its first token."""
+"""Read timeout. A model may think for minutes before its first token."""
 _ERRORS: dict[int, type[APIError]] = {
     400: BadRequest,
     401: AuthenticationFailed,
@@ -50,7 +50,7 @@ _ERRORS: dict[int, type[APIError]] = {
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """One request. `timeout` is the longest silence of the server, in seconds."""
+    """One request. `timeout` is the read timeout, in seconds."""
 
     path: str
     body: bytes | None = None
@@ -58,12 +58,12 @@ class Outgoing:
     timeout: float | None = None
     stream: bool = False
     method: str = ""
-    """By default POST if there is a body, else GET."""
+    """Default: POST if there is a body, otherwise GET."""
     at_root: bool = False
-    """Whether the path counts from the server's root, and not from the base URL."""
+    """Whether the path is relative to the server's root instead of the base URL."""
 
     def is_impatient(self, delay: float) -> bool:
-        """Whether waiting so long for another attempt would be longer than the caller waits."""
+        """Whether this delay before a retry exceeds the caller's timeout."""
         return self.timeout is not None and delay > self.timeout
 
 
@@ -75,7 +75,7 @@ def _check_options(http: Any, options: Mapping[str, Any]) -> None:
 
 
 def load_httpx() -> Any:
-    """The HTTP library, loaded when the first client is made."""
+    """Import the HTTP library when the first client is created."""
     try:
         import httpx2  # noqa: PLC0415 - it takes longer than all of ours
     except ModuleNotFoundError as error:
@@ -86,7 +86,7 @@ def load_httpx() -> Any:
 
 
 class _Shared:
-    """What both transports do alike."""
+    """The code shared by both transports."""
 
     def __init__(self, settings: Settings, timeout: Any) -> None:
         self._httpx = load_httpx()
@@ -113,7 +113,7 @@ class _Shared:
         )
 
     def lost(self, error: Exception) -> ConnectionFailed:
-        """What an error of the HTTP library means."""
+        """Convert an exception of the HTTP library."""
         httpx, url = self._httpx, self._settings.shown_url
         why = str(error) or type(error).__name__
         if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
@@ -129,7 +129,7 @@ class _Shared:
         return ConnectionFailed(f"The connection to {url} broke: {why}")
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-        """What an HTTP status that is no success means."""
+        """Convert an HTTP error status to an exception."""
         try:
             value = msgspec.json.decode(body) if body else None
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -160,7 +160,7 @@ class _Shared:
 
 
 class Transport(_Shared):
-    """Sends requests and waits for them."""
+    """Sends requests synchronously."""
 
     def __init__(
         self, settings: Settings, timeout: Any, http: Any, options: Mapping[str, Any]
@@ -208,7 +208,7 @@ class Transport(_Shared):
 
 
 class AsyncTransport(_Shared):
-    """Sends requests and awaits them."""
+    """Sends requests asynchronously."""
 
     def __init__(
         self, settings: Settings, timeout: Any, http: Any, options: Mapping[str, Any]

@@ -1,7 +1,7 @@
-"""Reads answers and chunks: by type, which is quick, or made right first if a server is odd.
+"""Decodes answers and chunks: directly by type, which is fast, or after normalizing them.
 
-Servers leave fields out, write null, give arguments as an object or text as a list of parts. An
-answer is refused only if nothing can be made of it.
+Servers omit fields, write null, send arguments as an object, or text as a list of parts. An answer
+is rejected only if it cannot be normalized.
 """
 
 from typing import Any, TypeVar
@@ -15,13 +15,13 @@ from toolwire.client.errors import APIError, BadAnswer, ServerError
 T = TypeVar("T")
 _SHOWN = 300
 _OTHER_NAMES = (b'"function_call"', b'"reasoning"')
-"""Fields that mean what another one does today."""
+"""Alternative names of fields."""
 _completion = msgspec.json.Decoder(Completion)
 _chunk = msgspec.json.Decoder(Chunk)
 
 
 def read_completion(body: bytes) -> Completion:
-    """A whole answer; `APIError` for an error in its place, `BadAnswer` for anything else."""
+    """Decode a whole answer. Raises `APIError` for an error body, `BadAnswer` for anything else."""
     try:
         answer = _completion.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -35,19 +35,19 @@ def read_completion(body: bytes) -> Completion:
 
 
 def read_chunk(data: bytes) -> Chunk:
-    """One chunk of a stream."""
+    """Decode one chunk of a stream."""
     if data.startswith(b'{"error"'):
         raise _error(msgspec.json.decode(data))
     try:
         chunk = _chunk.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _mended(data, Chunk)
-    # Every field of a chunk has a default, so that an error would be read as an empty chunk.
+    # Every field of a chunk has a default, so an error would decode as an empty chunk.
     return chunk if chunk.choices or chunk.usage or chunk.id else _mended(data, Chunk)
 
 
 def read_error(data: bytes) -> APIError:
-    """The error that an `error` event of a stream holds."""
+    """Decode the `error` event of a stream."""
     try:
         return _error(msgspec.json.decode(data))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -55,7 +55,7 @@ def read_error(data: bytes) -> APIError:
 
 
 def error_of(body: Any, status: int | None = None) -> tuple[str, dict[str, Any]]:
-    """The message of an error's body in any of the forms in use, and its other facts."""
+    """Return the message and the other fields of an error body, in any common format."""
     error = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(error, str):
         return error, {}
@@ -67,7 +67,7 @@ def error_of(body: Any, status: int | None = None) -> tuple[str, dict[str, Any]]
 
 
 def new_call_id() -> str:
-    """An id for a call that came without one."""
+    """Return an id for a call without one."""
     return f"call_{uuid4().hex}"
 
 
@@ -92,7 +92,7 @@ def _error(body: Any) -> APIError:
 
 
 def _normal(value: dict[str, Any]) -> dict[str, Any]:
-    """The same answer without nulls, each choice made right."""
+    """Normalize an answer: drop nulls, and normalize each choice."""
     value = _without_nulls(value)
     for choice in value.get("choices", ()):
         if "message" in choice:
@@ -139,6 +139,6 @@ def _text(value: Any) -> str | None:
 
 
 def shown(data: bytes) -> str:
-    """The beginning of what a server sent, for a message."""
+    """Return the beginning of a server's response, for an error message."""
     text = data[:_SHOWN].decode("utf-8", "backslashreplace")
     return repr(text) + ("..." if len(data) > _SHOWN else "")

@@ -1,8 +1,8 @@
-"""Where tools run: each in a thread of its own, or as a task of an event loop in a thread.
+"""Runs tools: each in its own thread, or as a task of an event loop in a thread.
 
-A thread cannot be killed. One that is told to stop gets an exception as soon as it runs Python code
-again, as Ctrl-C does to a program; until then it is waited for by nobody, and does not keep the
-program from ending.
+A thread cannot be killed. A stopped thread gets an exception as soon as it runs Python code again,
+like Ctrl-C in a program. Until then nothing waits for it, and it does not keep the program from
+exiting.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from typing import Any
 
 _END_SECONDS = 4.0
-"""What async tools have to end after they were cancelled."""
+"""Seconds that async tools get to finish after they were cancelled."""
 
 
 class CallStopped(BaseException):
-    """Raised inside a tool whose result nobody waits for any more. Do not swallow it."""
+    """Raised inside a tool whose result is no longer needed. Do not suppress it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended: with a value, or with what it raised."""
+    """The outcome of a call: a value, or the exception it raised."""
 
     value: Any = None
     error: BaseException | None = None
@@ -49,7 +49,7 @@ class ThreadWork:
         )
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -69,7 +69,7 @@ class ThreadWork:
                 self._begun = True
             outcome = attempt(self._work)
             with self._lock:
-                # From here on nothing is interrupted: the exception would hit `done`.
+                # No interrupts from here on: the exception would hit `done`.
                 self._over = True
             if self._stopped:
                 _await_interrupt()
@@ -85,13 +85,13 @@ def _interrupt(thread: int) -> None:
 
 
 def _await_interrupt() -> None:
-    """The tool ended just as it was stopped: the exception comes now, unless the tool ate it."""
+    """Wait for a pending interrupt of a tool that just ended, unless the tool suppressed it."""
     for _ in range(20):
         time.sleep(0.001)
 
 
 def attempt(work: Callable[[], Any]) -> Outcome:
-    """Run a tool; whatever it raises is told to the model, so nothing but our own stop escapes."""
+    """Run a tool and capture any exception for the model. Only `CallStopped` escapes."""
     try:
         return Outcome(work())
     except CallStopped:
@@ -101,7 +101,7 @@ def attempt(work: Callable[[], Any]) -> Outcome:
 
 
 async def attempt_async(work: Coroutine[Any, Any, Any]) -> Outcome:
-    """The same for a coroutine. A cancellation is ours, unless the tool made it up."""
+    """Like `attempt`, for a coroutine. A cancellation is ours, unless the tool raised it itself."""
     try:
         return Outcome(await work)
     except (Exception, SystemExit) as error:  # noqa: BLE001

@@ -1,4 +1,4 @@
-"""What a parser must look like to be tested: a small adapter, written once per parser."""
+"""The interface of a parser under test: a small adapter, written once per parser."""
 
 import importlib
 import sys
@@ -11,44 +11,44 @@ from toolwire.conformance.deltas import DeltaMessage
 from toolwire.conformance.faults import AdapterError
 
 Tools: TypeAlias = Sequence[dict[str, Any]]
-"""Tools as an OpenAI request has them: `{"type": "function", "function": {...}}`."""
+"""Tools in OpenAI's format: `{"type": "function", "function": {...}}`."""
 
 
 class Stream(Protocol):
     """Reads one answer piece by piece."""
 
     def feed(self, delta: str) -> list[DeltaMessage]:
-        """What the next piece of the text makes certain."""
+        """Consume the next piece of text. Return what is now certain."""
         ...
 
     def finish(self) -> list[DeltaMessage]:
-        """What only the end of the text makes certain."""
+        """End the text. Return the rest."""
         ...
 
 
 @runtime_checkable
 class Adapter(Protocol):
-    """A parser under test. Every call of these starts afresh: no state is carried over.
+    """A parser under test. No state is carried over between calls of its methods.
 
-    An adapter without `reads_reasoning = True` is not asked about texts that hold reasoning, and
-    one with `holds_calls = True` may deliver a call once it is complete instead of bit by bit.
+    An adapter without `reads_reasoning = True` skips cases with reasoning. One with
+    `holds_calls = True` may deliver a call once it is complete instead of incrementally.
     """
 
     def extract(self, text: str, tools: Tools) -> ExtractedToolCallInformation:
-        """What a whole answer holds."""
+        """Parse a whole answer."""
         ...
 
     def stream(self, tools: Tools) -> Stream:
-        """A reader of one answer."""
+        """Return a streaming parser for one answer."""
         ...
 
 
 Factory: TypeAlias = Callable[[str], Adapter | None]
-"""An adapter for the format of that name; None if the parser does not know it."""
+"""Returns an adapter for the named format, or None if the parser does not support it."""
 
 
 def load_factory(path: str) -> Factory:
-    """The adapter at `my.module:name`: an object for one format, or a function of its name."""
+    """Load `my.module:name`: an adapter for one format, or a function from format to adapter."""
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise AdapterError(f"{path!r} does not name an adapter: write it as my.module:adapter")
@@ -70,7 +70,7 @@ def load_factory(path: str) -> Factory:
 
 
 def adapter_for(factory: Factory, format_name: str) -> Adapter | None:
-    """The factory's adapter for a format, checked."""
+    """Return the factory's adapter for a format, checked."""
     adapter = factory(format_name)
     if adapter is not None and not isinstance(adapter, Adapter):
         raise AdapterError(
@@ -83,7 +83,7 @@ def adapter_for(factory: Factory, format_name: str) -> Adapter | None:
 def _import(name: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)  # as `python -m` does: the module is often right here
+        sys.path.insert(0, here)  # as `python -m` does: modules are often in this directory
     try:
         return importlib.import_module(name)
     except ImportError as error:

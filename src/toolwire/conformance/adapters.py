@@ -13,12 +13,12 @@ from toolwire.protocol.tools import Tool
 
 
 def ours(format_name: str) -> "Ours | None":
-    """Toolwire's parser of a format; a streamed call is delivered while it arrives."""
+    """Toolwire's parser for a format. A streamed call is delivered while it arrives."""
     return _ours(format_name, "live")
 
 
 def ours_whole(format_name: str) -> "Ours | None":
-    """Toolwire's parser of a format; a streamed call is delivered once it is complete."""
+    """Toolwire's parser for a format. A streamed call is delivered once it is complete."""
     return _ours(format_name, "whole")
 
 
@@ -31,7 +31,7 @@ def _ours(format_name: str, delivery: Delivery) -> "Ours | None":
 
 
 def to_tools(tools: Tools) -> list[Tool]:
-    """The tools of an OpenAI request as our own."""
+    """Convert the tools of an OpenAI request to `Tool` records."""
     functions = [tool["function"] for tool in tools]
     return [
         Tool(one["name"], one.get("description"), one.get("parameters") or {}) for one in functions
@@ -39,7 +39,7 @@ def to_tools(tools: Tools) -> list[Tool]:
 
 
 class Ours:
-    """Toolwire's parser of one format."""
+    """Toolwire's parser for one format."""
 
     reads_reasoning: ClassVar[bool] = True
 
@@ -49,7 +49,7 @@ class Ours:
         self.holds_calls = delivery == "whole"
 
     def extract(self, text: str, tools: Tools) -> ExtractedToolCallInformation:
-        """What a whole answer holds."""
+        """Parse a whole answer."""
         found = extract(self._format, text, to_tools(tools))
         calls = tuple(
             ToolCall(call.provider_id or _made_id(number), FunctionCall(call.name, call.arguments))
@@ -58,23 +58,23 @@ class Ours:
         return ExtractedToolCallInformation(bool(calls), calls, found.content, found.reasoning)
 
     def stream(self, tools: Tools) -> "OurStream":
-        """A reader of one answer."""
+        """Return a streaming parser for one answer."""
         return OurStream(self._format, tools, self._delivery)
 
 
 class OurStream:
-    """Turns our events into deltas."""
+    """Converts Toolwire's events to deltas."""
 
     def __init__(self, format_name: str, tools: Tools, delivery: Delivery) -> None:
         self._parser = parser_for(format_name, to_tools(tools), delivery=delivery)
         self._numbers = count()
 
     def feed(self, delta: str) -> list[DeltaMessage]:
-        """The deltas that a piece of text makes certain."""
+        """Consume a piece of text. Return its deltas."""
         return self._deltas(self._parser.feed(delta))
 
     def finish(self) -> list[DeltaMessage]:
-        """The deltas that the end makes certain."""
+        """End the text. Return the last deltas."""
         return self._deltas(self._parser.finish())
 
     def _deltas(self, events: Iterable[Event]) -> list[DeltaMessage]:
@@ -102,5 +102,5 @@ def _piece(piece: DeltaToolCall) -> DeltaMessage:
 
 
 def _made_id(number: int) -> str:
-    """The gateway mints ids; a test wants the same ones every time."""
+    """Return a deterministic id. In production the gateway assigns random ones."""
     return f"call_{number:032x}"

@@ -1,4 +1,4 @@
-"""Tool calls as a client sees them when the answer is not streamed. Rules are checked at birth."""
+"""Tool calls as a client sees them without streaming. Constructors check the rules."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from toolwire.conformance.faults import InvalidEntity
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """Which function, with which arguments: JSON text, or nothing at all."""
+    """A function and its arguments: JSON text, or empty."""
 
     name: str
     arguments: str
@@ -25,7 +25,7 @@ class FunctionCall:
             ) from None
 
     def decoded(self) -> Any:
-        """The arguments as values. No text at all means no arguments."""
+        """The decoded arguments. Empty text means no arguments."""
         return json.loads(self.arguments) if self.arguments else {}
 
 
@@ -45,13 +45,13 @@ class ToolCall:
 
     @classmethod
     def of(cls, name: str, arguments: Any, call_id: str = "call_of_no_matter_which_id") -> Self:
-        """A call from values; for expectations, whose ids do not matter unless they are given."""
+        """Build an expected call from values. Its id does not matter unless given."""
         return cls(call_id, FunctionCall(name, json.dumps(arguments, ensure_ascii=False)))
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedToolCallInformation:
-    """What a parser finds in a whole text."""
+    """The result of parsing a whole text."""
 
     tools_called: bool
     tool_calls: tuple[ToolCall, ...] = ()

@@ -1,4 +1,4 @@
-"""One scenario for a parser: what a model wrote, and what must be found in it."""
+"""One scenario for a parser: the model's text, and the expected result."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -23,7 +23,7 @@ PATTERNS: dict[Pattern, str] = {
 
 
 class State(StrEnum):
-    """Where a test case is on its way."""
+    """The state of a test case."""
 
     CREATED = "created"
     EXECUTED = "executed"
@@ -42,15 +42,15 @@ _NEXT: dict[State, tuple[State, ...]] = {
 class TestCase:
     """A scenario in one mode, whole or streamed.
 
-    `tools` are OpenAI's. `malformed`: the text is not what its format demands; streamed live, a
-    call's name may be out before that shows, so less can be asked of a stream. `cut`: it breaks off
-    inside its last call. `live`: the arguments must begin to arrive long before the call ends.
-    `deltas` are the pieces in which the text must be streamed besides others, `splits` the places
-    where it must be cut. `expected_ids` are the ids that the text itself gives to its calls; ids
-    that a parser makes up have at least `shortest_id` characters.
+    `tools` are in OpenAI's format. `malformed`: the text violates its format. A live stream may
+    send a call's name before that shows, so less is expected of it. `cut`: the text ends inside
+    its last call. `live`: the arguments must begin to arrive long before the call ends. `deltas`
+    are additional chunks to stream the text in, `splits` positions to split it at.
+    `expected_ids` are the ids that the text gives to its calls. Ids that a parser generates have at
+    least `shortest_id` characters.
     """
 
-    __test__: ClassVar[bool] = False  # pytest, this is not a test of yours
+    __test__: ClassVar[bool] = False  # not a pytest test class
 
     scenario_name: str
     model_output: str
@@ -90,7 +90,7 @@ class TestCase:
         return f"{self.parser_name}/{self.scenario_name}{mode}"
 
     def moved_to(self, state: State) -> Self:
-        """The same case, one step on. Steps cannot be left out or taken back."""
+        """Return the case in the next state. States cannot be skipped or reversed."""
         if state not in _NEXT.get(self.state, ()):
             raise InvalidEntity(f"{self.name}: a case that is {self.state} cannot become {state}")
         return replace(self, state=state)

@@ -1,4 +1,4 @@
-"""What is different between what was expected and what was found, in words."""
+"""Describes the differences between the expected and the actual result."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from toolwire.conformance.calls import ToolCall
 from toolwire.conformance.case import TestCase
 
 ContentRule: TypeAlias = Literal["exact", "trimmed", "any"]
-"""How content is compared: to the byte, without whitespace around it, or not at all."""
+"""How content is compared: exactly, without surrounding whitespace, or not at all."""
 
 _SHOWN = 160
 
@@ -32,7 +32,7 @@ def differences(
     *,
     rule: ContentRule = "exact",
 ) -> list[str]:
-    """Everything that is not as the case expects; empty if all is well."""
+    """Return every difference from the expected result; empty if there is none."""
     found = list(_calls(case.expected_tool_calls, calls))
     ids = [call.id for call in calls]
     if case.expected_ids and not found:
@@ -81,7 +81,7 @@ def _text(what: str, expected: str | None, found: str | None, rule: ContentRule)
 
 
 def json_text(text: str) -> str:
-    """A text as it is written in JSON, so that what cannot be seen can be seen."""
+    """Return a text as JSON, which makes invisible characters visible."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""The ways a text is cut into pieces: sizes, the deltas a case gives, and its critical places."""
+"""Splits a text into chunks: by size, by the case's deltas, and at critical positions."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -9,7 +9,7 @@ SIZES = (1, 2, 3, 5, 11, 23)
 
 
 def cuttings(case: TestCase) -> Iterator[tuple[str, list[str]]]:
-    """Every way to cut a case's text, with a name for it."""
+    """Yield every way to split a case's text, with its name."""
     text = case.model_output
     yield "in one piece", [text]
     if case.deltas:
@@ -21,7 +21,7 @@ def cuttings(case: TestCase) -> Iterator[tuple[str, list[str]]]:
 
 
 def critical_places(case: TestCase) -> list[int]:
-    """Pattern 10: before and inside names, inside keys and values, and where the case says."""
+    """Pattern 10: before and inside names, inside keys and values, and at the case's `splits`."""
     text = case.model_output
     places = set(case.splits)
     at = 0
@@ -36,13 +36,13 @@ def critical_places(case: TestCase) -> list[int]:
 
 
 def _inside(text: str, words: Iterable[str]) -> set[int]:
-    """The middle of the first occurrence of each word."""
+    """Return the middle of the first occurrence of each word."""
     found = ((text.find(word), word) for word in words)
     return {start + len(word) // 2 for start, word in found if start >= 0}
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Every key and every piece of text in a JSON value that is long enough to be cut."""
+    """Yield every key and string in a JSON value that is long enough to split."""
     if isinstance(value, str):
         if len(value) > 1:
             yield value

@@ -1,5 +1,5 @@
-"""Pieces of an answer as a client sees them in a stream. Rules of one piece are checked at birth;
-those between pieces by the reconstructor."""
+"""Deltas of an answer as a client sees them in a stream. Constructors check the rules of one delta;
+the reconstructor checks the rules between deltas."""
 
 from dataclasses import dataclass, field
 from typing import Literal

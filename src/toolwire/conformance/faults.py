@@ -1,12 +1,12 @@
-"""What the kit raises: a thing that breaks its own rules, or a stream that breaks the protocol."""
+"""The exceptions of the conformance kit."""
 
 
 class InvalidEntity(ValueError):
-    """A test case, call or delta breaks a rule of its own; the message says which."""
+    """A test case, call or delta is invalid; the message says why."""
 
 
 class StreamBroken(ValueError):
-    """A stream of deltas breaks the protocol; the message says where and how."""
+    """A stream of deltas violates the protocol; the message says where and how."""
 
 
 class InvalidCases(ValueError):

@@ -1,4 +1,4 @@
-"""The cases that come with the package, and files of cases in the same form.
+"""The bundled cases, and case files in the same format.
 
 A file is `{"format": NAME, "cases": [{"name", "text", "content", "reasoning", "calls", ...}]}`.
 `tools` of a case is "standard" for those of `_tools.json`, or a list.
@@ -55,7 +55,7 @@ def formats_with_cases() -> tuple[str, ...]:
 
 @cache
 def cases_of(format_name: str) -> tuple[TestCase, ...]:
-    """The cases of a format that come with the package: each one whole, then streamed."""
+    """Return the bundled cases of a format: each one whole, then streamed."""
     try:
         name = get(format_name).name
     except KeyError as error:
@@ -67,7 +67,7 @@ def cases_of(format_name: str) -> tuple[TestCase, ...]:
 
 
 def read_cases(path: Path, registered: Collection[str] = ()) -> tuple[TestCase, ...]:
-    """The cases of a file. `registered`: the formats it may be about; empty means any."""
+    """Read a case file. `registered`: the allowed formats; empty means any."""
     try:
         return _read(path.read_bytes(), str(path), registered)
     except OSError as error:
@@ -77,7 +77,7 @@ def read_cases(path: Path, registered: Collection[str] = ()) -> tuple[TestCase, 
 def selected_cases(
     chosen: Collection[str] = (), own: Path | None = None
 ) -> Iterator[tuple[TestCase, ...]]:
-    """The cases of each chosen format, or of all; or those of a file of one's own."""
+    """Return the cases of the chosen formats, or of all; or those of a custom file."""
     if own:
         cases = read_cases(own)
         if not cases:
@@ -136,7 +136,7 @@ def _test_case(case: _Case, format_name: str, *, streaming: bool) -> TestCase:
 
 
 def _shortest_id(format_name: str) -> int:
-    """Ids that mean something may be short; those that are made up must not collide."""
+    """Return the minimum length of ids. Only generated ids must be long, to avoid collisions."""
     try:
         return 16 if get(format_name).ids == "random" else 1
     except KeyError:
@@ -149,5 +149,5 @@ def _standard_tools() -> tuple[dict[str, Any], ...]:
 
 
 def _openai(tools: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """Tools as a request has them."""
+    """Return tools as in an OpenAI request."""
     return tuple({"type": "function", "function": tool} for tool in tools)

@@ -19,7 +19,7 @@ from toolwire.conformance.xfail import read_xfail
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the kit."""
+    """Add the options of the kit."""
     group = parser.getgroup("toolwire", "conformance of a tool-call parser")
     group.addoption(
         "--toolwire-parser", metavar="MODULE:NAME", help="adapter of the parser to be tested"
@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)  # before -k and -m choose
+@pytest.hookimpl(tryfirst=True)  # before -k and -m select
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
@@ -68,7 +68,7 @@ class Kit(pytest.Collector):
         self._path = parser_path
 
     def collect(self) -> list[pytest.Item | pytest.Collector]:
-        """One item per case that the parser can be asked."""
+        """Yield one item per applicable case."""
         try:
             return [
                 CaseItem.from_parent(self, name=case.name, case=case, adapter=adapter)
@@ -97,7 +97,7 @@ class CaseItem(pytest.Item):
         self._adapter = adapter
 
     def runtest(self) -> None:
-        """Run the case. One that fails as expected is reported as such."""
+        """Run the case. An expected failure is reported as such."""
         outcome = run_case(self._adapter, self._case, self._options())
         if outcome.case.state is State.XFAILED:
             pytest.xfail(outcome.problems[0])

@@ -1,8 +1,8 @@
-"""Puts a stream together again as a client does, and checks the protocol while it accumulates.
+"""Reassembles a stream as a client does, and checks the protocol.
 
 The rules: indexes 0, 1, 2, ... in the order of the calls; a call's first piece has its id, type
-and name, and no later piece has them again; ids are unique; a call that was followed by another is
-over, so arguments only ever grow at the end.
+and name, and no later piece repeats them; ids are unique; a call ends when the next one begins, so
+arguments are append-only.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class PartialCall:
 
 
 class StreamingToolReconstructor:
-    """Accumulates deltas. Raises `StreamBroken` at the first one that breaks a rule."""
+    """Accumulates deltas. Raises `StreamBroken` at the first violation."""
 
     def __init__(self) -> None:
         self.partial_calls: list[PartialCall] = []
@@ -36,7 +36,7 @@ class StreamingToolReconstructor:
 
     @property
     def other_content(self) -> str:
-        """The text beside the calls so far."""
+        """The text outside the calls so far."""
         return "".join(self._content)
 
     @property
@@ -46,14 +46,14 @@ class StreamingToolReconstructor:
 
     @property
     def tool_calls(self) -> list[ToolCall]:
-        """The calls. Raises `InvalidEntity` while the arguments of one are not JSON."""
+        """The calls. Raises `InvalidEntity` if the arguments of one are not JSON yet."""
         return [
             ToolCall(call.id, FunctionCall(call.name, call.arguments))
             for call in self.partial_calls
         ]
 
     def append_delta(self, delta: DeltaMessage) -> None:
-        """Take the next delta."""
+        """Add the next delta."""
         self._content.append(delta.content or "")
         self._reasoning.append(delta.reasoning or "")
         for piece in delta.tool_calls or ():
@@ -98,5 +98,5 @@ class StreamingToolReconstructor:
 
 
 def _once(piece: DeltaToolCall) -> tuple[tuple[str, str | None], ...]:
-    """What a call's first piece has, and only its first."""
+    """Check the fields that only a call's first piece has."""
     return ("id", piece.id), ("type", piece.type), ("name", piece.function.name)

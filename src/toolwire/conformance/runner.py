@@ -1,4 +1,4 @@
-"""Runs cases on a parser, whole and streamed in every cutting, and says what went wrong."""
+"""Runs cases on a parser, whole and streamed in every split, and reports what went wrong."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -18,20 +18,20 @@ from toolwire.conformance.reconstructor import StreamingToolReconstructor
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to judge. `xfail` are names of cases, with `*` for any part, that may fail."""
+    """Options of a run. `xfail` are names of cases that may fail; `*` is a wildcard."""
 
     content: ContentRule = "exact"
     xfail: tuple[str, ...] = ()
 
     def expects_failure(self, case: TestCase) -> bool:
-        """Whether this case is on the list, by its name with or without `:stream`."""
+        """Whether `xfail` lists this case, with or without `:stream`."""
         names = (case.name, case.name.removesuffix(":stream"))
         return any(fnmatchcase(name, entry) for entry in self.xfail for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A case in its last state, and what was wrong. `surprise`: it was expected to fail."""
+    """A finished case, and its problems. `surprise`: it was expected to fail."""
 
     case: TestCase
     problems: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ EXACT = Options()
 
 
 def applicable(adapter: Adapter, cases: Iterable[TestCase]) -> list[TestCase]:
-    """The cases that can be asked of a parser: those with reasoning only if it reads that."""
+    """Return the cases that apply to a parser: those with reasoning only if it supports that."""
     reads = getattr(adapter, "reads_reasoning", False)
     return [case for case in cases if reads or case.expected_reasoning is None]
 
@@ -50,12 +50,12 @@ def applicable(adapter: Adapter, cases: Iterable[TestCase]) -> list[TestCase]:
 def run_cases(
     adapter: Adapter, cases: Iterable[TestCase], options: Options = EXACT
 ) -> Iterator[Outcome]:
-    """Run cases one after the other."""
+    """Run cases in order."""
     return (run_case(adapter, case, options) for case in cases)
 
 
 def run_case(adapter: Adapter, case: TestCase, options: Options = EXACT) -> Outcome:
-    """Run one case to its end."""
+    """Run one case."""
     judge = _judge_stream if case.streaming_mode else _judge_whole
     problems = _survive(partial(judge, adapter, case, options))
     executed = case.moved_to(State.EXECUTED)
@@ -83,7 +83,7 @@ def _judge_whole(adapter: Adapter, case: TestCase, options: Options) -> list[str
 
 
 def _judge_stream(adapter: Adapter, case: TestCase, options: Options) -> list[str]:
-    """The problems of the first cutting that has any."""
+    """Return the problems of the first split that has any."""
     for how, pieces in cuttings(case):
         problems = _survive(partial(_judge_pieces, adapter, case, options, pieces))
         if problems:
@@ -109,7 +109,7 @@ def _judge_pieces(
 
 
 def _judge_liveness(adapter: Adapter, case: TestCase) -> list[str]:
-    """Half of a long call is enough to see its arguments grow."""
+    """Check that arguments arrive before half of a long call has been fed."""
     rebuilt = StreamingToolReconstructor()
     stream = adapter.stream(case.tools)
     for character in case.model_output[: len(case.model_output) // 2]:
@@ -125,7 +125,7 @@ def _append(rebuilt: StreamingToolReconstructor, deltas: Iterable[DeltaMessage])
 
 
 def _judge_broken(case: TestCase, rebuilt: StreamingToolReconstructor) -> list[str]:
-    """A truncated call that was delivered live cannot be undone, but must not be completed."""
+    """Check a truncated call: live delivery cannot undo it, but must not complete it."""
     last = rebuilt.partial_calls[-1]
     more = len(rebuilt.partial_calls) > len(case.expected_tool_calls)
     if case.cut and more and _is_whole(last.arguments):

@@ -1,4 +1,4 @@
-"""The list of cases that may fail: one name per line, `*` for any part, `#` begins a remark."""
+"""The list of cases that may fail: one name per line, `*` as a wildcard, `#` for comments."""
 
 from functools import cache
 from pathlib import Path
@@ -8,7 +8,7 @@ from toolwire.conformance.faults import InvalidCases
 
 @cache
 def read_xfail(path: Path) -> tuple[str, ...]:
-    """The entries of a list."""
+    """Return the entries of a list."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -70,10 +70,10 @@ __all__ = [
 
 
 AUTO = "auto"
-"""In place of a format's name: detect it."""
+"""Pass this instead of a format's name to detect the format."""
 
 _PROSE = "hermes"
-"""How text without calls is read: its reasoning is in `<think>` tags, as nearly everywhere."""
+"""The format for text without calls. Reasoning is in `<think>` tags, as most models write it."""
 
 
 def parser_for(
@@ -90,8 +90,8 @@ def parser_for(
     with `@tool`. With them, names are recognized and values converted by their schemas.
     `delivery` is `"live"` to get arguments as the model writes them, or `"whole"` to get each call
     once it is complete. Set `starts_inside` if the prompt ended inside a reasoning block. With a
-    `trace`, the parser records what it took each span of the text for. Raises `KeyError` if there
-    is no such format.
+    `trace`, the parser records how it classified each span of the text. Raises `KeyError` if
+    there is no such format.
     """
     record = get(name)
     inside = record.starts_inside if starts_inside is None else starts_inside
@@ -108,8 +108,8 @@ def extract(
 ) -> Extracted:
     """Return the content, the reasoning and the complete calls in `text`, a model's whole answer.
 
-    With the name `"auto"` the format is detected; `format` of the result says which it is. `tools`
-    lets the parser convert arguments by their schemas, in formats that write every value as text.
+    With the name `"auto"` the format is detected, and `format` of the result names it. `tools` lets
+    the parser convert arguments by their schemas, in formats that write every value as text.
     The other parameters are those of `parser_for`.
     """
     known = as_tools(tools)

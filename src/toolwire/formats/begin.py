@@ -1,17 +1,17 @@
-"""How the text of a call begins: a short pattern per engine, to pass over what is no call.
+"""A short pattern per engine for how a call begins, to skip openers without a call.
 
-A model that repeats an opener for ever writes a thousand beginnings of calls, and to ask an engine
-about each costs far more than one search that sees what follows them. The pattern errs on one side
-only: it fits whatever the engine can read, also where the text is cut off, and may fit more.
+A model stuck in a loop may write thousands of openers. Running an engine on each costs far more
+than one regex search that also sees what follows. The pattern may give false positives but never
+false negatives: it matches everything that the engine can read, including truncated text.
 """
 
 from typing import NamedTuple
 
 
 class Begin(NamedTuple):
-    """`pattern` fits short text only, with `\\Z` where it may be cut off; "" fits all.
+    """`pattern` matches a short prefix, with `\\Z` where it may be truncated; "" matches anything.
 
-    `why` is said of text that it does not fit.
+    `why` is the reason reported for text that does not match.
     """
 
     pattern: str
@@ -22,5 +22,5 @@ ANYTHING = Begin("", "")
 
 
 def spaced(then: str, space: str = r"\s") -> str:
-    """`then` behind some space; or more space than is looked past, or the end of the text."""
+    """Match `then` after optional whitespace, or too much whitespace, or the end of the text."""
     return rf"{space}{{0,16}}+(?:\Z|{space}|{then})"

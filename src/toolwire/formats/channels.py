@@ -1,9 +1,9 @@
-"""Formats that write several typed messages: each has a header that says what it is.
+"""Formats that write several typed messages, each with a header that gives its type.
 
-A message is `START header HEADER_END body MESSAGE_END`; the first one lacks its START, because the
+A message is `START header HEADER_END body MESSAGE_END`. The first one lacks its START, because the
 prompt ended with it, and a later one may lack it too. The header decides the route: text,
-reasoning, or a tool, whose body an engine reads. A header that never comes to its end is text; text
-between messages is text.
+reasoning, or a tool, whose body an engine reads. An unterminated header is text, and so is anything
+between messages.
 """
 
 from collections.abc import Callable
@@ -21,31 +21,31 @@ from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState, pass_rest
 
 _MAX_HEADER = 512
-_BRACKETS = 4  # so many brackets too many may stand behind a call
-_LAYOUT = 16  # this much whitespace behind a call is the format's own
+_BRACKETS = 4  # maximum surplus brackets after a call
+_LAYOUT = 16  # maximum whitespace after a call that counts as layout
 Target: TypeAlias = Literal["text", "reasoning", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a message goes; `name` is the tool's, if the header says it."""
+    """Where a message goes. `name` is the tool's name, if the header has it."""
 
     target: Target
     name: str = ""
 
 
-# (header, what ended it, the tools) -> where the message goes; None if it is no header.
+# (header, its end marker, the tools) -> where the message goes; None if it is not a header.
 Router: TypeAlias = Callable[[str, str, DeclaredTools], Destination | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Channels:
-    """The markers of a format of messages.
+    """The markers of a message format.
 
-    `starts` begin a header. `inner` begin one too but belong to it. `first` show that the text
-    begins, or goes on behind a message, inside a header; so do the tools' names with `named` behind
-    them. `unstarted` is the header of a tool, `{name}`, that may come without its START. Special
-    tokens that are `quotable` are text in Markdown that is closed, as other markers are.
+    `starts` begin a header. `inner` also begin one, but belong to it. `first` show that the text
+    begins, or continues after a message, inside a header; so does a tool's name followed by
+    `named`. `unstarted` is a tool's header, with `{name}`, that may come without its START.
+    `quotable` special tokens are text inside closed Markdown, like other markers.
     """
 
     starts: tuple[str, ...]
@@ -71,11 +71,11 @@ class Channels:
         return _lexers(self).body
 
     def markers(self) -> tuple[str, ...]:
-        """Every marker with a meaning, for those who must not forge one."""
+        """Every structural marker, to be escaped in untrusted text."""
         return (*self.starts, *self.header_ends, *self.message_ends, *self.inner)
 
     def hold_limit(self) -> int:
-        """How many characters of plain text may be held back at most."""
+        """The maximum number of plain-text characters held back."""
         return max(lexer.longest for lexer in (_lexers(self).body, _lexers(self).first)) - 1
 
 
@@ -106,7 +106,7 @@ def _lexers(channels: Channels) -> _Lexers:
 
 
 class ChannelFramer:
-    """Reads one turn of a format of messages."""
+    """Reads one turn of a message format."""
 
     def __init__(
         self, channels: Channels, turn: TurnState, engine: FormatEngine, *, starts_inside: bool
@@ -142,13 +142,13 @@ class ChannelFramer:
                 yield from self._header(size, kind)
 
     def _begun_header(self) -> Need[None]:
-        """A header without its START, if what stands here shows one."""
+        """Read a header without its START, if the text here shows one."""
         marker, size = yield from self._lexers.first.at(self._reader)
         if marker:
             yield from self._header(size, self._lexers.first.kinds[marker])
 
     def _body(self) -> Need[tuple[str, int]]:
-        """Text or reasoning up to the next marker, which is not taken; "" at the end."""
+        """Read text or reasoning up to the next marker, which is not consumed; "" at the end."""
         reader, lexer = self._reader, self._lexers.body
         while True:
             start, end, marker = lexer.search(reader)
@@ -165,7 +165,7 @@ class ChannelFramer:
                 yield
 
     def _mention(self, size: int) -> Need[int]:
-        """How much is a mention, from a marker on that is no special token and may be quoted."""
+        """Return the length of the mention that starts at this quotable marker."""
         reader = self._reader
         reader.mark()
         reader.pos += size
@@ -189,7 +189,7 @@ class ChannelFramer:
             self._sink.reasoning(text)
 
     def _header(self, size: int, kind: str) -> Need[None]:
-        """A header, from the marker of `size` characters that begins it."""
+        """Read a header, starting at its marker of `size` characters."""
         reader = self._reader
         begin = reader.offset
         reader.mark()
@@ -211,9 +211,9 @@ class ChannelFramer:
             self._target = route.target
 
     def _read_header(self) -> Need[tuple[str, str] | None]:
-        """The header's text and the marker that ended it, taken; None if it is no header.
+        """Consume the header. Return its text and its end marker, or None if it is not a header.
 
-        A new start inside a header means that the first was junk: it is dropped.
+        A new START inside a header means that the first was junk, so the first is dropped.
         """
         reader, lexer = self._reader, self._lexers.header
         while True:
@@ -229,7 +229,7 @@ class ChannelFramer:
                 return None
 
     def _tool(self, begin: int, name: str) -> Need[None]:
-        """The body of a message to a tool; what is left of it behind the call is text."""
+        """Read the body of a message to a tool. Anything left after the call is text."""
         turn, reader, before = self._turn, self._reader, self._sink.calls
         turn.begun = begin
         reader.mark()
@@ -238,7 +238,7 @@ class ChannelFramer:
         if clean:
             yield from self._behind_call()
         elif turn.broken:
-            yield from pass_rest(turn)  # as far as it would have been taken live
+            yield from pass_rest(turn)  # as far as live delivery would have consumed it
             turn.broken = False
         rest = reader.raw()
         called = self._sink.calls > before
@@ -248,7 +248,7 @@ class ChannelFramer:
         turn.why = ""
 
     def _behind_call(self) -> Need[None]:
-        """Layout, a bracket too many and half a marker behind a call are none of the text."""
+        """Drop layout, a surplus bracket and a partial marker after a call."""
         reader, lexer = self._reader, self._lexers.body
         yield from skip_space(reader, _LAYOUT)
         ahead = 0

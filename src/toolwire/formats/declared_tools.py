@@ -1,4 +1,4 @@
-"""What a parser knows about the request's tools: their names, and the types of their arguments."""
+"""The request's tools as a parser knows them: names, and types of arguments."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _PREFIXES = ("functions.", "function.", "tools.", "tool.")
 
 
 class DeclaredTools:
-    """The tools of one turn. Empty means that nothing is known, not that nothing may be called."""
+    """The tools of one turn. Empty means that the tools are unknown, not that there are none."""
 
     __slots__ = ("_properties", "_spellings", "_tools", "_types")
 
@@ -26,12 +26,12 @@ class DeclaredTools:
         return tuple(self._tools)
 
     def known(self, name: str) -> bool:
-        """Whether this tool was given."""
+        """Whether this tool was declared."""
         return name in self._tools
 
     def allows(self, name: str) -> bool:
-        """Whether `name` can be called, as far as is known: also if only one tool can be meant by
-        it, which is for whoever takes the call to say."""
+        """Whether `name` may be a call: it is declared, or misspelled but unambiguous. The consumer
+        of the call resolves it."""
         if not self._tools or name in self._tools:
             return True
         if self._spellings is None:
@@ -39,7 +39,7 @@ class DeclaredTools:
         return names.resolve(name, self._tools, self._spellings) is not None
 
     def resolve(self, written: str) -> str:
-        """The tool that a model means by `written`: as it is, without a prefix, or not doubled."""
+        """Return the tool that `written` means: exact, without a prefix, or not doubled."""
         name = written.strip()
         if name in self._tools:
             return name
@@ -64,7 +64,7 @@ class DeclaredTools:
         return known
 
     def required(self, name: str) -> frozenset[str]:
-        """The properties a call of this tool must have."""
+        """The required properties of this tool."""
         return self.arguments(name).required()
 
     def schema(self, name: str, key: str) -> Schema:
@@ -76,12 +76,12 @@ class DeclaredTools:
         known = self._types.get((name, key))
         if known is None:
             known = self.schema(name, key).types()
-            if key in self.properties(name):  # a model may invent any number of others
+            if key in self.properties(name):  # models may invent any number of others
                 self._types[name, key] = known
         return known
 
     def fitting(self, keys: Iterable[str]) -> str | None:
-        """The only tool whose properties are these: for formats that may forget to name it."""
+        """Return the only tool with these properties, for models that omit its name."""
         given = frozenset(keys)
         fits = [
             tool.name

@@ -1,10 +1,9 @@
-"""Which format does this model, this chat template, this answer use? Each with the reason.
+"""Detects the format from a model name, a chat template or an answer, and says why.
 
-By model name: the patterns of the records; the longest match wins. By chat template: what tells a
-format from all others (`signs`), or else the tags that its calls cannot do without, or else what
-may hint at it. The format with the most of it wins, and of several the one that the model's name
-says. By answer: the formats whose opener occurs in it are tried, and the one that finds calls and
-leaves least text wins.
+By model name: the longest matching pattern of the catalogue wins. By chat template: first texts
+that are unique to a format (`signs`), then tags that its calls require, then mere hints. The format
+with the most evidence wins, and the model's name breaks ties. By answer: every format whose opener
+occurs is tried. The one that finds calls and leaves the least text wins.
 """
 
 import re
@@ -20,13 +19,13 @@ from toolwire.formats.record import Format
 
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
-_SHARED = 6  # shorter pieces of a template prove nothing
+_SHARED = 6  # shorter pieces of a template are not evidence
 _TAG = re.compile(
     r"</?+[^<>{}\s/][^<>{}\s]*+>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json"
 )
-_TURNS = frozenset({"<|im_start|>", "<|im_end|>", "<|assistant|>"})  # of any message
+_TURNS = frozenset({"<|im_start|>", "<|im_end|>", "<|assistant|>"})  # used by every message
 _PROOF = ("<", "[")
-"""What a tag begins with that templates hold for no other reason than to write calls."""
+"""Prefixes of tags that templates contain only to write calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def detect_template(template: str, model: str = "") -> Detection | None:
 
 @lru_cache(maxsize=128)
 def _evidence(record: Format) -> tuple[tuple[int, frozenset[str]], ...]:
-    """What a template of this format holds, the most certain with the highest rank."""
+    """Return the evidence for this format in a template, ranked by certainty."""
     ranked = [(2, sign) for sign in record.signs]
     ranked += [(1, tuple(_tags(record))), (0, record.template)]
     return tuple((rank, frozenset(texts)) for rank, texts in ranked if texts)
@@ -82,7 +81,7 @@ def _evidence(record: Format) -> tuple[tuple[int, frozenset[str]], ...]:
 def detect_output(text: str, tools: Iterable[GivenTool] = ()) -> Detection | None:
     """Return the format of an answer that contains calls."""
     known = as_tools(tools)
-    best: tuple[int, int, int] | None = None  # calls, less text left over, likeness
+    best: tuple[int, int, int] | None = None  # calls, negated leftover text, similarity
     answer = None
     for record in _candidates(text):
         parser = Parser(record, known, delivery="whole")
@@ -120,26 +119,26 @@ def _candidates(text: str) -> Iterator[Format]:
 
 
 def likeness(record: Format, text: str) -> int:
-    """How much of what the format writes is in the text, less what is not."""
+    """Score how much of the format's literal text occurs in `text`, minus what is missing."""
     return sum(len(piece) if piece in text else -len(piece) for piece in _literals(record))
 
 
 def written_in(record: Format, text: str) -> int:
-    """How much of what the format writes is in a text that may go on."""
+    """Score how much of the format's literal text occurs in text that may be incomplete."""
     return sum(len(piece) for piece in _literals(record) if piece in text)
 
 
 @lru_cache(maxsize=128)
 def _literals(record: Format) -> frozenset[str]:
-    """The texts without which this format cannot write a call, from its own templates."""
+    """The literals that every call of this format contains, from its own templates."""
     pieces = (piece.strip("[]{}\"',:") for piece in _LITERAL.split(_written(record)))
     return frozenset(piece for piece in pieces if len(piece) >= _SHARED)
 
 
 @lru_cache(maxsize=128)
 def _tags(record: Format) -> frozenset[str]:
-    """The tags among them, one by one: a template may put together the text between two. Words
-    such as `tool_calls` are left out, which every template has as the names of its variables."""
+    """The tags among the literals, separately, because a template may build the text between them.
+    Words such as `tool_calls` are excluded: every template uses them as variable names."""
     tags = frozenset(_TAG.findall(_written(record))) - _TURNS
     return tags if any(tag.startswith(_PROOF) for tag in tags) else frozenset()
 

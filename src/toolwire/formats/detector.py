@@ -1,6 +1,6 @@
-"""Finds calls in a format that nobody expected, while the text streams.
+"""Finds calls in an unexpected format while the text streams.
 
-A turn uses it in place of a parser, or behind one, for the text that the parser leaves over:
+A turn uses it instead of a parser, or after one, on the text that the parser leaves over:
 
     detector = OutputDetector(tools)
     for delta in deltas:
@@ -9,15 +9,15 @@ A turn uses it in place of a parser, or behind one, for the text that the parser
     detector.found                          # the format, to remember for the model; or None
     detector.why                            # why something like a call stayed text; or ""
 
-Theory of operation. Plain text costs one search for the characters that a sign of a call can begin
-with, and passes at once. At a sign (`signatures.py`), the formats that have it read on in step,
-character by character, so that it does not matter how the text is cut; the first that has the name
-of a declared tool and the beginning of its arguments wins, and reads the rest of the turn. If none
-does, the sign was text. A sign in Markdown or quotation marks that are closed is a mention.
+Theory of operation. Plain text costs one search for characters that can begin a sign of a call, and
+passes at once. At a sign (`signatures.py`), every format that has this sign reads on in lockstep,
+character by character, so chunk boundaries do not matter. The first format that finds the name of a
+declared tool and the beginning of its arguments wins, and reads the rest of the turn. If none does,
+the sign was text. A sign inside closed Markdown or quotation marks is a mention.
 
-Where `fences` is set (a call was demanded, or tools are in the prompt, or the model never called
-natively), an answer of nothing but code fences that hold nothing but calls is these calls. With
-`only_fences` nothing else is looked for, and all is `over` where the answer does not begin so.
+If `fences` is set (a call was required, or tools are in the prompt, or the model never called
+natively), an answer that consists only of code fences with calls becomes these calls. With
+`only_fences` nothing else is detected, and `over` is set as soon as the answer begins differently.
 """
 
 from collections.abc import Iterable
@@ -35,13 +35,13 @@ from toolwire.formats.trial import Trial
 from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.tools import Tool
 
-_LIMIT = 1024  # so much text is held at most before one of the formats must have won
-_OVERLAP = 64  # where all formats gave up, a sign may have begun so far back
-_BUDGET = 2_000  # characters read for nothing, after which signs are no longer looked for
-_EACH = 64  # what it costs to begin, in characters
-_OWN_FENCE = "```tool_code"  # the fence of a format, and no Markdown
-_PLAIN = 256  # so many pieces of plain text are kept before they are looked at
-_SPACE = 64  # so much whitespace may stand in front of an answer
+_LIMIT = 1024  # maximum text held before one of the formats must have won
+_OVERLAP = 64  # after all formats gave up, a sign may have begun this far back
+_BUDGET = 2_000  # characters read in vain before detection stops
+_EACH = 64  # cost of starting a trial, in characters
+_OWN_FENCE = "```tool_code"  # a format's own fence, not Markdown
+_PLAIN = 256  # plain pieces kept before they are scanned
+_SPACE = 64  # maximum whitespace before an answer
 
 
 class OutputDetector:
@@ -79,7 +79,7 @@ class OutputDetector:
     ) -> None:
         self.found: Detection | None = None
         self.over = False
-        """Whether nothing is looked for any longer: all that comes is text."""
+        """Whether detection has stopped: all further input is text."""
         self.why = ""
         self._only_fences = only_fences
         self._tools = tuple(tools)
@@ -90,7 +90,7 @@ class OutputDetector:
         self._fences = fences
         self._delivery = delivery
         self._budget = _BUDGET
-        self._idle = False  # nothing is held, and signs are looked for
+        self._idle = False  # nothing is held, and detection is on
         self._reader = Reader()
         self._quotes = Quotes()
         self._mentions = Mentions(self._reader, self._quotes)
@@ -102,11 +102,11 @@ class OutputDetector:
 
     @property
     def held(self) -> int:
-        """How many characters are held back at the moment."""
+        """The number of characters currently held back."""
         return 0 if self._parser else self._reader.held()
 
     def feed(self, text: str) -> list[Event]:
-        """The events that `text`, the next piece of the turn, makes certain."""
+        """Consume the next piece of the turn. Return the events that are now certain."""
         if self._parser:
             return self._parser.feed(text)
         if self.over:
@@ -121,7 +121,7 @@ class OutputDetector:
         return self._take()
 
     def finish(self) -> list[Event]:
-        """The events that only the end of the turn makes certain."""
+        """End the turn. Return the remaining events."""
         if self._parser or self.over or not self._tools:
             return self._parser.finish() if self._parser else []
         self._see_plain()
@@ -131,7 +131,7 @@ class OutputDetector:
         return [*events, *self._parser.finish()] if self._parser else events
 
     def _see_plain(self) -> None:
-        """Plain text matters only once a sign stands behind it: until then it is just kept."""
+        """Keep plain text: it is scanned only once a sign follows."""
         if self._plain:
             self._quotes.see("".join(self._plain))
             self._plain.clear()
@@ -142,7 +142,7 @@ class OutputDetector:
         return events
 
     def _read(self) -> Need[None]:
-        """The whole turn, or as much of it as is text."""
+        """Read the turn until a call begins."""
         reader, lexer = self._reader, self._signs.anywhere
         if (yield from self._begin()):
             return
@@ -168,7 +168,7 @@ class OutputDetector:
                 self._idle = False
 
     def _begin(self) -> Need[bool]:
-        """The beginning of the answer, where also calls without markers count. True if one does."""
+        """Read the start of the answer, where calls need no markers. True if one was found."""
         reader = self._reader
         space = 0
         while (yield from peek(reader, space + 1))[space:].isspace() and space < _SPACE:
@@ -180,7 +180,7 @@ class OutputDetector:
                 return (yield from self._fenced())
         if self._only_fences:
             return False
-        for lead in dict.fromkeys((0, space)):  # some begin with whitespace of their own
+        for lead in dict.fromkeys((0, space)):  # some calls begin with whitespace
             sign, _ = yield from self._signs.at_start.at(reader, lead)
             best = (yield from self._try(sign, lead)) if sign else None
             if best:
@@ -189,9 +189,9 @@ class OutputDetector:
         return False
 
     def _meet(self, sign: str, size: int) -> Need[bool]:
-        """A sign in the text: whether it begins a call, which is handed over then."""
+        """Handle a sign in the text. If it begins a call, hand over to the format."""
         quotes = self._quotes
-        if sign[0] == "\n":  # a call without markers, at the beginning of a line
+        if sign[0] == "\n":  # a call without markers, at the start of a line
             self._say(1)
             sign, size = yield from self._signs.at_start.at(self._reader)
         words = not is_structure(sign)
@@ -213,7 +213,7 @@ class OutputDetector:
         return True
 
     def _try(self, sign: str, lead: int = 0) -> Need[Trial | None]:
-        """Let the formats read ahead that have this sign; the one that wins, if any."""
+        """Let every format with this sign read ahead. Return the winner, if any."""
         reader, names = self._reader, self._toolset
         trials = [Trial(one, self._tools, sign) for one in self._signs.candidates(sign)]
         reader.mark()
@@ -245,7 +245,7 @@ class OutputDetector:
         self._events += self._parser.feed(reader.buf[reader.pos :])
 
     def _fenced(self) -> Need[bool]:
-        """An answer that begins with a code fence. True if it is nothing but calls in fences."""
+        """Read an answer that begins with a code fence. True if it is only calls in fences."""
         reader = self._reader
         reader.mark()
         answer = FencedAnswer(partial(OutputDetector, self._tools, delivery=self._delivery))

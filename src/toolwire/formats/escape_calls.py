@@ -1,9 +1,9 @@
-"""Calls that need no marker, such as `{"name": ...}` or `[f(a=1)]`, in text that others wrote.
+"""Escapes calls without markers, such as `{"name": ...}` or `[f(a=1)]`, in untrusted text.
 
-A model that repeats such text makes the call, as nothing around a call tells its own from a quoted
-one. So what could begin a call loses its bracket to a visible escape, like a marker
-(`escape_markers.py`). Much that is harmless begins like a call, as `{"id": 1}` does: only a message
-that has the name of a tool that can be called, or an escape that may hide one, is looked at.
+A model that repeats such text makes the call, because nothing distinguishes a quoted call from its
+own. So the bracket of a possible call is replaced by a visible escape, as for markers
+(`escape_markers.py`). Much harmless text begins like a call, such as `{"id": 1}`. So only a message
+with the name of a callable tool, or with an escape that may hide one, is checked.
 """
 
 import re
@@ -24,12 +24,12 @@ _HIDING = ("\\u", "\\x", "\\U", "\\N", "&#", "tool_calls")
 
 
 def is_bare(record: Format) -> bool:
-    """Whether a call of this format may stand in the text without a marker before it."""
+    """Whether calls of this format need no marker."""
     return isinstance(record.framing, ToolMarkers) or _opening(record) is not None
 
 
 def unspell(record: Format, texts: Sequence[str], tools: Collection[str]) -> Sequence[str]:
-    """The texts of one message, in none of which a call of `tools` begins without a marker."""
+    """Escape the texts of one message, so that none contains an unmarked call of `tools`."""
     if not is_bare(record) or not _may_name(texts, tools):
         return texts
     if isinstance(record.framing, ToolMarkers):
@@ -39,7 +39,7 @@ def unspell(record: Format, texts: Sequence[str], tools: Collection[str]) -> Seq
 
 
 def unspell_strings(record: Format, json: str, tools: Collection[str]) -> str:
-    """The same for what the strings in this JSON say: there the escape is JSON's own."""
+    """Like `unspell`, for the strings in this JSON, with JSON's own escapes."""
     if isinstance(record.framing, ToolMarkers):
         return _without_tags(json, tools)
     pattern = _opening(record, quoted=True)
@@ -47,8 +47,7 @@ def unspell_strings(record: Format, json: str, tools: Collection[str]) -> str:
 
 
 def unspell_objects(value: Any, tools: Collection[str]) -> Any:
-    """A schema without an object that is a call of a tool, as the default of something can be: it
-    is text instead."""
+    """Replace objects in a schema that look like a call, such as a default value, by text."""
     if isinstance(value, list):
         return [unspell_objects(item, tools) for item in value]
     if not isinstance(value, Mapping):
@@ -63,7 +62,7 @@ def _is_tool(name: str, tools: Collection[str]) -> bool:
 
 
 def _may_name(texts: Sequence[str], tools: Collection[str]) -> bool:
-    """Whether a tool is named in this message, also across two of its texts."""
+    """Whether this message may name a tool, even across two of its texts."""
     whole = "".join(texts)
     if any(sign in whole for sign in _HIDING):
         return True
@@ -80,10 +79,10 @@ def _without_tags(text: str, tools: Collection[str]) -> str:
 
 @lru_cache(maxsize=256)
 def _opening(record: Format, *, quoted: bool = False) -> re.Pattern[str] | None:
-    """Finds the bracket of whatever the format's engine may take for the beginning of a call.
+    """Finds the bracket of anything that the format's engine may read as the start of a call.
 
-    `quoted`: in the JSON that we write. A quote is escaped within its strings, so that a bracket
-    before one that is not is our own.
+    `quoted`: in JSON that Toolwire writes. Its strings escape quotes, so a bracket before an
+    unescaped quote is Toolwire's own.
     """
     framing = record.framing
     bare = framing.bare if isinstance(framing, MarkerSet) else ()

@@ -1,13 +1,13 @@
-"""Breaks up a format's markers in text that others wrote, so that it cannot forge structure.
+"""Escapes a format's markers in untrusted text, so that it cannot forge structure.
 
 A tool result that quotes `<tool_call>` or `</tool_response>` would otherwise open a call or close
-the result. The first character of each marker is written as a visible escape; everything else
-stays as it is, so a person and a model can still read what was there. In a JSON string the escape
-is JSON's own, so there nothing changes at all.
+the result. The first character of each marker becomes a visible escape. Everything else stays the
+same, so people and models can still read the text. A JSON string uses JSON's own escape, so its
+value does not change.
 
-Calls are read only from what the model writes in this turn, never from a prompt, so text of others
-cannot become a call by itself. The model can repeat it, though, and then no marker of the format
-must be in it. A call in a bare format, `[f(a=1)]` or `{"name": ...}`, has none: see
+Calls are parsed only from the model's output in this turn, never from a prompt, so untrusted text
+alone cannot become a call. But the model may repeat it, and then it must not contain a marker.
+Calls in a bare format, such as `[f(a=1)]` or `{"name": ...}`, have no marker: see
 `escape_calls.py`.
 """
 
@@ -18,8 +18,8 @@ from functools import lru_cache
 
 from toolwire.formats.record import Format
 
-# Turn boundaries of the common chat templates: no text of others may start a turn, whatever the
-# format. Those of the usual shape, `<|...|>`, need no list.
+# Turn boundaries of common chat templates: untrusted text must not inject a turn, whatever the
+# format. Boundaries of the usual shape, `<|...|>`, need no list.
 _TURNS = (
     "<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<s>", "</s>", "[INST]", "[/INST]",
     "<<SYS>>", "<</SYS>>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]",
@@ -30,34 +30,34 @@ _TURNS = (
 )  # fmt: skip
 _CONTROL = r"[|｜][^<>\s]{1,64}+>|[^<>\s|｜]{1,64}+[|｜]>"
 _TAG = re.compile(r"<[^<>\s{}]{1,48}+(?:>|(?=\s))|\[/?+[A-Z_]{3,24}+\]")
-_PIECE = 1 << 16  # one search holds up all threads, so no search is long
+_PIECE = 1 << 16  # a search holds the GIL, so each one is kept short
 _LOOK = 128  # no marker is longer
-_FENCE = "```"  # ends a call of one format, and is no structure anywhere else
+_FENCE = "```"  # ends a call of one format, and is not structure anywhere else
 _NUMBER = re.compile("[0-9]++")
 _ANY_CONTROL = re.compile("<(?:" + _CONTROL + ")")
-_MOST = 256  # each is one more thing to look for at every "<"
+_MOST = 256  # each adds an alternative to check at every "<"
 
 
 def neutralize(record: Format, text: str) -> str:
-    """`text` without any marker of the format, or of a turn."""
+    """Escape the markers of the format, and of turns, in `text`."""
     return broken_up(_pattern(record), text)
 
 
 def break_up(marks: tuple[str, ...], text: str) -> str:
-    """`text` without any of these marks, or any sign of a turn."""
+    """Escape these marks, and the markers of turns, in `text`."""
     return broken_up(_pattern_of(marks), text)
 
 
 @lru_cache(maxsize=128)
 def guarded(record: Format, marks: tuple[str, ...]) -> Format:
-    """The same format, for a prompt in which `marks`, too, must be only where we put them."""
+    """Return the format for a prompt in which `marks` must not come from untrusted text either."""
     if not marks:
         return record
     return replace(record, special_tokens=(*record.special_tokens, *_distinct(marks)))
 
 
 def broken_up(pattern: re.Pattern[str], text: str) -> str:
-    """`text` with a visible escape for the first character of whatever the pattern finds."""
+    """Replace the first character of each match by a visible escape."""
     find, size = pattern.finditer, len(text)
     out: list[str] = []
     taken = 0
@@ -74,7 +74,7 @@ def broken_up(pattern: re.Pattern[str], text: str) -> str:
 
 @lru_cache(maxsize=128)
 def _pattern(record: Format) -> re.Pattern[str]:
-    """Finds the first character of every marker, also of one inside or across another."""
+    """Finds the first character of every marker, including overlapping ones."""
     own = record.framing.markers()
     results = record.results
     written = _TAG.findall(" ".join((results.result, results.before, results.after)))
@@ -88,14 +88,14 @@ def _pattern_of(marks: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _distinct(marks: Iterable[str]) -> list[str]:
-    """The marks without those that are looked for anyway. Of numbered ones, of which tokenizers
-    have up to thousands, one stands for all."""
+    """Remove marks that are covered by the general pattern. Of numbered marks, of which tokenizers
+    may have thousands, one represents all."""
     shapes = (_NUMBER.sub("0", mark) for mark in marks if not _ANY_CONTROL.fullmatch(mark))
     return list(dict.fromkeys(shapes))[:_MOST]
 
 
 def _first_characters(markers: Iterable[str]) -> re.Pattern[str]:
-    """One branch per character, which is found fast; what must follow it is only looked at."""
+    """One branch per first character, which is fast to find, with the rest as a lookahead."""
     rests: dict[str, list[str]] = {"<": [_CONTROL]}
     for marker in sorted(markers):
         rest = _NUMBER.sub("[0-9]{1,9}+", re.escape(marker[1:]))

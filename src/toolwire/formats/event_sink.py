@@ -1,7 +1,7 @@
-"""Where a parser puts what it has read: joins pieces into events and decides when a call is sent.
+"""Collects a parser's output: joins pieces into events and decides when a call is sent.
 
-`live`: a call is sent as it is read. Otherwise it is staged, and sent when it is complete or, in a
-group, when the group is. What is staged can be taken back as if it had never been read.
+`live`: a call is sent as it is read. Otherwise it is staged, and sent when it, or its group, is
+complete. Staged calls can be discarded without a trace.
 """
 
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, ReasoningDelta, TextDelta
@@ -10,7 +10,7 @@ _TEXT, _REASONING, _ARGS = range(3)
 
 
 class EventSink:
-    """Collects the events of one turn; `take` hands over what is ready."""
+    """Collects the events of one turn. `take` returns those that are ready."""
 
     __slots__ = (
         "_count",
@@ -26,7 +26,7 @@ class EventSink:
 
     def __init__(self, *, live: bool) -> None:
         self.live = live
-        self.blank = True  # nothing but whitespace has been written so far
+        self.blank = True  # only whitespace has been written so far
         self._direct = live
         self._groups = 0
         self._events: list[Event] = []
@@ -37,7 +37,7 @@ class EventSink:
 
     @property
     def calls(self) -> int:
-        """How many calls were made so far."""
+        """The number of calls so far."""
         return self._count
 
     @property
@@ -47,11 +47,11 @@ class EventSink:
 
     @property
     def open(self) -> bool:
-        """Whether a call was begun that is not over, or is not sent."""
+        """Whether a call has begun that has not ended or was not sent."""
         return self._kind == _ARGS or bool(self._staged)
 
     def take(self) -> list[Event]:
-        """The events since the last time."""
+        """Return the events since the last call of `take`."""
         if self._parts and (self.live or self._kind != _ARGS):
             self._flush()
         events = self._events
@@ -59,7 +59,7 @@ class EventSink:
         return events
 
     def text(self, text: str) -> None:
-        """The next piece of the answer."""
+        """Add the next piece of the answer."""
         if text:
             if self._kind != _TEXT:
                 self._become(_TEXT)
@@ -68,26 +68,26 @@ class EventSink:
                 self.blank = False
 
     def reasoning(self, text: str) -> None:
-        """The next piece of reasoning."""
+        """Add the next piece of reasoning."""
         if text:
             if self._kind != _REASONING:
                 self._become(_REASONING)
             self._parts.append(text)
 
     def start(self, name: str, provider_id: str | None = None) -> None:
-        """A call begins."""
+        """Start a call."""
         self._flush()
         self._kind = _ARGS
         self._call_events().append(CallStart(self._count, name, provider_id=provider_id))
         self._count += 1
 
     def args(self, piece: str) -> None:
-        """The next piece of the current call's arguments."""
+        """Add the next piece of the current call's arguments."""
         if piece:
             self._parts.append(piece)
 
     def end(self, *, complete: bool = True) -> None:
-        """The current call is over."""
+        """End the current call."""
         self._flush()
         self._kind = _TEXT
         self.blank = False
@@ -96,17 +96,17 @@ class EventSink:
             self._commit()
 
     def hold(self) -> None:
-        """Stage calls from here on, whatever the delivery, until `release` or `drop`."""
+        """Stage calls from here on, in any delivery mode, until `release` or `drop`."""
         self._groups += 1
         self.live = False
 
     def release(self) -> None:
-        """Send what was staged since `hold`."""
+        """Send the calls staged since `hold`."""
         self._leave()
         self._commit()
 
     def take_back(self) -> None:
-        """Forget the call that was started and staged."""
+        """Discard the staged call that was started."""
         self._parts = []
         self._kind = _TEXT
         self._count -= 1
@@ -114,7 +114,7 @@ class EventSink:
             pass
 
     def drop(self) -> None:
-        """Forget what was staged since `hold`."""
+        """Discard the calls staged since `hold`."""
         self._leave()
         self._count -= sum(type(event) is CallStart for event in self._staged)
         self._staged = []

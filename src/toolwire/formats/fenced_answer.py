@@ -1,4 +1,4 @@
-"""An answer that is nothing but calls in code fences: as long as it is that, and what it holds."""
+"""Reads an answer that consists only of calls in code fences."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -11,7 +11,7 @@ from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextD
 
 
 class Inner(Protocol):
-    """Reads what one fence holds, in whatever format it is."""
+    """Reads the content of one fence, in any format."""
 
     found: Detection | None
 
@@ -21,7 +21,7 @@ class Inner(Protocol):
 
 
 class FencedAnswer:
-    """An answer read line by line, as long as it is nothing but calls in code fences."""
+    """Reads an answer line by line, as long as it consists only of calls in code fences."""
 
     __slots__ = (
         "_inner",
@@ -45,17 +45,17 @@ class FencedAnswer:
         self._line = ""
 
     def made(self) -> bool:
-        """Whether it was calls and nothing else."""
+        """Whether the answer was only calls."""
         return self.calls > 0 and not self.why
 
     def reason(self, *, fences: bool) -> str:
-        """Why it is text; "" if nothing in it was like a call."""
+        """Why the answer is text; "" if nothing in it resembled a call."""
         if not self.calls:
             return ""
         return self.why or ("" if fences else "a call in a code fence where none was demanded")
 
     def feed(self, text: str, *, final: bool) -> None:
-        """Take the next piece; a line counts when it is complete."""
+        """Consume the next piece. A line is processed once it is complete."""
         self._line += text
         if self._line.endswith("\n") or final:
             line, self._line = self._line, ""
@@ -96,5 +96,5 @@ class FencedAnswer:
 
 
 def _is_blank(event: Event) -> bool:
-    """Whether an event has nothing but whitespace to say."""
+    """Whether an event is only whitespace."""
     return isinstance(event, TextDelta) and event.text.isspace()

@@ -1,19 +1,19 @@
-"""Where does text end and a call begin? For formats that mark calls inside one stream of text.
+"""Separates text from calls, for formats that mark calls inside one stream of text.
 
 Theory of operation. The framer is always in one of four states:
 
-- content: looks for openers, sections and reasoning; everything else is text, also an opener that
-  nothing like a call stands behind (`begin.py`): only the opener is passed over then;
-- a mention: a marker stands behind a code fence, a code span or a quotation mark that is open. It
-  is looked ahead whether that is closed (`mentions.py`), and then all of it is text;
-- a region of calls: an opener was found. The engine reads the call; then end markers and layout
-  are swallowed and the next opener continues the region. The first plain text ends it. What the
-  engine refuses becomes text again, and reading goes on where the engine stopped, never before it;
-- reasoning: ended by its end marker. A call in it counts only if it is the last thing the model
-  wrote: then the end marker was forgotten. If anything follows, it was a draft.
+- content: looks for openers, sections and reasoning. Everything else is text, including an opener
+  that no call follows (`begin.py`); then only the opener is skipped.
+- mention: a marker follows an unclosed code fence, code span or quotation mark. The framer looks
+  ahead for the closing mark (`mentions.py`). If there is one, the whole mention is text.
+- region of calls: an opener was found. The engine reads the call; then end markers and layout are
+  discarded, and the next opener continues the region. The first plain text ends it. If the engine
+  rejects the call, its text becomes plain text, and reading resumes where the engine stopped.
+- reasoning: ends at its end marker. A call inside it counts only if it is the last thing the model
+  wrote, which means that the end marker is missing. If anything follows, the call was a draft.
 
-No state holds back more than the longest marker, and the layout in front of it; behind an opener,
-so much as shows whether a call begins.
+No state holds back more than the longest marker and the layout before it. After an opener, it holds
+back just enough to tell whether a call begins.
 """
 
 import re
@@ -47,7 +47,7 @@ class Markers(MarkerSet):
         return MarkerFramer(self, turn, engine, starts_inside=starts_inside)
 
     def for_tools(self, tools: DeclaredTools) -> "Markers":  # noqa: ARG002
-        """These markers; formats whose markers are the tools' names make their own."""
+        """Return these markers. Formats whose markers are tool names override this."""
         return self
 
 
@@ -56,7 +56,7 @@ class ToolMarkers(Markers):
     """Markers of a format whose opening tags are the tools' names."""
 
     def for_tools(self, tools: DeclaredTools) -> Markers:
-        """Tags of these tools."""
+        """Return the tags of these tools."""
         return _tags_of(tools.names())
 
 
@@ -101,7 +101,7 @@ class MarkerFramer:
                 yield
 
     def _pass(self, marker: str, size: int, kind: str) -> bool:
-        """Take a marker that nothing need be read behind; False if it is another."""
+        """Consume a marker that needs no further reading; False if it is another marker."""
         if kind == NO_CALL:
             self._text(size, self._lexers.unlike)
         elif marker in self._words and not (kind == "think" and self._sink.blank):
@@ -136,7 +136,7 @@ class MarkerFramer:
     def _ahead(
         self, marker: str, size: int, kind: str, reader: Reader, sink: EventSink
     ) -> Need[bool]:
-        """What `_region` would make of the same text, read from another reader."""
+        """Run `_region` on the same text with another reader."""
         turn = replace(self._turn, reader=reader, sink=sink, trace=None)
         other = MarkerFramer(self._markers, turn, self._engine, starts_inside=False)
         return other._calls(marker, size, strict=self._strict(kind))
@@ -146,7 +146,7 @@ class MarkerFramer:
         self._quotes.forget()
 
     def _citation(self, size: int) -> Need[None]:
-        """A tag around cited text, such as `</co: 0:[1,2]>`, is not shown; any other is text."""
+        """Hide a citation tag such as `</co: 0:[1,2]>`. Any other tag is text."""
         reader = self._reader
         while True:
             tail = _REFERENCE_TAIL.match(reader.buf, reader.pos + size)
@@ -160,7 +160,7 @@ class MarkerFramer:
             self._text(size)
 
     def _reasoning(self, *, spoken: bool = True) -> Need[None]:
-        """Read reasoning, from behind its opener to behind its end, which may be `spoken`."""
+        """Read reasoning, from after its opener to after its end marker, which may be `spoken`."""
         reader, lexer, fresh = self._reader, self._lexers.reasoning, True
         while True:
             start, end, marker = lexer.search(reader)
@@ -170,7 +170,7 @@ class MarkerFramer:
                 self._take(start - reader.pos, "reasoning")
             kind = lexer.kinds.get(marker)
             if kind == "think" and fresh:
-                self._take(end - start, "markup")  # an opener written twice
+                self._take(end - start, "markup")  # a duplicate opener
                 continue
             fresh = fresh and not marker
             if kind == "think":
@@ -195,7 +195,7 @@ class MarkerFramer:
                 yield
 
     def _draft(self, marker: str, size: int) -> Need[bool]:
-        """A call in reasoning. True if nothing follows it, so that it was meant."""
+        """Read a call in reasoning. True if nothing follows it, so that it counts."""
         reader, sink, start = self._reader, self._sink, self._reader.offset
         reader.mark()
         sink.hold()
@@ -211,7 +211,7 @@ class MarkerFramer:
         self._turn.broken = False
         taken = reader.raw()
         draft = taken.rstrip()
-        reader.give_back(taken[len(draft) :])  # it may belong to the end of the reasoning
+        reader.give_back(taken[len(draft) :])  # it may belong to the end marker
         sink.reasoning(draft)
         self._trace(start, "reasoning", "a call in reasoning is a draft")
         return False
@@ -219,9 +219,9 @@ class MarkerFramer:
     def _region(
         self, marker: str, size: int, kind: str, put: Callable[[str], None], why: str = ""
     ) -> Need[None]:
-        """Calls and what stands between them, up to the first plain text, which goes to `put`.
+        """Read calls and the layout between them, up to the first plain text, which goes to `put`.
 
-        `why` is said of it if there was no call.
+        `why` is the reason recorded if there was no call.
         """
         turn, reader = self._turn, self._reader
         turn.begun = reader.offset
@@ -229,14 +229,14 @@ class MarkerFramer:
         before = self._sink.calls
         yield from self._calls(marker, size, strict=self._strict(kind))
         if turn.broken and marker not in self._markers.bare:
-            yield from pass_rest(turn)  # as far as it would have been taken live
+            yield from pass_rest(turn)  # as far as live delivery would have consumed it
         any_call = self._sink.calls > before
         pending = reader.raw()
         at_end = reader.final and reader.pos == len(reader.buf)
         taken = reader.offset - len(pending)
         self._trace(turn.begun, "call", end=taken)
         if any_call:
-            self._quotes.forget(line="]")  # what follows does not begin a line
+            self._quotes.forget(line="]")  # the following text does not start a line
         if any_call and at_end and pending.isspace():
             self._trace(taken, "layout")
         elif pending:
@@ -247,13 +247,13 @@ class MarkerFramer:
         turn.why, turn.broken = "", False
 
     def _strict(self, kind: str) -> bool:
-        """Whether an opener in content needs a known tool behind it."""
+        """Whether an opener in content must be followed by a known tool."""
         if kind == "bare":
             return not (self._markers.bare_start == "any" and self._sink.blank)
         return self._markers.strict or bool(self._markers.sections)
 
     def _calls(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
-        """Read calls as long as structure follows; False if the engine refused one of them."""
+        """Read calls as long as structure follows. False if the engine rejected one."""
         turn, reader, lexer = self._turn, self._reader, self._lexers.region
         any_call = entered = False
         while marker:
@@ -281,12 +281,12 @@ class MarkerFramer:
                 marker, size = yield from self._next_marker()
             strict = self._strict_after(strict=strict, bare=marker in self._markers.bare)
         if any_call and reader.final and self._lexers.ends.begun(reader):
-            reader.pos = len(reader.buf)  # the text was cut off in an end marker
+            reader.pos = len(reader.buf)  # the text was truncated inside an end marker
             turn.settle()
         return True
 
     def _next_marker(self) -> Need[tuple[str, int]]:
-        """The marker that follows, behind some layout at most, which is taken."""
+        """Return the next marker if at most layout precedes it. Consumes the layout."""
         reader, lexer = self._reader, self._lexers.region
         marker, size = yield from lexer.at(reader)
         if not marker and (yield from skip_space(reader, LAYOUT)) != " ":
@@ -294,9 +294,9 @@ class MarkerFramer:
         return marker, size
 
     def _pass_echo(self) -> Need[bool]:
-        """Pass calls without an opener that an end marker follows; False if it was something else.
+        """Pass repeated calls without an opener before an end marker; False for anything else.
 
-        Only a bracket right behind the calls is looked into, so that text is not held back.
+        Only a bracket right after the calls is checked, so that text is not held back.
         """
         reader, sink = self._reader, self._sink
         if sink.held or (yield from peek(reader, 1)) != "[":
@@ -309,22 +309,22 @@ class MarkerFramer:
         return clean and marker in self._markers.ends
 
     def _strict_after(self, *, strict: bool, bare: bool) -> bool:
-        """Inside a region openers need no proof any more, except those that are never sure."""
+        """Whether the next opener needs a known tool. In a region, only ambiguous openers do."""
         return bare or (strict and (self._sink.held or self._markers.strict))
 
     def _call(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
-        """One opener and the calls behind it."""
+        """Read one opener and its calls."""
         reader, lexer = self._reader, self._lexers.region
         if marker not in self._markers.bare:
             reader.pos += size
             while reader.buf.startswith(marker + marker, reader.pos):
-                reader.pos += len(marker)  # an opener written many times
+                reader.pos += len(marker)  # a repeated opener
             again, size = yield from lexer.at(reader)
-            while again == marker:  # an opener written twice
+            while again == marker:  # a duplicate opener
                 reader.pos += size
                 again, size = yield from lexer.at(reader)
             if is_token(marker) and again in self._markers.ends:
-                return True  # nothing is in it
+                return True  # it is empty
         return (yield from self._engine.read(self._turn, Opening(strict)))
 
     def _text(self, size: int, why: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Tools as a caller has them: our own records, functions of the client, or OpenAI's JSON."""
+"""Tools as callers pass them: `Tool` records, functions of the client, or OpenAI's JSON."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias
@@ -11,7 +11,7 @@ class DescribedTool(Protocol):
 
     @property
     def name(self) -> str:
-        """What the model calls it."""
+        """Its name."""
         ...
 
     @property
@@ -33,7 +33,7 @@ class InvalidTool(ValueError):
 
 
 def as_tools(tools: Iterable[GivenTool]) -> tuple[Tool, ...]:
-    """The tools as records. Raises `InvalidTool`."""
+    """Convert tools to records. Raises `InvalidTool`."""
     given = tuple(tools)
     return tuple(
         tool if type(tool) is Tool else _read(number, tool) for number, tool in enumerate(given)
@@ -41,7 +41,7 @@ def as_tools(tools: Iterable[GivenTool]) -> tuple[Tool, ...]:
 
 
 def tools_of(value: Any) -> tuple[Tool, ...]:
-    """Tools from any JSON that has them: a list, or a whole request. Raises `InvalidTool`."""
+    """Read tools from JSON: a list, or a whole request. Raises `InvalidTool`."""
     if isinstance(value, dict) and "tools" in value:
         value = value["tools"]
     if not isinstance(value, list):
@@ -61,7 +61,7 @@ def _read(number: int, value: Any) -> Tool:
 
 
 def _from_json(number: int, value: Mapping[str, Any]) -> Tool:
-    """A tool of Chat Completions, or its function alone, which is what Responses has."""
+    """Read a Chat Completions tool, or the flat function of the Responses API."""
     function = value.get("function", value)
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise InvalidTool(f"tool {number} has no name")

@@ -1,4 +1,4 @@
-"""The words that teach a model, in a system message, which tools there are and how to call them."""
+"""The system message that tells a model which tools it has and how to call them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from toolwire.protocol.tools import Tool
 
 
 def instructions_for(record: Format, tools: Sequence[Tool], example: str) -> str:
-    """One line of what to do, the tools as JSON Schema, one example of a call."""
+    """Return one line of instructions, the tools as JSON Schema, and an example call."""
     names = frozenset(tool.name for tool in tools)
     listed = "\n".join(_described(record, tool, names) for tool in tools)
     return (

@@ -1,10 +1,10 @@
 """Copies one JSON value out of the text, byte for byte, while it arrives.
 
 The value ends where its brackets balance, so an end marker inside a string never ends a call.
-Nothing is decoded and written again; some slips of models are put right on the way because each
-has only one reading: raw control characters in strings, 'single quoted' strings, the Python words
-True, False and None, a comma before a closing bracket, and half a surrogate pair, which no UTF-8
-can hold. Anything else that is not JSON stops the copy.
+Nothing is decoded and encoded again. Some common mistakes of models are fixed on the way because
+the fix is unambiguous: raw control characters in strings, 'single quoted' strings, the Python words
+True, False and None, a trailing comma, and a lone surrogate, which UTF-8 cannot encode. Anything
+else that is not JSON stops the copy.
 """
 
 import json
@@ -15,9 +15,9 @@ from typing import Any
 
 from toolwire.formats import scalars
 from toolwire.formats.reader import Need, Reader
-from toolwire.protocol.nesting import MAX_DEPTH
+from toolwire.protocol.json_limits import MAX_DEPTH
 
-_BIG = 48  # from this many buffered characters on, ask the C scanner first
+_BIG = 48  # from this many buffered characters on, try the C scanner first
 
 _INSIDE = rf'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|{scalars.UNICODE})[^"\\\x00-\x1f]*+)*+'
 _IN_STRING = re.compile(_INSIDE)
@@ -58,23 +58,23 @@ _decoder = json.JSONDecoder(parse_int=_short, parse_float=_short, parse_constant
 
 
 def escape(text: str) -> str:
-    """`text` as the inside of a JSON string."""
+    """Escape `text` for use inside a JSON string."""
     return encode_basestring(text)[1:-1]
 
 
 def end_of_value(text: str, pos: int) -> int:
-    """Where the strict JSON value at `pos` ends, or -1: not JSON, not complete, or too deep."""
+    """Return the end of the strict JSON value at `pos`, or -1: invalid, incomplete or too deep."""
     try:
         _, end = _decoder.raw_decode(text, pos)
     except (ValueError, RecursionError):
         return -1
     if text.count("{", pos, end) + text.count("[", pos, end) > MAX_DEPTH:
-        return -1  # perhaps too deep: the copier counts
+        return -1  # perhaps too deep: the copier counts levels
     return end
 
 
 def paired(text: str) -> str:
-    """JSON `text` without escapes of half a surrogate pair."""
+    """Replace escaped lone surrogates in JSON `text`."""
     if "\\u" not in text:
         return text
     return _HALVES.sub(lambda found: scalars.NO_CHARACTER if found[1] else found[0], text)
@@ -99,14 +99,14 @@ def copy_value(reader: Reader, put: Put) -> Need[bool]:
 
 
 def _copy_complete(reader: Reader, put: Put, stack: list[str], expect: int) -> int:
-    """Copy all tokens that are in the buffer whole; returns what may come next."""
+    """Copy all complete tokens in the buffer. Returns what may come next."""
     buf = reader.buf
     pos = start = reader.pos
     while expect < _DONE and (match := _TOKEN.match(buf, pos)):
         token = match[1]
         expect = _after(expect, token, stack)
         if expect == _WRONG:
-            pos = match.start(1)  # as far as it is taken when it arrives in pieces
+            pos = match.start(1)  # as far as it is consumed when it arrives in pieces
             break
         pos = match.end()
         if token in scalars.PYTHON_WORDS:
@@ -119,7 +119,7 @@ def _copy_complete(reader: Reader, put: Put, stack: list[str], expect: int) -> i
 
 
 def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> Need[int]:
-    """Copy one token that is cut off by the end of the buffer, or unusual, as it arrives."""
+    """Copy one token that is incomplete or unusual, as it arrives."""
     space = _SPACE.match(reader.buf, reader.pos)
     if space and space.end() > reader.pos:
         put(space.group())
@@ -152,14 +152,14 @@ def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> N
 
 
 def _copy_begun(reader: Reader, put: Put, size: int) -> None:
-    """Copy what is JSON as far as it goes, if the text is cut off there."""
+    """Copy the valid prefix of a token, if the text is truncated there."""
     if reader.final and reader.pos + size == len(reader.buf):
         put(reader.buf[reader.pos :])
         reader.pos = len(reader.buf)
 
 
 def _pass_comma(reader: Reader, put: Put, stack: list[str]) -> Need[int]:
-    """A comma, which is dropped if nothing but a closing bracket follows it."""
+    """Pass a comma. It is dropped if only a closing bracket follows."""
     while True:
         match = _COMMA.match(reader.buf, reader.pos)
         end = match.end() if match else reader.pos
@@ -177,7 +177,7 @@ def _pass_comma(reader: Reader, put: Put, stack: list[str]) -> Need[int]:
 
 
 def _after(expect: int, token: str, stack: list[str]) -> int:
-    """What may come after `token` where `expect` was expected."""
+    """Return what may follow `token`, given that `expect` was expected."""
     first = token[0]
     if expect == _COLON:
         return _VALUE if first == ":" else _WRONG
@@ -201,7 +201,7 @@ def _closed(stack: list[str]) -> int:
 
 
 def copy_string(reader: Reader, put: Put) -> Need[bool]:
-    """Copy the rest of a double quoted string, with its closing quote."""
+    """Copy the rest of a double-quoted string, with its closing quote."""
     buf, pos = reader.buf, reader.pos
     while True:
         end = _IN_STRING.match(buf, pos).end()  # type: ignore[union-attr]
@@ -225,14 +225,14 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
             put(escape(char))
             reader.pos = pos = end + 1
         elif len(buf) - end < _ESCAPE_LENGTH.get(buf[end + 1 : end + 2], 2) and not reader.final:
-            yield  # an escape that is cut in two
+            yield  # a split escape
             buf, pos = reader.buf, 0
         elif not _SURROGATE.match(buf, end + 1):
             if escape_begun := _ESCAPE_BEGUN.match(buf, end):
                 _copy_begun(reader, put, len(escape_begun.group()))
             return False
         elif len(buf) - end < _PAIR_LENGTH and not reader.final and _may_pair(buf, end):
-            yield  # a pair that is cut in two
+            yield  # a split surrogate pair
             buf, pos = reader.buf, 0
         else:
             put(scalars.NO_CHARACTER)
@@ -240,12 +240,12 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
 
 
 def _may_pair(buf: str, start: int) -> bool:
-    """Whether what follows half a pair may become the other half."""
+    """Whether the text after a high surrogate may become its low surrogate."""
     return buf[start + 3] in "89abAB" and r"\ud".startswith(buf[start + 6 : start + 9].lower())
 
 
 def bare_token(reader: Reader) -> Need[str]:
-    """The number or word at the reader's position, complete, not taken."""
+    """Return the complete number or word at the reader's position, without consuming it."""
     while True:
         match = _BARE.match(reader.buf, reader.pos)
         token = match.group() if match else ""

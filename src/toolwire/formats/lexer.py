@@ -1,12 +1,12 @@
-"""Finds markers in text that arrives in pieces, and holds back the least possible.
+"""Finds markers in text that arrives in pieces, and holds back as little as possible.
 
 All markers of a state are compiled into one regular expression shaped like a trie, in which every
 inner node may also end at the end of the buffer. One search then answers both questions: where is
 the leftmost, longest marker, and does the buffer end in what may become one? The trie has no
 repetition, so a search cannot backtrack further than the longest marker.
 
-An opener that nothing like a call stands behind is passed over in the same search, and so are more
-of its kind close behind it: a flood of openers is a few searches, and not as many calls that fail.
+An opener that no call follows is skipped in the same search, and so are similar openers close after
+it. A flood of openers then costs a few searches instead of many failed calls.
 """
 
 import re
@@ -16,8 +16,8 @@ from typing import Any
 from toolwire.formats.reader import Need, Reader
 
 _TAIL = r"[:/\w]{1,32}+"
-_NEAR = 16  # so many plain characters may stand between openers that are passed over together
-NO_CALL = "an opener of no call"  # stands for these in place of a marker, and is their kind
+_NEAR = 16  # maximum plain characters between openers that are skipped together
+NO_CALL = "an opener of no call"  # reported as marker and kind for skipped openers
 
 
 class Lexer:
@@ -26,8 +26,8 @@ class Lexer:
     A marker in `loose` ends in ">" and may carry a tail before it: `</parameter1>`,
     `<tool_call:opensource>`. It is reported as the marker without the tail.
 
-    `begins` has, for openers, the pattern of one that may begin a call. It matches short text, from
-    the opener on, and where text is cut off but may go on to fit, it ends in `\\Z`.
+    `begins` maps openers to the pattern of a possible call. The pattern matches short text from the
+    opener on. Where truncated text may still become a match, it ends in `\\Z`.
     """
 
     __slots__ = (
@@ -59,10 +59,10 @@ class Lexer:
         self._final = re.compile(_trie(markers, self._loose, endings, partial=False))
 
     def search(self, reader: Reader) -> tuple[int, int, str]:
-        """Where plain text ends, where the marker that follows it ends, and that marker.
+        """Return the end of the plain text, the end of the marker after it, and that marker.
 
-        Without a marker the last is "": everything up to the first number is plain, the rest, if
-        any, may be the beginning of one. Openers of no call are one marker, `NO_CALL`.
+        Without a marker the last is "": everything up to the first number is plain, and the rest,
+        if any, may begin a marker. Skipped openers are reported as one marker, `NO_CALL`.
         """
         buf, final = reader.buf, reader.final
         match = (self._final if final else self._partial).search(buf, reader.pos)
@@ -78,9 +78,9 @@ class Lexer:
         return start, start, ""
 
     def read_to(self, reader: Reader, limit: int) -> Need[tuple[str, str, int] | None]:
-        """The text up to the next marker, which must begin within `limit` characters.
+        """Return the text up to the next marker, which must begin within `limit` characters.
 
-        Returns the text, the marker and its length. Nothing is taken.
+        Returns the text, the marker and its length. Consumes nothing.
         """
         while True:
             buf, pos = reader.buf, reader.pos
@@ -96,7 +96,7 @@ class Lexer:
             yield
 
     def at(self, reader: Reader, ahead: int = 0) -> Need[tuple[str, int]]:
-        """The marker at the reader's position (plus `ahead`), and its length; ("", 0) if none."""
+        """Return the marker at the reader's position (plus `ahead`) and its length, or ("", 0)."""
         while True:
             buf, pos = reader.buf, reader.pos + ahead
             if pos >= len(buf) and not reader.final:
@@ -114,21 +114,21 @@ class Lexer:
             yield
 
     def begun(self, reader: Reader, ahead: int = 0) -> bool:
-        """Whether the text ends, that far ahead, in the beginning of a marker."""
+        """Whether the text from that far ahead on is a truncated marker."""
         start = reader.pos + ahead
         match = self._partial.match(reader.buf, start) if start < len(reader.buf) else None
         return match is not None and match.end() == len(reader.buf)
 
     def cut(self, reader: Reader) -> int:
-        """Where the beginning of a marker stands in which the text ends, or the end.
+        """Return the position of a truncated marker at the end of the text, or the end.
 
-        Asked when all text is there and no marker is in it any more.
+        Call it when the text is complete and contains no further marker.
         """
         match = self._partial.search(reader.buf, reader.pos)
         return match.start() if match and match.end() == len(reader.buf) else len(reader.buf)
 
     def _sure(self, marker: str, buf: str, start: int, end: int) -> bool:
-        """Whether no more text can show that something else was found."""
+        """Whether further text cannot change this match."""
         if (begins := self._begins.get(marker)) and (match := begins.match(buf, start)):
             return match.end() < len(buf)
         return end < len(buf) or marker not in self._extendable
@@ -143,8 +143,8 @@ class Lexer:
 
 
 def _endings(markers: Iterable[str], begins: Mapping[str, str]) -> dict[str, str]:
-    """For openers: the pattern of what is passed over behind one of no call, with a group."""
-    # A look back that looks ahead: the opener has been read, and is judged from where it began.
+    """For openers: the pattern of what to skip after one without a call, with a group."""
+    # A lookbehind with a lookahead: the opener is already matched, and is tested from its start.
     refused = {m: f"(?<!(?={text}){re.escape(m)})" for m, text in begins.items()}
     if not refused:
         return {}
@@ -156,7 +156,7 @@ def _endings(markers: Iterable[str], begins: Mapping[str, str]) -> dict[str, str
 
 
 def _unless_longer(marker: str, markers: Iterable[str]) -> str:
-    """For a marker that others begin with: that none of these may be here instead."""
+    """For a marker that is a prefix of others: assert that none of these may match instead."""
     rests = [o[len(marker) :] for o in markers if o != marker and o.startswith(marker)]
     return rf"(?!\Z|{_trie(rests, frozenset(), {}, partial=True)})" if rests else ""
 

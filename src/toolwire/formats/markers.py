@@ -1,4 +1,4 @@
-"""The literal texts that frame the calls of a format, and the lexers made of them. No reading."""
+"""The literal texts that frame the calls of a format, and the lexers built from them. Data only."""
 
 import re
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from toolwire.formats.lexer import Lexer
 from toolwire.formats.quotes import FENCE
 from toolwire.formats.turn_state import FormatEngine
 
-REFERENCES = 64  # characters of a citation's tag
-_DOUBLED = 8  # so many times an opener is looked past to see whether a call begins
+REFERENCES = 64  # maximum length of a citation tag
+_DOUBLED = 8  # maximum repeated openers to look past for a call
 _TOKEN = re.compile(r"<[|｜][^<>]*+>|<[^<>|｜]++[|｜]>|\[[A-Z_]++\]")
-LAYOUT = 4  # this much whitespace between calls, or after the last, is the format's own
+LAYOUT = 4  # maximum whitespace between or after calls that counts as layout
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
     """The markers around reasoning.
 
-    `words` of them are plain English: they open reasoning only where the answer begins, and close
-    only what they opened.
+    `words` are those in plain English. They open reasoning only at the start of the answer, and
+    close only what they opened.
     """
 
     opens: tuple[str, ...]
@@ -28,7 +28,7 @@ class Reasoning:
     words: frozenset[str] = frozenset()
 
     def tags(self) -> tuple[str, ...]:
-        """The markers that are no words."""
+        """The markers that are not words."""
         return tuple(one for one in (*self.opens, *self.closes) if one not in self.words)
 
 
@@ -44,13 +44,12 @@ class MarkerSet:
     """The markers of a format.
 
     `opens` come before a call, `ends` after one. `sections` wrap calls and carry no meaning.
-    `bare` openers belong to the call itself ("[", "{"), so only known tools are taken, or, with
-    `bare_start`, anything of the right shape that begins the answer. `drop` is never shown.
-    `reasoning_calls`: a call in reasoning counts only as the last thing written, or always.
-    `loose` tags may carry a tail before ">". `strict`: openers are so plain that only known tools
-    are taken. `citations` begin tags of references that are not shown. `echoes`: the model may
-    write its calls once more behind their end marker. `inside` reads what stands in a section where
-    an opener should: the JSON of calls.
+    `bare` openers belong to the call itself ("[", "{"), so only known tools count, or, with
+    `bare_start`, anything of the right shape at the start of the answer. `drop` is never shown.
+    `reasoning_calls`: whether a call in reasoning counts always, or only as the last thing written.
+    `loose` tags may carry a tail before ">". `strict`: openers are so common that only known tools
+    count. `citations` begin reference tags that are not shown. `echoes`: the model may repeat its
+    calls after their end marker. `inside` reads calls in a section without an opener, as JSON.
     """
 
     opens: tuple[str, ...] = ()
@@ -68,31 +67,31 @@ class MarkerSet:
     inside: FormatEngine | None = None
 
     def stop(self) -> Lexer:
-        """The markers at which a malformed call is given up."""
+        """The markers that end a malformed call."""
         return _stop_lexer(self)
 
     def lexers(self, engine: FormatEngine) -> "MarkerLexers":
-        """What is looked for in each state, for calls that this engine reads."""
+        """Return the lexers of each state, for calls that this engine reads."""
         return _lexers(self, engine)
 
     def markers(self) -> tuple[str, ...]:
-        """Every marker with a meaning, for those who must not forge one.
+        """Every structural marker, to be escaped in untrusted text.
 
-        Of a loose tag that is the beginning, since anything may follow. Plain words anyone may use.
+        A loose tag is listed by its prefix, since anything may follow. Plain words are left out.
         """
         around = self.reasoning.tags() if self.reasoning else ()
         every = (*self.opens, *self.ends, *self.sections, *self.drop, *around)
         return tuple(marker[:-1] if marker in self.loose else marker for marker in every)
 
     def hold_limit(self) -> int:
-        """How many characters of plain text may be held back at most."""
+        """The maximum number of plain-text characters held back."""
         tail = REFERENCES if self.citations else 0
         return max(map(len, _content_kinds(self)), default=1) - 1 + LAYOUT + tail
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerLexers:
-    """What is looked for in each state; `unlike` says why an opener of no call is none."""
+    """The lexers of each state. `unlike` says why a skipped opener is not a call."""
 
     content: Lexer
     reasoning: Lexer
@@ -143,12 +142,12 @@ def _kinds(**markers: tuple[str, ...]) -> dict[str, str]:
 
 
 def is_token(marker: str) -> bool:
-    """Whether a marker is written as special tokens are, so that nobody writes it by chance."""
+    """Whether a marker looks like a special token, so that it does not occur by chance."""
     return _TOKEN.fullmatch(marker) is not None
 
 
 def _begins(markers: MarkerSet, engine: FormatEngine) -> dict[str, str]:
-    """The pattern of each opener that may begin a call. A fence in front of one always may."""
+    """The pattern of each opener that may begin a call. A leading fence is always allowed."""
     behind = engine.begins(bare=False).pattern
     ends = _kinds(end=markers.ends)
     found = dict.fromkeys(markers.bare, engine.begins(bare=True).pattern)

@@ -1,14 +1,14 @@
-"""Is a call made, or merely mentioned? What stands in a code fence, a code span or quotation marks
-is a mention; but only if these are also closed, which the text behind the call shows.
+"""Distinguishes calls from mentions. A call in a code fence, a code span or quotation marks is a
+mention, but only if these are closed, which the text after the call shows.
 
-So where a marker stands behind something open, the text is looked at as far as needed and then
-given back. How far that is depends on the text alone, not on how it is cut:
+So if a marker follows an open one, the text is read ahead as far as needed and then given back. The
+lookahead depends on the text alone, not on how it is chunked:
 
-- in a fence: to the end of the fence. If the text ends first, there was none;
+- in a fence: to the end of the fence. If the text ends first, there was no fence;
 - in a span or in quotation marks: past the call and to the end of its line, where they must be
-  closed. A call that is not complete is mentioned if its span is closed on its first line.
+  closed. An incomplete call is a mention if its span is closed on its first line.
 
-Text that no engine takes for a call is not looked past: it is text in any case.
+There is no lookahead for text that no engine reads as a call: it is text in any case.
 """
 
 import re
@@ -18,26 +18,26 @@ from toolwire.formats.event_sink import EventSink
 from toolwire.formats.quotes import Quotes
 from toolwire.formats.reader import Need, Reader, peek
 
-_LOOK = 1024  # so far behind a call, or a marker alone, the end of a line is looked for
+_LOOK = 1024  # how far past a call, or a lone marker, to look for the end of the line
 _RUN = re.compile(r"`++|\n")
 _SPECIAL = re.compile(r"<\||\|>|｜")
 
 
 def is_special(marker: str) -> bool:
-    """Whether a marker is made of tokens that no text has in it, and so no Markdown either."""
+    """Whether a marker consists of special tokens, which do not occur in text or Markdown."""
     return _SPECIAL.search(marker) is not None
 
 
 class Start(Protocol):
-    """Makes a reading of calls from another reader into another sink, from the opener on."""
+    """Starts reading calls at the opener, with another reader and sink."""
 
     def __call__(self, reader: Reader, sink: EventSink) -> Need[bool]: ...
 
 
 class Probe:
-    """Reads ahead what may be calls, with nothing sent.
+    """Reads possible calls ahead without sending anything.
 
-    `made` says how far the calls reach once they are over, `refused` that there are none.
+    `made` is the length of the calls once they have ended. `refused`: there are none.
     """
 
     __slots__ = ("_run", "_sink", "made", "reader", "refused")
@@ -50,7 +50,7 @@ class Probe:
         self.refused = False
 
     def feed(self, text: str, *, final: bool = False) -> None:
-        """Read on."""
+        """Continue reading."""
         self.reader.add(text)
         self.reader.final = final
         if self.made >= 0 or self.refused:
@@ -70,7 +70,7 @@ class Mentions:
         self._quotes = quotes
 
     def quoted(self, size: int, start: Start | None) -> Need[int]:
-        """How much of the text from here on, where a marker of `size` stands, is a mention.
+        """Return the length of the mention at the reader, where a marker of `size` begins.
 
         `start` reads the calls behind the marker, if it opens any.
         """
@@ -95,7 +95,7 @@ class Mentions:
         return reader.buf[start : reader.pos]
 
     def _take_line(self) -> str:
-        """What there is of the line, with its newline."""
+        """Consume the available part of the line, with its newline."""
         buf, start = self._reader.buf, self._reader.pos
         return self._take((buf.find("\n", start) + 1 or len(buf)) - start)
 
@@ -125,7 +125,7 @@ class Mentions:
         return 0
 
     def _marker_in_line(self, size: int) -> Need[int]:
-        """A marker alone: whether its line goes on to close what is open."""
+        """For a lone marker: whether the rest of its line closes the open span or quote."""
         if "\n" in self._take(size):
             return 0
         line = self._take_line()
@@ -157,7 +157,7 @@ class Mentions:
         return (yield from self._behind(probe))
 
     def _within(self, line: str, start: Start) -> int:
-        """Where in the first line of a call the mention ends, if it ends there; else 0."""
+        """Return where in the first line of a call the mention ends, or 0."""
         end = _close_of_span(line, self._quotes.spans)
         if not end and not self._quotes.quote():
             return 0
@@ -169,7 +169,7 @@ class Mentions:
         return closed and alone.made + closed
 
     def _behind(self, probe: Probe) -> Need[int]:
-        """Whether the line in which calls end, or the next thing at all, closes what is open."""
+        """Whether the last line of the calls, or the next text, closes the open span or quote."""
         while True:
             rest = probe.reader.buf[probe.reader.pos :][:_LOOK]
             line = rest.lstrip()
@@ -190,7 +190,7 @@ class Mentions:
         probe.feed(text, final=reader.final)
 
     def _close(self, line: str) -> int:
-        """Where text behind calls closes what is open; 0 if its first line does not."""
+        """Return where the first line after calls closes the open span or quote, or 0."""
         if end := _close_of_span(line, self._quotes.spans):
             return end
         quote = self._quotes.quote()
@@ -199,7 +199,7 @@ class Mentions:
 
 
 def _close_of_span(line: str, spans: tuple[int, ...]) -> int:
-    """Where the first line of a text closes one of these spans; 0 if it does not."""
+    """Return where the first line of a text closes one of these spans, or 0."""
     for match in _RUN.finditer(line):
         if match.group() == "\n":
             break

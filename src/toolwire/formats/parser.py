@@ -1,4 +1,4 @@
-"""One turn's text -> events, for any format of the catalogue."""
+"""Parses one turn's text into events, for any format of the catalogue."""
 
 import json
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ class Parser:
         toolset = DeclaredTools(tools)
         framing = format.framing.for_tools(toolset)
         self.trace = trace
-        self._half = ""  # the first half of a surrogate pair, whose other half is to come
+        self._half = ""  # a high surrogate, waiting for its low surrogate
         self._reader = Reader()
         self._sink = EventSink(live=delivery == "live")
         turn = TurnState(self._reader, self._sink, toolset, framing.stop(), trace)
@@ -49,13 +49,13 @@ class Parser:
         return not (self._sink.open or self._reader.waiting)
 
     def feed(self, text: str) -> list[Event]:
-        """The events that `text`, the next piece of the turn, makes certain."""
+        """Consume the next piece of the turn. Return the events that are now certain."""
         self._reader.add(text if text.isascii() and not self._half else self._paired(text))
         next(self._run, None)
         return self._sink.take()
 
     def _paired(self, text: str) -> str:
-        """`text` as UTF-8 can hold it: surrogates in pairs are characters, others are replaced."""
+        """Make `text` encodable as UTF-8: join surrogate pairs, and replace lone surrogates."""
         text = self._half + text
         try:
             text.encode()  # the fastest way to see that there are none
@@ -67,7 +67,7 @@ class Parser:
         return text
 
     def finish(self) -> list[Event]:
-        """The events that only the end of the turn makes certain."""
+        """End the turn. Return the remaining events."""
         self._reader.add("\ufffd" if self._half else "")
         self._reader.final = True
         for _ in self._run:
@@ -88,9 +88,9 @@ class ExtractedCall(msgspec.Struct, frozen=True):
 
 
 class Extracted(msgspec.Struct, frozen=True):
-    """What a whole text contains. `content` and `reasoning` are None if there is none.
+    """The parsed contents of a whole text. `content` and `reasoning` are None if there is none.
 
-    `format` is the detected one if it was to be detected; empty if no format finds a call.
+    `format` is the detected format, if detection was requested; empty if none finds a call.
     """
 
     content: str | None

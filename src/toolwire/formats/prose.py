@@ -1,4 +1,4 @@
-"""A format for a turn without calls: its reasoning and its channels are read all the same."""
+"""A format for a turn without calls. Its reasoning and channels are still parsed."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -12,13 +12,13 @@ from toolwire.formats.trace import Trace
 
 
 def has_prose(name: str) -> bool:
-    """Whether the format marks more than calls: what is thought, or what is meant for whom."""
+    """Whether the format marks more than calls, such as reasoning or channels."""
     return _prose(name) is not None
 
 
 def prose_parser(name: str, trace: Trace | None = None) -> Parser:
-    """A parser for a turn in which nothing may be called. Markers of calls are text to it; where
-    calls are messages beside others, whoever reads the events leaves them out."""
+    """Return a parser for a turn without tool calls. It treats call markers as text. In message
+    formats it still emits calls, and the consumer must drop them."""
     record = _prose(name) or get(name)
     return Parser(record, delivery="whole", starts_inside=record.starts_inside, trace=trace)
 

@@ -1,31 +1,31 @@
 """Copies one Python literal out of the text as JSON, while it arrives.
 
-Lists, tuples and sets become arrays, dicts objects. A hand-written reader, because model text is
-never evaluated and because the slips models make in Python (raw newlines, `07`, unescaped quotes)
-are errors to Python's own parser. It keeps a stack of its own, so depth costs nothing.
+Lists, tuples and sets become arrays; dicts become objects. The parser is hand-written, because
+model text is never evaluated, and because Python's own parser rejects common mistakes of models
+(raw newlines, `07`, unescaped quotes). It does not recurse.
 """
 
 from toolwire.formats import scalars
 from toolwire.formats.json_text import Put, bare_token
 from toolwire.formats.reader import Need, Reader, skip_space
-from toolwire.protocol.nesting import MAX_DEPTH
+from toolwire.protocol.json_limits import MAX_DEPTH
 
 _CLOSER = {"[": "]", "(": ")", "{": "}"}
 _SPACES = 4096
 _STRING_START = frozenset("'\"")
 _PREFIXES = frozenset("fFuUbBrR")
-_DICT = "} of a dict"  # on the stack; that of a set is the brace alone
+_DICT = "} of a dict"  # stack entry of a dict; that of a set is the brace alone
 _WRITTEN = {"]": "]", ")": "]", "}": "]", _DICT: "}"}
 
 
-# What comes next: a value, what may follow one, nothing more, or something that is no literal.
+# What comes next: a value, a separator, the end, or something that is not a literal.
 _VALUE, _AFTER, _DONE, _WRONG = range(4)
 
 
 def copy_literal(reader: Reader, put: Put, ends: scalars.Ends | None = None) -> Need[bool]:
     """Copy the literal at the reader's position; False where it stops being one.
 
-    `ends` says where a string ends that stands in no bracket.
+    `ends` decides where a string outside brackets ends.
     """
     char = yield from skip_space(reader, _SPACES)
     if char not in _CLOSER:
@@ -40,7 +40,7 @@ def copy_literal(reader: Reader, put: Put, ends: scalars.Ends | None = None) -> 
 
 
 class _Brackets:
-    """A literal in brackets on its way to JSON. The stack has what closes those that are open."""
+    """Converts a literal in brackets to JSON. The stack holds the closers of open brackets."""
 
     __slots__ = ("_put", "_reader", "_stack")
 
@@ -57,7 +57,7 @@ class _Brackets:
         return _AFTER if (yield from _copy_scalar(self._reader, self._put, char)) else _WRONG
 
     def after_value(self) -> Need[int]:
-        """Go on behind a value, and close what is closed there."""
+        """Continue after a value, and close brackets that end there."""
         stack = self._stack
         while stack:
             char = yield from self._next()
@@ -72,7 +72,7 @@ class _Brackets:
         return _DONE
 
     def _following(self, char: str) -> Need[int]:
-        """Behind a comma: the next element, or the next key and its colon."""
+        """After a comma: read the next element, or the next key and its colon."""
         self._put(", ")
         if self._stack[-1] != _DICT:
             return _VALUE
@@ -99,8 +99,8 @@ class _Brackets:
         return (yield from self._open_unsure(closer, char))
 
     def _open_unsure(self, closer: str, char: str) -> Need[int]:
-        """Braces make a dict or a set, and only a comma makes a tuple: the first element is held
-        till it is known."""
+        """Open a bracket of unknown type: braces make a dict or a set, and only a comma makes a
+        tuple. The first element is held until the type is known."""
         held = yield from self._scalar(char)
         if held is None:
             return _WRONG
@@ -143,7 +143,7 @@ def _copy_scalar(
 
 
 def _at_string(reader: Reader, char: str) -> Need[bool]:
-    """Whether a string starts here, with or without a prefix such as f or rb."""
+    """Whether a string begins here, with or without a prefix such as f or rb."""
     if char in _STRING_START or char not in _PREFIXES:
         return char in _STRING_START
     while len(reader.buf) - reader.pos < 3 and not reader.final:
@@ -157,7 +157,7 @@ def _as_key(json: str) -> str:
 
 
 def python_to_json(text: str) -> str | None:
-    """A complete Python literal as JSON; None when `text` is not exactly one."""
+    """Convert a complete Python literal to JSON; None if `text` is not exactly one literal."""
     reader = Reader()
     reader.add(text)
     reader.final = True

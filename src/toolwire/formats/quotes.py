@@ -1,23 +1,23 @@
 """The Markdown of the text being read: code fences, code spans and quotation marks.
 
-A fence opens where a line begins with three backticks or more and nothing behind them is a
-backtick; it ends at a line that has nothing but as many or more. Anywhere else a run of backticks
-opens a span, which a run of the same length closes, or the end of the paragraph leaves open.
+A fence opens at a line that begins with three or more backticks and has no others. It ends at a
+line that consists of at least as many backticks. Anywhere else a run of backticks opens a span. A
+run of the same length closes it, or the end of the paragraph leaves it open.
 
-Nobody asks before a marker comes, so text is only kept until then, and looked at in one go, which
-costs a fraction of looking at each piece.
+The state is needed only at a marker. So text is buffered until then and scanned at once, which is
+much cheaper than scanning each piece.
 
-This is only what the text so far shows. Whether something is quoted, that is, whether what is open
-is also closed, only the text behind it shows: see `mentions.py`.
+This is the state of the text so far. Whether an open mark is also closed depends on the text after
+it: see `mentions.py`.
 """
 
 import re
 from typing import Self
 
 FENCE = "```"
-_LINE = 160  # so much of a line is remembered, to know what stands before a marker
+_LINE = 160  # how much of a line is kept, to know what precedes a marker
 _SPANS = 8
-_KEPT = 256  # so many pieces are kept before they are looked at
+_KEPT = 256  # pieces kept before they are scanned
 _TOKEN = re.compile(r"`++|\n|[^`\n]++")
 _PLAIN = re.compile(r"(?:[^`\n]++|(?<!\\)`[^`\n]++`(?=[^`])|\n(?![ \t]*+`{3}))*+")
 _BACKSLASHES = re.compile(r"\\*+\Z")
@@ -25,7 +25,7 @@ _PAIRS = {"'": "'", "‘": "’", "“": "”", "«": "»", "„": "“", "「":
 
 
 class Quotes:
-    """What is open, as far as one turn has been read."""
+    """The open Markdown and quotation marks of one turn so far."""
 
     __slots__ = (
         "_closing",
@@ -50,30 +50,30 @@ class Quotes:
 
     @property
     def fenced(self) -> bool:
-        """Whether a code fence is open, or opens where this line ends."""
+        """Whether a code fence is open, or opens at the end of this line."""
         self._look()
         return bool(self._fence or self._info)
 
     @property
     def spans(self) -> tuple[int, ...]:
-        """The lengths of the runs of backticks that are open."""
+        """The lengths of the open runs of backticks."""
         self._look()
         return tuple(self._spans)
 
     @property
     def running(self) -> bool:
-        """Whether the text ends in backticks, so that more of them belong to these."""
+        """Whether the text ends in backticks, so that following ones continue the run."""
         self._look()
         return self._run > 0
 
     def kind(self) -> str:
-        """What is open, to be said of what stands in it."""
+        """The name of the open mark, for messages."""
         if self.fenced:
             return "quoted in a code fence"
         return "quoted in backticks" if self._spans else "quoted in quotation marks"
 
     def at_line_start(self) -> bool:
-        """Whether at most whitespace stands before this on its line."""
+        """Whether only whitespace precedes this on its line."""
         self._look()
         return not self._run and not self._line[-_LINE:].strip()
 
@@ -90,13 +90,13 @@ class Quotes:
         return self.marked() or bool(self.quote())
 
     def quote(self) -> str:
-        """The quotation mark that would close the one that is open on this line, or ""."""
+        """The closing mark of the quotation open on this line, or ""."""
         self._look()
         line = self._line[-_LINE:]
         return '"' if line.count('"') % 2 else _PAIRS.get(line[-1:], "")
 
     def copy(self) -> Self:
-        """The same state, to look ahead with."""
+        """Return a copy of the state, for lookahead."""
         self._look()
         other = type(self)()
         for name in self.__slots__:
@@ -105,7 +105,7 @@ class Quotes:
         return other
 
     def forget(self, line: str = "") -> None:
-        """Something came that is no text: Markdown begins anew, behind `line`."""
+        """Reset after something that is not text. Markdown starts over after `line`."""
         self._kept.clear()
         self._fence = self._info = self._run = 0
         self._closing = self._escaped = False
@@ -114,24 +114,24 @@ class Quotes:
         self._idle = True
 
     def close_spans(self) -> None:
-        """What was open is closed, whatever backticks stood in it."""
+        """Close all spans, whatever backticks they contain."""
         if not self.fenced:
             self.forget(line="`")
 
     def give_up_fences(self) -> None:
-        """A fence was never closed, so it was none, and neither is what follows it."""
+        """Stop recognizing fences: one was never closed, so it was not a fence."""
         self._look()
         self._off = True
         self._fence = self._info = 0
 
     def see(self, text: str) -> None:
-        """Take the next piece of text."""
+        """Consume the next piece of text."""
         self._kept.append(text)
         if len(self._kept) > _KEPT:
             self._look()
 
     def _look(self) -> None:
-        """Look at what was kept."""
+        """Scan the buffered text."""
         if self._kept:
             text = "".join(self._kept)
             self._kept.clear()
@@ -152,7 +152,7 @@ class Quotes:
         self._idle = not (self._fence or self._info or self._run or self._spans)
 
     def _skip(self, text: str, pos: int) -> int:
-        """Pass what changes nothing: spans that are closed on their line, or code in a fence."""
+        """Skip text without effect: spans closed on their line, or code in a fence."""
         if self._fence and not (self._run or self._closing):
             end = text.find("`", pos)
             end = len(text) if end < 0 else end
@@ -165,7 +165,7 @@ class Quotes:
         return end
 
     def see_to_close(self, text: str) -> int:
-        """Take text up to where nothing looks like a fence any more; -1 if that does not come."""
+        """Consume text up to the end of the fence; -1 if it does not end here."""
         self._look()
         for match in _TOKEN.finditer(text):
             piece = match.group()
@@ -179,7 +179,7 @@ class Quotes:
         return -1
 
     def closed_at_end(self) -> bool:
-        """Whether the end of the text closes the fence, or the span that looked like one."""
+        """Whether the end of the text closes the fence, or the span that resembled one."""
         self._look()
         self._end_run()
         return self._closing or not (self.fenced or self._spans)

@@ -1,10 +1,10 @@
-"""The text of one turn as an engine sees it: as if all of it were there.
+"""The text of one turn as an engine sees it: as if it were complete.
 
-An engine is a generator. It looks at `buf` from `pos` on, moves `pos` over what it has taken, and
-says `yield` when it needs more; afterwards `buf` and `pos` have changed and must be read again.
-What has been taken is forgotten, so memory and time stay linear, unless a `mark` is set: then
-`raw()` gives back all text since the mark, which is how a span that turns out not to be a call
-becomes text again. This module knows nothing about formats.
+An engine is a generator. It looks at `buf` from `pos` on, moves `pos` past consumed text, and
+yields when it needs more. Afterwards `buf` and `pos` have changed and must be read again. Consumed
+text is discarded, so memory and time stay linear, unless a `mark` is set. Then `raw()` returns all
+text since the mark, so that a span that is not a call can become text again. This module knows
+nothing about formats.
 """
 
 import re
@@ -20,8 +20,8 @@ _SPACE = re.compile(r"\s*+")
 class Reader:
     """Text that grows while it is read.
 
-    `tidy` until something in it was not as expected: who has a fast way that costs much when it
-    fails takes it only then, so that it fails once in a turn.
+    `tidy` stays set until something unexpected occurs. Fast paths that are expensive when they fail
+    run only while it is set, so that they fail at most once per turn.
     """
 
     __slots__ = ("_base", "_kept", "_mark", "buf", "final", "pos", "tidy")
@@ -36,7 +36,7 @@ class Reader:
         self._kept: list[str] = []
 
     def add(self, text: str) -> None:
-        """Append `text` and forget what was taken."""
+        """Append `text` and discard consumed text."""
         pos = self.pos
         if self._mark >= 0:
             self._kept.append(self.buf[self._mark : pos])
@@ -47,38 +47,38 @@ class Reader:
 
     @property
     def offset(self) -> int:
-        """How many characters of the turn have been taken."""
+        """The number of consumed characters of the turn."""
         return self._base + self.pos
 
     @property
     def waiting(self) -> bool:
-        """Whether there is more than white space that was not taken, or may be given back."""
+        """Whether unconsumed or marked text contains more than whitespace."""
         rest = self.buf[self._mark if self._mark >= 0 else self.pos :]
         return not (rest.isspace() or not rest) or any(map(str.strip, self._kept))
 
     def mark(self) -> None:
-        """Remember everything from here on."""
+        """Keep all text from here on."""
         self._kept = []
         self._mark = self.pos
 
     def unmark(self) -> None:
-        """Stop remembering."""
+        """Stop keeping text."""
         self._kept = []
         self._mark = -1
 
     def raw(self) -> str:
-        """Everything taken since the mark; the mark is removed."""
+        """Return all text consumed since the mark, and remove the mark."""
         text = "".join(self._kept) + self.buf[self._mark : self.pos]
         self.unmark()
         return text
 
     def held(self) -> int:
-        """How many characters are kept, taken since the mark or not taken at all."""
+        """The number of buffered characters, consumed since the mark or not at all."""
         start = self._mark if self._mark >= 0 else self.pos
         return sum(map(len, self._kept)) + len(self.buf) - start
 
     def give_back(self, text: str) -> None:
-        """Take back the taking of `text`, which was the last to be taken."""
+        """Return `text`, the last text consumed, to the buffer."""
         size = len(text)
         if size <= self.pos:
             self.pos -= size
@@ -88,9 +88,10 @@ class Reader:
 
 
 def skip_space(reader: Reader, limit: int) -> Need[str]:
-    """Take at most `limit` characters of whitespace and return the next character, not taken.
+    """Consume up to `limit` characters of whitespace and peek at the next character.
 
-    Returns "" at the end of the text, and " " when there was more, one character of which is taken.
+    Returns "" at the end of the text. Returns " " if there is more whitespace, and consumes one
+    character of it.
     """
     while True:
         match = _SPACE.match(reader.buf, reader.pos, reader.pos + limit + 1)
@@ -107,7 +108,7 @@ def skip_space(reader: Reader, limit: int) -> Need[str]:
 
 
 def peek(reader: Reader, count: int) -> Need[str]:
-    """The next `count` characters, not taken; fewer only at the end of the text."""
+    """Peek at the next `count` characters; fewer only at the end of the text."""
     while len(reader.buf) - reader.pos < count and not reader.final:
         yield
     return reader.buf[reader.pos : reader.pos + count]

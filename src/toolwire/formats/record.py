@@ -1,4 +1,4 @@
-"""What a format is: one small record. The catalogue is a table of these."""
+"""The record that defines a format. The catalogue is a table of these."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
@@ -13,13 +13,13 @@ IdPolicy: TypeAlias = Literal["random", "mistral9", "kimi", "wire"]
 
 
 class Framer(Protocol):
-    """Reads one turn, handing what is a call to an engine."""
+    """Reads one turn, and passes calls to an engine."""
 
     def run(self) -> Need[None]: ...
 
 
 class Framing(Protocol):
-    """How a format tells calls from text."""
+    """How a format separates calls from text."""
 
     def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer: ...
 
@@ -45,10 +45,9 @@ class Format:
     aliases: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     template: tuple[str, ...] = ()
-    """By what the chat templates of its models may be known, where its calls have no tags and
-    nothing else is certain."""
+    """Texts that hint at this format in a chat template, for lack of better evidence."""
     signs: tuple[tuple[str, ...], ...] = ()
-    """What tells the chat templates of its models from all others: all texts of one of these."""
+    """Groups of texts that identify its chat templates. All texts of a group must occur."""
     special_tokens: tuple[str, ...] = ()
     ids: IdPolicy = "random"
     starts_inside: bool = False

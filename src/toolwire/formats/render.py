@@ -1,9 +1,9 @@
-"""The write side: tools, calls and results as prompt text, in the format a model was taught.
+"""Renders tools, calls and results as prompt text, in the format that a model was trained on.
 
-What is written here is what the same format reads: `parse(render(call)) == call`. It is correct
-where the models' own templates are not (quoted Python strings, all calls of a turn, arguments as
-an object). Text of others that is put into the prompt cannot open a call or close a result: the
-markers of the format are broken up visibly in it.
+Rendering is the inverse of parsing: `parse(render(call)) == call`. It is correct where the models'
+own templates are not (quoted Python strings, all calls of a turn, arguments as an object).
+Untrusted text in the prompt cannot open a call or close a result, because its markers are visibly
+escaped.
 """
 
 import json
@@ -24,13 +24,13 @@ from toolwire.formats.writing import Writing
 from toolwire.protocol.content import error_text
 
 _Guard: TypeAlias = Callable[[str], str]
-_NOT_BARE = frozenset(":,{}[]()<'\"")  # a lax key with one of these is quoted
+_NOT_BARE = frozenset(":,{}[]()<'\"")  # a lax key that contains one of these is quoted
 _PYTHON_WORDS = {True: "True", False: "False", None: "None"}
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedCall:
-    """A call to write: its decoded arguments, and its id in the prompt."""
+    """A call to render: its decoded arguments, and its id in the prompt."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -39,7 +39,7 @@ class RenderedCall:
 
 @dataclass(frozen=True, slots=True)
 class RenderedResult:
-    """What a tool returned for the call at `index` of its turn. `is_error`: the tool failed."""
+    """The result of the call at `index` of its turn. `is_error`: the tool failed."""
 
     name: str
     content: str
@@ -50,7 +50,7 @@ class RenderedResult:
 
 @dataclass(frozen=True, slots=True)
 class PromptTurn:
-    """One turn of a prompt: a role that the model knows, and its text."""
+    """One turn of a prompt: a role known to the model, and its text."""
 
     role: str
     text: str
@@ -65,7 +65,7 @@ def provider_id(name: str | Format, call: str, number: int) -> str:
 
 
 def render_tools(name: str | Format, tools: Iterable[GivenTool]) -> str:
-    """Describe the tools and how to call them, as the text of a system message."""
+    """Render the tools and how to call them, as the text of a system message."""
     record = get(name)
     example = render_calls(name, [RenderedCall("NAME", {"KEY": "VALUE"}, "0")])
     return instructions_for(record, as_tools(tools), example)
@@ -74,7 +74,7 @@ def render_tools(name: str | Format, tools: Iterable[GivenTool]) -> str:
 def render_calls(
     name: str | Format, calls: Sequence[RenderedCall], *, guarded: bool = False
 ) -> str:
-    """Write the calls of one assistant turn.
+    """Render the calls of one assistant turn.
 
     With `guarded`, markers of the format in the arguments are escaped. JSON and Python arguments
     keep their meaning; raw text is changed visibly.
@@ -89,7 +89,7 @@ def render_calls(
 
 
 def render_results(name: str | Format, results: Iterable[RenderedResult]) -> list[PromptTurn]:
-    """Write the results of one assistant turn, in the order of its calls."""
+    """Render the results of one assistant turn, in the order of its calls."""
     record = get(name)
     rules = record.results
     ordered = sorted(results, key=lambda result: result.index)
@@ -102,7 +102,7 @@ def render_results(name: str | Format, results: Iterable[RenderedResult]) -> lis
 
 
 def _fill(template: str, values_of: Mapping[str, Callable[[], str]]) -> str:
-    """Replace each {placeholder} once, left to right; what is filled in is not looked at again."""
+    """Replace each {placeholder} once, left to right. Inserted text is not scanned again."""
     out: list[str] = []
     pos = 0
     while (start := template.find("{", pos)) >= 0:
@@ -172,26 +172,26 @@ def _keywords(arguments: Mapping[str, Any]) -> str:
 
 
 def _keyword(key: str, value: Any) -> str:
-    """One argument. What cannot be a keyword of Python is given as Python gives it."""
+    """Render one argument. A key that is not a valid keyword is passed with `**`."""
     if key.isidentifier() and not iskeyword(key):
         return f"{key}={_literal(value)}"
     return f"**{{{_literal(key)}: {_literal(value)}}}"
 
 
 def _literal(value: Any) -> str:
-    """A JSON value as a Python literal."""
+    """Render a JSON value as a Python literal."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_literal, value)) + "]"
     if value is None or isinstance(value, bool):
         return _PYTHON_WORDS[value]
-    # A string as JSON writes it is also a string of Python, and of our reader.
+    # A JSON string is also a valid Python string, and the parser reads it.
     return json.dumps(value) if isinstance(value, str) else values.to_json(value)
 
 
 def _lax(value: Any, delimiter: str, guard: _Guard) -> str:
-    """A value with bare keys and delimited strings."""
+    """Render a value with bare keys and delimited strings."""
     if isinstance(value, Mapping):
         items = (
             f"{_lax_key(key, guard)}:{_lax(item, delimiter, guard)}" for key, item in value.items()
@@ -205,13 +205,13 @@ def _lax(value: Any, delimiter: str, guard: _Guard) -> str:
 
 
 def _lax_key(key: str, guard: _Guard) -> str:
-    """A key: bare if it can be, else in quotes, which mark nothing."""
+    """Render a key: bare if possible, otherwise quoted."""
     bare = key.strip() == key and not _NOT_BARE.intersection(key) and key
     return guard(key if bare else values.to_json(key))
 
 
 def _tree(key: str, value: Any, prefix: str, guard: _Guard) -> str:
-    """A value as an element. What is inside an object may have no schema, so it is JSON."""
+    """Render a value as an element. Nested values may have no schema, so they are JSON."""
     if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
         inner = "".join(_tree("item", item, prefix, guard) for item in value)
     else:

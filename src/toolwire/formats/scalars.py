@@ -1,7 +1,7 @@
-"""Bare words, numbers and Python strings, and how each is written in JSON.
+"""Converts bare words, numbers and Python strings to JSON.
 
-Shared by everything that reads values: JSON with slips, Python literals, lax objects. No text of a
-model is evaluated here: words are looked up in a table, numbers matched, strings unescaped by hand.
+Shared by all value parsers: lenient JSON, Python literals, lax objects. Model text is never
+evaluated: words are looked up in a table, numbers are matched, strings are unescaped by hand.
 """
 
 import re
@@ -21,27 +21,27 @@ _PYTHON_BASED = re.compile(
 )
 _PYTHON_FLOAT = re.compile(r"([-+]?+)([0-9]*+)(\.?+)([0-9]*+)((?:[eE][-+]?+[0-9]++)?+)")
 
-# Python's escapes that stand for one character, beside \x, \u, \U and octal ones.
+# Python's single-character escapes, besides \x, \u, \U and octal ones.
 _ESCAPES = {"\n": "", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f"}
 _ESCAPES |= {"n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _OCTAL = re.compile(r"[0-7]{1,3}+")
-_LOOK = 64  # how far past a quote to look for what must follow a string
+_LOOK = 64  # how far past a quote to look for a valid continuation
 _AFTER_STRING = ",)]}:"
 _STRING_HEAD = re.compile(r"([fFuUbB]?+)([rR]?+)(\"\"\"|'''|\"|')")
 _PLAIN = re.compile(r"[^\"'\\\x00-\x1f]*+")
-# What Python and JSON write alike.
+# Escapes that Python and JSON share.
 PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 UNICODE = rf"u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}|{PAIR}"
-NO_CHARACTER = r"\ufffd"  # in place of half a surrogate pair
-_ESCAPED = rf"\\(?:[\"'\\bfnrt]|{UNICODE})"  # what both write alike, and \'
+NO_CHARACTER = r"\ufffd"  # replaces a lone surrogate
+_ESCAPED = rf"\\(?:[\"'\\bfnrt]|{UNICODE})"  # shared escapes, and \'
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _SHORT_CONTROLS = (("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
 
 
 def _copied(delimiter: str) -> re.Pattern[str]:
-    """What is copied at once from a string; in one of many lines, these and single quotes, too."""
+    """Text that is copied at once from a string; in a triple-quoted one, single quotes too."""
     quote = delimiter[0]
     if len(delimiter) == 1:
         plain = rf"[^{quote}\\\x00-\x1f]*+"
@@ -52,28 +52,28 @@ def _copied(delimiter: str) -> re.Pattern[str]:
 
 _COPIED = {delimiter: _copied(delimiter) for delimiter in ("'", '"', "'''", '"""')}
 _JSON_ESCAPE = re.compile(rf"\\(?:{UNICODE})")
-_ESCAPE_LENGTH = 12  # of the longest escape, a surrogate pair
+_ESCAPE_LENGTH = 12  # the longest escape, a surrogate pair
 _SPACES = re.compile(r"\s*+")
 
 Put = Callable[[str], None]
-# (the reader, how far ahead) -> whether a string may end in front of what stands there.
+# (the reader, how far ahead) -> whether a string may end before the text there.
 Ends = Callable[[Reader, int], Need[bool]]
 
 
 def from_json_bare(token: str) -> str | None:
-    """A bare word or number of JSON (or Python's True, False, None) as JSON."""
+    """Convert a bare JSON word or number (or Python's True, False, None) to JSON."""
     if token in _WORDS:
         return _WORDS[token]
     return token if is_number(token) else None
 
 
 def is_number(token: str) -> bool:
-    """Whether `token` is a JSON number of a sane length."""
+    """Whether `token` is a JSON number of reasonable length."""
     return len(token) <= MAX_BARE and _JSON_NUMBER.fullmatch(token) is not None
 
 
 def from_python_bare(token: str) -> str | None:
-    """A bare word or number of Python as JSON: `07` is 7, `0x1F` is 31, `.5` is 0.5."""
+    """Convert a bare Python word or number to JSON: `07` is 7, `0x1F` is 31, `.5` is 0.5."""
     known = from_json_bare(token)
     if known is not None or len(token) > MAX_BARE:
         return known
@@ -91,17 +91,17 @@ def from_python_bare(token: str) -> str | None:
 
 
 def _from_based(match: re.Match[str]) -> str | None:
-    """A hexadecimal, octal or binary number, in decimal."""
+    """Convert a hexadecimal, octal or binary number to decimal."""
     digits = (match[2] or match[3] or match[4]).replace("_", "")
     base = 16 if match[2] else 8 if match[3] else 2
     return f"{'-' if match[1] == '-' else ''}{int(digits, base)}" if digits else None
 
 
 def copy_python_string(reader: Reader, put: Put, ends: Ends | None = None) -> Need[bool]:
-    """Copy the Python string at the reader's position, and strings adjacent to it, as one of JSON.
+    """Copy the Python string at the reader's position, and adjacent strings, as one JSON string.
 
-    Raw newlines are taken as they are. A quote ends the string only if something that can follow a
-    string does, so that `"He said "hi" to me"` is read as it was meant: what that is, `ends` says.
+    Raw newlines are accepted. A quote ends the string only if `ends` accepts the text after it, so
+    `"He said "hi" to me"` is read as intended.
     """
     put('"')
     while True:
@@ -148,7 +148,7 @@ def _string_body(reader: Reader, put: Put, head: re.Match[str], ends: Ends) -> N
 
 
 def _as_json(text: str, delimiter: str) -> str:
-    """A piece of a Python string whose escapes JSON has too, as the inside of a JSON string."""
+    """Convert a piece of a Python string with shared escapes to the inside of a JSON string."""
     if "\\'" in text or (delimiter != '"' and '"' in text):
         text = _with_json_quotes(text)
     if len(delimiter) == 3 and _CONTROL.search(text):
@@ -159,10 +159,10 @@ def _as_json(text: str, delimiter: str) -> str:
 
 
 def _with_json_quotes(text: str) -> str:
-    """Double quotes with a backslash, and single ones without."""
+    """Escape double quotes, and unescape single quotes."""
     if '\\"' not in text and "\\\\'" not in text:
         return text.replace("\\'", "'").replace('"', '\\"')
-    # Backslashes of their own are put aside, so that each one left belongs to what follows it.
+    # Set escaped backslashes aside, so that each remaining one escapes the next character.
     parts = (part.replace("\\'", "'").replace('\\"', '"') for part in text.split("\\\\"))
     return "\\\\".join(part.replace('"', '\\"') for part in parts)
 
@@ -180,7 +180,7 @@ def _at_end(reader: Reader, delimiter: str, ends: Ends) -> Need[bool]:
 
 
 def _before_mark(reader: Reader, ahead: int) -> Need[bool]:
-    """Whether one of the marks that separate and enclose values stands there, or the end."""
+    """Whether a separator, a closing bracket or the end of the text is there."""
     start = reader.pos + ahead
     ahead = yield from look_past_space(reader, ahead)
     end = reader.pos + ahead
@@ -188,7 +188,7 @@ def _before_mark(reader: Reader, ahead: int) -> Need[bool]:
 
 
 def look_past_space(reader: Reader, ahead: int) -> Need[int]:
-    """How far ahead the next character stands that is no space; nothing is taken."""
+    """Return the distance to the next character that is not a space. Consumes nothing."""
     while True:
         start = reader.pos + ahead
         match = _SPACES.match(reader.buf, start, start + _LOOK)
@@ -199,20 +199,20 @@ def look_past_space(reader: Reader, ahead: int) -> Need[int]:
 
 
 def _adjacent(reader: Reader, ahead: int) -> Need[bool]:
-    """Whether another string stands there, behind some space."""
+    """Whether another string follows, after optional space."""
     then = yield from look_past_space(reader, ahead)
     return then > ahead and reader.buf[reader.pos + then : reader.pos + then + 1] in ("'", '"')
 
 
 def _read_escape(reader: Reader, *, raw: bool) -> Need[str]:
-    """Take one backslash escape and return what it stands for, as the inside of a JSON string."""
+    """Consume one backslash escape. Return its meaning as the inside of a JSON string."""
     while len(reader.buf) - reader.pos < _ESCAPE_LENGTH and not reader.final:
         if len(reader.buf) - reader.pos > 1 and reader.buf[reader.pos + 1] not in "xuU01234567":
             break
         yield
     text = reader.buf[reader.pos : reader.pos + _ESCAPE_LENGTH]
     if not raw and (own := _JSON_ESCAPE.match(text)):
-        # It is JSON's own, and is copied like those that were not cut in two.
+        # A JSON escape is copied, like those that were not split.
         reader.pos += own.end()
         return own.group()
     meaning, size = (text[:2], 2) if raw else _meaning(text)
@@ -223,7 +223,7 @@ def _read_escape(reader: Reader, *, raw: bool) -> Need[str]:
 
 
 def _meaning(text: str) -> tuple[str, int]:
-    """What the escape at the start of `text` stands for, and its length."""
+    """Return the meaning and the length of the escape at the start of `text`."""
     letter = text[1:2]
     if letter in _ESCAPES:
         return _ESCAPES[letter], 2

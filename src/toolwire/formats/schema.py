@@ -1,9 +1,8 @@
-"""What a tool's JSON Schema says about the types of its arguments.
+"""Reads the types of arguments from a tool's JSON Schema.
 
-Looks through `$ref`, `anyOf`, `oneOf`, `allOf`, `enum`, `const` and lists of types. It does not
-validate: it only answers which JSON types are allowed, and where a member is described. Each part
-is looked at once, however many ways lead to it: a schema may refer to itself, and to anything
-often.
+Follows `$ref`, `anyOf`, `oneOf`, `allOf`, `enum`, `const` and lists of types. It does not validate:
+it only finds the allowed JSON types, and the schema of a member. Each subschema is visited once,
+because a schema may refer to itself, and to the same subschema many times.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Types: TypeAlias = frozenset[str]
-_MAX_HOPS = 24  # through $ref and combinators
-_MOST_PARTS = 1000  # that one is combined from
+_MAX_HOPS = 24  # maximum hops through $ref and combinators
+_MOST_PARTS = 1000  # maximum subschemas combined into one
 _COMBINATORS = ("allOf", "anyOf", "oneOf")
 _TYPE_OF: tuple[tuple[type, str], ...] = (
     (bool, "boolean"),
@@ -33,14 +32,14 @@ class Schema:
     root: Mapping[str, Any]
 
     def types(self) -> Types:
-        """The JSON types allowed here; empty when it is not said."""
+        """The JSON types allowed here; empty if unspecified."""
         return _types(self.node, self.root, {}, _MAX_HOPS)
 
     def properties(self) -> Mapping[str, Any]:
         """The declared members of an object."""
         declared = [node.get("properties") for node in _alternatives(self.node, self.root)]
         found: dict[str, Any] = {}
-        for properties in reversed(declared):  # what is said first counts
+        for properties in reversed(declared):  # the first declaration wins
             found.update(properties if isinstance(properties, Mapping) else ())
         return found
 
@@ -72,7 +71,7 @@ def type_name(value: Any) -> str:
 
 
 def _types(node: Any, root: Mapping[str, Any], known: dict[int, Types], hops: int) -> Types:
-    """The types of a part. `known`: those of parts that were looked at, or are being."""
+    """Return the types of a subschema. `known` caches subschemas visited or in progress."""
     if not isinstance(node, Mapping) or hops == 0 or len(known) > _MOST_PARTS:
         return frozenset()
     types = known.get(id(node))
@@ -108,7 +107,7 @@ def _common(parts: Iterable[Types]) -> Types:
 
 
 def _alternatives(node: Any, root: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """The node and everything it refers to or is combined from, in their order."""
+    """Return the node and all nodes it refers to or combines, in order."""
     pending, seen = [node], set[int]()
     while pending and len(seen) < _MOST_PARTS:
         part = _resolve(pending.pop(), root)
@@ -130,7 +129,7 @@ def _resolve(node: Any, root: Mapping[str, Any]) -> Any:
 
 
 def _follow(ref: Any, root: Mapping[str, Any]) -> Any:
-    """What a local `$ref` points to; None when it leads nowhere."""
+    """Resolve a local `$ref`; None if it does not resolve."""
     if not isinstance(ref, str) or not ref.startswith("#"):
         return None
     target: Any = root

@@ -1,7 +1,7 @@
-"""By what calls of any format of the catalogue may begin, and which formats those are.
+"""The signs that calls of any format may begin with, and the formats that use them.
 
-Signs of two kinds: those that may stand anywhere in an answer, and those that count only where it
-begins, because elsewhere they are plain text.
+There are two kinds of signs: those that count anywhere in an answer, and those that count only at
+its start, because elsewhere they are plain text.
 """
 
 import re
@@ -22,7 +22,7 @@ _STRUCTURE = re.compile(r"[<\[\]]|-> ")
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """`rare` finds whether a piece of text can hold a sign at all."""
+    """`rare` quickly tells whether a piece of text can contain a sign."""
 
     anywhere: Lexer
     at_start: Lexer
@@ -30,25 +30,25 @@ class Signatures:
     formats: dict[str, tuple[Format, ...]]
 
     def candidates(self, sign: str) -> tuple[Format, ...]:
-        """The formats whose calls may begin with this sign."""
+        """Return the formats whose calls may begin with this sign."""
         found = [one for key, ones in self.formats.items() if sign.startswith(key) for one in ones]
         if sign in _BARE:
-            found.insert(0, FORMATS["json"])  # of all that read the same, the one of no model
+            found.insert(0, FORMATS["json"])  # prefer the generic one of several equivalent formats
         return tuple(dict.fromkeys(found))
 
 
 def is_structure(sign: str) -> bool:
-    """Whether a sign may stand anywhere in a line; others are words, and begin one."""
+    """Whether a sign counts anywhere in a line. Others are words, and must begin the line."""
     return _STRUCTURE.match(sign) is not None
 
 
 @lru_cache(maxsize=1)
 def signatures() -> Signatures:
-    """The signs of all formats, made once, which takes 0.1 s.
+    """Return the signs of all formats. Built once, in about 0.1 s.
 
-    Without `cline_xml`, whose signs are the names of tools: `<search>` or `<table>` in an answer
-    about XML says nothing about how the model calls, and each request would have signs of its own.
-    It is read only where it is expected.
+    `cline_xml` is excluded, because its signs are the names of tools: `<search>` or `<table>` in an
+    answer about XML is not evidence of a call, and every request would need its own signs. It is
+    parsed only if it is configured.
     """
     tools = DeclaredTools()
     formats: dict[str, tuple[Format, ...]] = {}
@@ -65,13 +65,13 @@ def signatures() -> Signatures:
 
 
 def _signs(framing: object) -> Iterator[tuple[str, str]]:
-    """The signs of a format, each with where it counts."""
+    """Yield the signs of a format, and where each counts."""
     if isinstance(framing, MarkerSet):
         for marker in (*framing.opens, *framing.sections, *framing.bare):
             if marker in _BARE:
                 yield marker, "start"
                 yield f"\n{marker}", "any"
-            elif marker[0].isspace():  # as common as words, so not looked for in all text
+            elif marker[0].isspace():  # too common to search for everywhere
                 yield marker, "start"
             elif marker != "```json":
                 yield marker, "any"

@@ -1,10 +1,9 @@
 """Harmony whose special tokens the backend removed: `analysis...assistantfinal...`.
 
-Without the tokens, headers are only words that touch what they should be apart from. Words can be
-prose, so all of this is tried once, at the very start, and counts only on proof: a seam
-(`assistantfinal`, which nobody writes) behind the first section, or a header that names a tool we
-know and leads to a brace. Till then the text is kept, and without proof it is given back to be read
-as if nobody had looked.
+Without the tokens, headers are plain words that run into the adjacent text. Words can be prose, so
+this is tried only once, at the very start, and needs proof: a seam (`assistantfinal`, which does
+not occur in prose) after the first section, or a header that names a known tool and leads to a
+brace. Until then the text is held. Without proof it is given back and parsed as usual.
 """
 
 import re
@@ -19,7 +18,7 @@ from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
 _MAX_HEADER = 256
-_MAX_SECTION = 32_768  # so much is held back at most while the proof is awaited
+_MAX_SECTION = 32_768  # maximum text held while waiting for proof
 _SECTIONS: dict[str, Target] = {"analysis": "reasoning", "commentary": "text", "final": "text"}
 _SEAM_MARKERS = {f"assistant{channel}": channel for channel in _SECTIONS}
 _BEFORE_RECIPIENT = ("", " ", "assistant ", "analysis ", "commentary ")
@@ -40,7 +39,7 @@ _GLUED = ("json", "code", "commentary", "analysis")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrippableChannels(Channels):
-    """Harmony's channels, also read when their tokens are gone."""
+    """Harmony's channels, parsed even if the backend removed their tokens."""
 
     def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer:
         """A framer for one turn."""
@@ -48,7 +47,7 @@ class StrippableChannels(Channels):
         return channels if starts_inside else _Either(Stripped(turn, engine), channels)
 
     def hold_limit(self) -> int:
-        """How many characters of plain text may be held back; an awaited proof is not plain."""
+        """The maximum number of plain-text characters held back, apart from the wait for proof."""
         return max(Channels.hold_limit(self), _FIRST.longest)
 
 
@@ -58,7 +57,7 @@ class _Either:
     channels: Framer
 
     def run(self) -> Need[None]:
-        """Read the turn without tokens if it is proven to have lost them, else as usual."""
+        """Read the turn without tokens if it is proven that they were removed, else as usual."""
         if not (yield from self.stripped.read()):
             yield from self.channels.run()
 
@@ -76,7 +75,7 @@ class Stripped:
         self._target: Target = "text"
 
     def read(self) -> Need[bool]:
-        """Read the whole turn; False, with nothing taken, if it is not such a turn."""
+        """Read the whole turn. False, with nothing consumed, if it is not such a turn."""
         if not (yield from self._begin()):
             return False
         while True:
@@ -89,12 +88,12 @@ class Stripped:
             else:
                 yield
             if seam == "assistantfinal":
-                break  # the last section: nothing in it is a seam
+                break  # the last section has no seam
         yield from self._rest()
         return True
 
     def _begin(self) -> Need[bool]:
-        """Whether the beginning proves it; what a first section holds is taken then."""
+        """Whether the beginning is proof. If so, consume the first section."""
         marker, size = yield from _FIRST.at(self._reader)
         if not marker:
             return False
@@ -108,7 +107,7 @@ class Stripped:
         return (yield from self._first_section(marker))
 
     def _first_section(self, channel: str) -> Need[bool]:
-        """Look for the seam behind the first section, keeping everything till it comes."""
+        """Look for the seam after the first section, holding all text until then."""
         reader = self._reader
         begin = reader.offset
         reader.mark()
@@ -131,7 +130,7 @@ class Stripped:
         return True
 
     def _seam(self, seam: str, size: int) -> Need[None]:
-        """A section begins; one that is addressed to a tool is a call."""
+        """Begin a section. One addressed to a tool is a call."""
         channel = _SEAM_MARKERS[seam]
         addressed = (yield from peek(self._reader, size + 4))[size:] == " to="
         if addressed and (yield from self._call()):
@@ -142,7 +141,7 @@ class Stripped:
         self._target = _SECTIONS[channel]
 
     def _call(self) -> Need[bool]:
-        """A header that leads to the arguments of a known tool, and these; or nothing is taken."""
+        """Read a header and the arguments of a known tool, or consume nothing."""
         reader, sink = self._reader, self._sink
         found = yield from _HEADER_END.read_to(reader, _MAX_HEADER)
         name = _tool_of(found[0], self._turn.tools) if found and found[1] == "{" else ""
@@ -164,7 +163,7 @@ class Stripped:
         return True
 
     def _rest(self) -> Need[None]:
-        """All that is left, as it comes."""
+        """Pass the rest of the text as it arrives."""
         while True:
             self._say(len(self._reader.buf) - self._reader.pos)
             if self._reader.final:
@@ -188,7 +187,7 @@ class Stripped:
 
 
 def _tool_of(header: str, tools: DeclaredTools) -> str:
-    """The known tool a header is addressed to, though words may be glued to its name; or ""."""
+    """Return the known tool that a header addresses, even with words glued to its name; or ""."""
     match = _HEADER.fullmatch(header)
     name = match[1] if match else ""
     for word in ("", *_GLUED):

@@ -1,4 +1,4 @@
-"""How the text of one turn was read: what each span is, and why it is not a call."""
+"""Records how the text of one turn was parsed: what each span is, and why it is not a call."""
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -8,7 +8,7 @@ SpanKind: TypeAlias = Literal["text", "reasoning", "call", "markup", "layout"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`text[start:end]` was read as `kind`; `why` gives the reason, such as why it is no call."""
+    """`text[start:end]` was parsed as `kind`. `why` is the reason, such as why it is not a call."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Trace:
     spans: list[Span] = field(default_factory=list)
 
     def add(self, start: int, end: int, kind: SpanKind, why: str = "") -> None:
-        """Record a span. It is joined to the last one if it continues it."""
+        """Record a span. If it continues the last one, the two are merged."""
         if start == end:
             return
         last = self.spans[-1] if self.spans else None

@@ -1,4 +1,4 @@
-"""One format on trial, where the sign of a call stands and many formats may have written it."""
+"""Tries one format at the sign of a call that several formats may have written."""
 
 from toolwire.formats.channels import Channels
 from toolwire.formats.declared_tools import DeclaredTools
@@ -16,7 +16,7 @@ from toolwire.protocol.tools import Tool
 
 
 class Trial:
-    """One format on trial: `won` once it has a declared tool and the beginning of arguments."""
+    """One format on trial. `won` once it has a declared tool and the beginning of arguments."""
 
     __slots__ = ("_args", "_inner", "_parser", "_seen", "_sign", "name", "record", "won")
 
@@ -41,7 +41,7 @@ class Trial:
         if self.won:
             return False
         if isinstance(event, TextDelta | ReasoningDelta):
-            # Messages hold other text, too: their headers show that they were understood.
+            # Message formats contain other text too, so a parsed header counts as progress.
             understood = any(marker in self._seen for marker in self._inner)
             self.won = understood and not self._sign.startswith(event.text[:1])
             return not self.won

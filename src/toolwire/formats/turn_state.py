@@ -1,4 +1,4 @@
-"""What framers and engines share while one turn is read, and the shape of both."""
+"""The state that framers and engines share while reading one turn, and their interfaces."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from toolwire.formats.trace import Trace
 
 @dataclass(slots=True)
 class TurnState:
-    """One turn being read. `stop` are the markers at which a malformed call is given up.
+    """One turn being read. `stop` are the markers that end a malformed call.
 
-    `begun` is where the span of calls began that is being read. `broken`: the last call that was
-    refused had begun well, and delivered live it would have been sent.
+    `begun` is where the current span of calls began. `broken`: the last rejected call began
+    correctly, so live delivery would have sent it.
     """
 
     reader: Reader
@@ -28,16 +28,16 @@ class TurnState:
     why: str = ""  # why the last span was not a call
     begun: int = 0
     broken: bool = False
-    settled: int = 0  # how much of the text was dealt with, last time that it was
+    settled: int = 0  # how much of the text was settled at the last `settle`
 
     def settle(self) -> None:
-        """Everything read so far is dealt with: from here on it could become text again."""
+        """Settle everything read so far: only later text can become plain text again."""
         self.settled = self.reader.offset
         if not self.sink.held:
             self.reader.mark()
 
     def settle_late(self) -> None:
-        """Calls that were held are sent: what was settled while they were is dealt with."""
+        """Settle the text of held calls, once they are sent."""
         if self.sink.held:
             return
         taken = self.reader.raw()
@@ -47,14 +47,14 @@ class TurnState:
         self.reader.pos += len(rest)
 
     def refuse(self, why: str) -> bool:
-        """Say why this is not a call. Always False, to be returned."""
+        """Record why this is not a call. Always returns False, for use in `return`."""
         self.why = why
         return False
 
 
 class Opening(NamedTuple):
-    """How a call was opened. `strict`: only a tool that is known may be called. `name` is what a
-    header said, where the framing has headers."""
+    """How a call was opened. `strict`: only a known tool counts. `name` comes from the header, if
+    the framing has headers."""
 
     strict: bool
     name: str = ""
@@ -63,10 +63,10 @@ class Opening(NamedTuple):
 class FormatEngine(Hashable, Protocol):
     """Reads the calls that follow an opener.
 
-    `read` stands behind the opener. It returns False where it meets something that is no call;
-    then the caller makes text of everything taken since the last call was settled.
+    `read` starts after the opener. It returns False if the text is not a call. The caller then
+    turns everything consumed since the last settled call into text.
 
-    `begins` is about the text where `read` stands; if that is `bare`, it must be a known tool's.
+    `begins` describes the text where `read` starts; with `bare`, it must name a known tool.
     """
 
     def begins(self, *, bare: bool) -> Begin: ...
@@ -75,7 +75,7 @@ class FormatEngine(Hashable, Protocol):
 
 
 def start_call(turn: TurnState, name: str, provider_id: str | None = None) -> None:
-    """A call begins. Sent live it cannot become text again, so nothing more is remembered."""
+    """Start a call. A live call cannot become text again, so its text is no longer kept."""
     turn.sink.start(name, provider_id)
     if turn.sink.live:
         turn.reader.unmark()
@@ -84,12 +84,11 @@ def start_call(turn: TurnState, name: str, provider_id: str | None = None) -> No
 def finish_call(
     turn: TurnState, *, ok: bool, why: str = "the arguments are not JSON", json: bool = False
 ) -> Need[bool]:
-    """End the call that was started: well, or as delivery demands when its arguments broke off.
+    """End the current call: complete, or as the delivery requires if its arguments are malformed.
 
-    Live, the name has been sent and cannot be taken back, so the call is marked incomplete. Where
-    the text was cut off, what was only begun is dropped. Else the rest of the call goes out: as
-    arguments if the model writes these as `json`, otherwise as text, for it is none. If it is not
-    live, the call is taken back.
+    In live delivery the name was already sent, so the call is marked incomplete. In truncated text,
+    a partial value is dropped. Otherwise the rest of the call is sent: as arguments if the model
+    writes them as `json`, else as text. In whole delivery, the call is discarded.
     """
     if ok:
         turn.sink.end()
@@ -117,7 +116,7 @@ def copy_rest(turn: TurnState, write: Callable[[str], str] = str) -> Need[None]:
 
 
 def pass_rest(turn: TurnState, put: Callable[[str], None] = lambda _: None) -> Need[None]:
-    """Take everything up to the next structural marker."""
+    """Consume everything up to the next structural marker."""
     reader = turn.reader
     while True:
         end, _, marker = turn.stop.search(reader)
@@ -130,7 +129,7 @@ def pass_rest(turn: TurnState, put: Callable[[str], None] = lambda _: None) -> N
 
 
 def _say_rest(turn: TurnState) -> Need[None]:
-    """Everything up to the next structural marker is text."""
+    """Send everything up to the next structural marker as text."""
     start = turn.reader.offset
     yield from pass_rest(turn, turn.sink.text)
     if turn.trace is not None and turn.reader.offset > start:

@@ -1,9 +1,9 @@
-"""A value written as plain text -> JSON, by the types the tool's schema allows. One table.
+"""Converts a plain-text value to JSON, by the types that the tool's schema allows.
 
-Formats whose values carry no type (tagged parameters, escaped strings) come here. The order of the
+This is for formats whose values have no type (tagged parameters, escaped strings). The order of
 attempts is the contract: null, integer, number, boolean, object or array, string. A property that
-can only be a string is never converted. What fits no allowed type stays the text it was, unless it
-is JSON and text is not allowed either: `null` for an integer was meant as null, not as a word.
+can only be a string is never converted. A value that matches no allowed type stays text, unless it
+is JSON and text is not allowed either: `null` for an integer means null, not the word.
 """
 
 import json
@@ -22,17 +22,17 @@ _INTEGER = re.compile(r"[-+]?+[0-9]++")
 
 
 def is_text(types: Types) -> bool:
-    """Whether a value of these types is always the text itself, so that it may be streamed."""
+    """Whether a value of these types is always the text itself, and can be streamed."""
     return not types or types == STRING
 
 
 def quote(text: str) -> str:
-    """`text` as a JSON string."""
+    """Encode `text` as a JSON string."""
     return f'"{json_text.escape(text)}"'
 
 
 def coerce(text: str, types: Types) -> str:
-    """`text` as JSON of one of `types`."""
+    """Convert `text` to JSON of one of `types`."""
     if not is_text(types):
         stripped = text.strip()
         for allowed, convert in _ATTEMPTS:
@@ -44,7 +44,7 @@ def coerce(text: str, types: Types) -> str:
 
 
 def _unescaped(text: str, types: Types) -> str | None:
-    """JSON that was escaped as if in a string, with or without the string's quotes."""
+    """Unescape JSON that was escaped as in a string, with or without the quotes."""
     if not types & _CONTAINERS or '\\"' not in text or text[0] not in '{["':
         return None
     inside = text[1:-1] if text[0] == text[-1] == '"' else text
@@ -57,7 +57,7 @@ def _unescaped(text: str, types: Types) -> str | None:
 
 
 def any_json(text: str) -> str | None:
-    """`text` if it is one JSON value, whatever its type."""
+    """Return `text` if it is one JSON value of any type."""
     stripped = text.strip()
     if stripped and json_text.end_of_value(stripped, 0) == len(stripped):
         return json_text.paired(stripped)
@@ -65,7 +65,7 @@ def any_json(text: str) -> str | None:
 
 
 def any_literal(text: str) -> str | None:
-    """`text` if it is one value, of JSON or Python."""
+    """Return `text` as JSON if it is one JSON or Python value."""
     return any_json(text) or python_to_json(text.strip())
 
 
@@ -89,7 +89,7 @@ def _container(text: str) -> str | None:
         return None
     if (value := any_json(text)) or not (value := python_to_json(text)):
         return value
-    return value if value[0] in "{[" else f"[{value}]"  # meant as a tuple, without its comma
+    return value if value[0] in "{[" else f"[{value}]"  # a tuple without its comma
 
 
 _ATTEMPTS: tuple[tuple[Types, Callable[[str], str | None]], ...] = (
@@ -102,7 +102,7 @@ _ATTEMPTS: tuple[tuple[Types, Callable[[str], str | None]], ...] = (
 
 
 def to_json(value: Any) -> str:
-    """A decoded value as JSON, every character as it is."""
+    """Encode a decoded value as JSON, without escaping non-ASCII characters."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
@@ -110,7 +110,7 @@ def to_json(value: Any) -> str:
 
 
 def _with_huge_numbers(value: Any) -> str:
-    """The same for numbers such as `1e999`, which are infinite to Python and not to JSON."""
+    """Like `to_json`, for numbers such as `1e999`, which are infinite in Python but not in JSON."""
     if isinstance(value, Mapping):
         items = (f"{to_json(key)}: {to_json(item)}" for key, item in value.items())
         return "{" + ", ".join(items) + "}"

@@ -1,4 +1,4 @@
-"""How a format writes calls and results into a prompt: templates, one record per format.
+"""Templates for calls and results in a prompt: one record per format.
 
 In `call`: {name}, {id}, {args} (the JSON object), {json} (the call as a JSON object), {python},
 {lax} and {params}, which is `param` for each argument with {key}, {value}, {string} and {type}.
@@ -27,7 +27,7 @@ class Writing:
 class Results:
     """The results that answer a turn. `merged`: all in one message, in the order of the calls.
 
-    `error` is written for a tool that failed. Without it, the text of the result says so.
+    `error` is the template for a failed tool. Without it, the text of the result says so.
     """
 
     result: str = "<tool_response>\n{result}\n</tool_response>"

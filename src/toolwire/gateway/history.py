@@ -16,7 +16,7 @@ import msgspec
 from toolwire.errors import HistoryError, Place
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.protocol.ids import MAX_CLIENT_ID
-from toolwire.protocol.nesting import is_deep_text
+from toolwire.protocol.json_limits import is_deep_text
 from toolwire.protocol.requests import Message
 from toolwire.protocol.tools import ToolCall
 

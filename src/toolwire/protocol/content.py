@@ -1,8 +1,8 @@
-"""What a message says: text, or typed parts.
+"""The content of a message: text, or typed parts.
 
-A part keeps the JSON it was read from (`WireJson`), so that a backend of the same wire gets it
-unchanged, with unknown fields. Any other backend gets the typed fields. A part of an unknown type
-is opaque: only a backend of its own wire can use it.
+A part keeps the JSON it was read from (`WireJson`). A backend that speaks the same wire format
+gets that JSON unchanged, including unknown fields. Any other backend gets the typed fields. A part
+of an unknown type is opaque: only a backend that speaks its wire format can use it.
 """
 
 from typing import TypeAlias
@@ -11,7 +11,7 @@ import msgspec
 
 
 class WireJson(msgspec.Struct, frozen=True, gc=False):
-    """The JSON that something was read from, and the wire that it belongs to."""
+    """The JSON that a part was read from, and its wire format."""
 
     wire: str
     json: bytes
@@ -33,7 +33,7 @@ class ImagePart(msgspec.Struct, frozen=True):
 
 
 class AudioPart(msgspec.Struct, frozen=True):
-    """A recording, in base64."""
+    """Audio, encoded as base64."""
 
     data: str
     format: str
@@ -41,7 +41,7 @@ class AudioPart(msgspec.Struct, frozen=True):
 
 
 class FilePart(msgspec.Struct, frozen=True):
-    """A document: its data in base64, or the id under which the backend has it."""
+    """A document: its data as base64, or the id of a file that the backend stores."""
 
     data: str | None = None
     name: str | None = None
@@ -57,7 +57,7 @@ class RefusalPart(msgspec.Struct, frozen=True):
 
 
 class OpaquePart(msgspec.Struct, frozen=True):
-    """A part of another type. `kind` is its wire's name for it."""
+    """A part of an unknown type. `kind` is its type on the wire."""
 
     kind: str
     origin: WireJson
@@ -72,12 +72,12 @@ _KINDS: dict[type, str] = {
 
 
 def kind_of(part: Part) -> str:
-    """A placeholder for a part that is not text."""
+    """Return a placeholder for a part that is not text."""
     return part.kind if isinstance(part, OpaquePart) else _KINDS.get(type(part), "text")
 
 
 def text_of(content: Content, between: str = "") -> str:
-    """The text of a content, with placeholders for other parts."""
+    """Return the text of `content`, with placeholders for other parts."""
     if content is None or isinstance(content, str):
         return content or ""
     return between.join(
@@ -86,12 +86,12 @@ def text_of(content: Content, between: str = "") -> str:
 
 
 def error_text(text: str) -> str:
-    """The result of a tool that failed, for a model whose wire has no other form for it."""
+    """Format the result of a failed tool, for wire formats that cannot flag errors."""
     return text if text[:5].lower() == "error" else f"Error: {text}"
 
 
 def error_content(content: Content) -> Content:
-    """The same for a content that may have parts."""
+    """Like `error_text`, for content that may have parts."""
     if content is None or isinstance(content, str):
         return error_text(content or "")
     first = content[0] if content else None
@@ -101,7 +101,7 @@ def error_content(content: Content) -> Content:
 
 
 def size_of(content: Content) -> int:
-    """About how many characters of JSON a content has."""
+    """Estimate the size of `content`, in characters of JSON."""
     if content is None or isinstance(content, str):
         return len(content or "")
     return sum(_size(part) for part in content)

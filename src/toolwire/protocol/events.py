@@ -1,8 +1,7 @@
-"""What happens during one assistant turn.
+"""The events of one assistant turn.
 
 Every parser, stage, collector and encoder works on these events. A turn is any number of deltas and
-calls, then one `TurnEnd`. Usage is not an event, because it belongs to an attempt with all its
-choices.
+calls, then one `TurnEnd`. Usage is not an event, because it is counted per attempt, not per choice.
 Calls never overlap: `CallStart(i)`, `ArgsDelta(i)`..., `CallEnd(i)`, then `CallStart(i + 1)`.
 """
 
@@ -34,7 +33,7 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
 
 
 class CallStart(msgspec.Struct, frozen=True, gc=False):
-    """Call `index` begins. Sent once per call; indexes are 0, 1, 2, ... in the order of the calls.
+    """Call `index` begins. Sent once per call. Calls are numbered 0, 1, 2, ... in order.
 
     `provider_id` is the id that the model or the backend gave, if any. `call_id` is the id that
     clients get: parsers leave it empty, and the gateway fills it in.

@@ -1,7 +1,7 @@
-"""What a backend sent, before it is normalized.
+"""The output of a backend, before it is normalized.
 
-A backend decodes its own wire into fragments, and `gateway.native` turns them into events. Nothing
-is guaranteed here: ids repeat, indexes are wrong, names come in halves.
+A backend decodes its wire format into fragments, and `gateway.native` turns them into events.
+Nothing is guaranteed here: ids may repeat, indexes may be wrong, and names may be split.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ MOST_CALLS = 1024
 MOST_CHOICES = 128
 """Maximum number of choices in one answer; clients cannot request more."""
 STOPPED_BY = "stopped_by"
-"""The name in `Fragment.about` of the stop sequence that ended the answer."""
+"""The key in `Fragment.about` for the stop sequence that ended the answer."""
 
 
 class CallFragment(msgspec.Struct, frozen=True, gc=False):
@@ -29,10 +29,10 @@ class CallFragment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fragment(msgspec.Struct, frozen=True):
-    """One delta of one choice. `extras` are other message fields, JSON verbatim.
+    """One delta of one choice. `extras` are other message fields, as verbatim JSON.
 
-    `gap`: something stood here that could not be read. `about`: what the backend says of the whole
-    answer, such as its `system_fingerprint`.
+    `gap`: the backend sent something unreadable here. `about`: metadata of the whole answer, such
+    as its `system_fingerprint`.
     """
 
     choice: int = 0
@@ -48,6 +48,6 @@ class Fragment(msgspec.Struct, frozen=True):
 
     @property
     def of_no_choice(self) -> bool:
-        """Whether it is about the answer as a whole."""
+        """Whether the fragment describes the answer as a whole."""
         said = self.text or self.reasoning or self.calls or self.finish or self.extras
         return (self.usage is not None or bool(self.about)) and not said and not self.gap

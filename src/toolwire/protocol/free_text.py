@@ -1,7 +1,7 @@
-"""The arguments of a tool that takes free text, however a model wraps it.
+"""Wraps and unwraps the arguments of a tool that takes free text.
 
-Such a tool is offered as a function with one string. Models forget the object around it, or give
-its only member another name.
+Such a tool is offered as a function with one string parameter. Models often omit the enclosing
+object, or rename its only member.
 """
 
 import msgspec
@@ -11,16 +11,16 @@ _JSON = ("{", "[")
 
 
 def wrap_text(text: str, parameter: str) -> str:
-    """The text as the arguments of a function."""
+    """Return `text` as the arguments of a function."""
     return _encode({parameter: text}).decode()
 
 
 def unwrap_text(arguments: str, parameter: str) -> str | None:
-    """The text in the arguments; None if there is no telling."""
+    """Return the text in the arguments, or None if it is ambiguous."""
     try:
         value = msgspec.json.decode(arguments)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        # What begins as JSON and is none may be half of it.
+        # Text that starts like JSON but is invalid may be truncated JSON.
         return None if arguments.lstrip().startswith(_JSON) else arguments
     if isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""Call ids: our own form, and the forms that backends require in a history.
+"""Call ids: Toolwire's own, and the forms that backends require in a history.
 
 The ids that a backend sees are computed from the history alone. They are the same for every
 request, worker and machine, so prompt caches keep working and nothing has to be stored.
@@ -22,7 +22,7 @@ _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def provider_ids(calls: Iterable[ToolCall], form: IdForm) -> dict[str, str]:
-    """Map each call id of a history, in order, to the id its backend is shown."""
+    """Map each call id of a history, in order, to the id that its backend sees."""
     derive = _FORMS[form]
     ids: dict[str, str] = {}
     taken: set[str] = set()
@@ -59,7 +59,7 @@ def _mistral(call: ToolCall, _position: int, salt: int) -> str:
 
 
 def _kimi(call: ToolCall, position: int, _salt: int) -> str:
-    """`functions.NAME:IDX`, counted over the conversation: all that Kimi's template renders."""
+    """`functions.NAME:IDX`, counted over the conversation. Kimi's template renders no other id."""
     return f"functions.{call.name}:{position}"
 
 

@@ -1,4 +1,4 @@
-"""Where does this JSON value end? Incremental, linear, without decoding anything."""
+"""Finds the end of a JSON value: incrementally, in linear time, without decoding it."""
 
 import re
 
@@ -10,7 +10,7 @@ _INSIDE = re.compile(r'["\\]')
 
 
 class JsonBalance:
-    """Follows one JSON object or array as it arrives in pieces, aware of strings and escapes."""
+    """Tracks one JSON object or array as it arrives in pieces, including strings and escapes."""
 
     __slots__ = ("_depth", "_escaped", "_in_string", "complete", "started")
 
@@ -27,7 +27,7 @@ class JsonBalance:
         return (self.started or self._in_string) and not self.complete
 
     def feed(self, text: str) -> int:
-        """Take the next piece; the number of its characters that belong to the value."""
+        """Consume the next piece. Return how many of its characters belong to the value."""
         if self.complete:
             return 0
         fresh = not (self.started or self._in_string)
@@ -60,14 +60,14 @@ class JsonBalance:
 
 
 def is_unclosed(text: str) -> bool:
-    """Whether an object, an array or a string begins in this text that does not end in it."""
+    """Whether this text contains an unclosed object, array or string."""
     balance = JsonBalance()
     balance.feed(text)
     return balance.open
 
 
 def _is_whole(text: str) -> bool:
-    """Whether this is all of an object: many times faster than to look at each mark in it."""
+    """Whether this is a complete object. Many times faster than scanning each character."""
     try:
         _skip(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

@@ -21,7 +21,7 @@ class ByteLru(Generic[K, V]):
         self._lock = Lock()
 
     def get(self, key: K) -> V | None:
-        """The value, now the most recently used; None if it is not here."""
+        """Return the value and mark it as the most recently used; None if it is not cached."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:

@@ -1,20 +1,20 @@
-"""Resolves a misspelt tool name if only one tool can be meant."""
+"""Resolves a misspelled tool name if it is unambiguous."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
 
 _PREFIXES = ("functions.", "function.", "tools.", "tool.")
 _NUMBER = re.compile(r":[0-9]{1,4}\Z")
-"""As in `functions.read:0`, which is how some models number their calls."""
+"""As in `functions.read:0`: some models number their calls."""
 
 
 def resolve(
     name: str, tools: Collection[str], spellings: Mapping[str, list[str]] | None = None
 ) -> str | None:
-    """The tool this name stands for: itself, or the only one that differs by case, separators, a
-    namespace or a number. Never a guess by likeness.
+    """Return the tool that `name` means: an exact match, or the only tool that differs just in
+    case, separators, a namespace or a number. There is no fuzzy matching.
 
-    Who asks often has the `spellings` of the tools at hand.
+    Pass precomputed `spellings` to resolve many names.
     """
     if name in tools:
         return name
@@ -29,7 +29,7 @@ def resolve(
 
 
 def spellings_of(tools: Iterable[str]) -> dict[str, list[str]]:
-    """The tools by what the spellings of their names have in common."""
+    """Map each normalized name to the tools that share it."""
     found: dict[str, list[str]] = {}
     for tool in tools:
         found.setdefault(folded(tool), []).append(tool)
@@ -37,11 +37,11 @@ def spellings_of(tools: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _forms(name: str) -> list[str]:
-    """The name, and what is left of it without a namespace or a number."""
+    """Return the name, with and without its namespace and number."""
     parts = dict.fromkeys((name, _NUMBER.sub("", name)))
     return list(dict.fromkeys(p.removeprefix(prefix) for p in parts for prefix in ("", *_PREFIXES)))
 
 
 def folded(name: str) -> str:
-    """The name without what spellings of it differ by: case and separators."""
+    """Normalize a name: ignore case and separators."""
     return name.casefold().replace("-", "").replace("_", "").replace(".", "").replace(" ", "")

@@ -1,7 +1,7 @@
-"""The neutral request: what a surface passes to the gateway, and the gateway to a backend.
+"""The normalized request: what a surface passes to the gateway, and the gateway to a backend.
 
-It has no names of any wire. What only one kind of server understands stays JSON
-(`Request.extras`) and is forwarded unchanged.
+It is independent of any wire format. Parameters that only one kind of server understands stay JSON
+(`Request.extras`) and are forwarded unchanged.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message of the conversation. `call_id` is set on results, and `is_error` on those of
-    tools that failed."""
+    """One message of the conversation. `call_id` is set on tool results, and `is_error` on
+    results of failed tools."""
 
     role: Role
     content: Content = None
@@ -42,11 +42,11 @@ class Request(msgspec.Struct, frozen=True):
     sampling: SamplingParams = DEFAULT_SAMPLING
     response_format: ResponseFormat | None = None
     extras: Mapping[str, bytes] = msgspec.field(default_factory=dict)
-    """Other parameters as JSON, under the names that servers use."""
+    """Other parameters as JSON, under their wire names."""
     ignored: tuple[str, ...] = ()
     adjusted: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
     shows_calls: bool = False
-    """Whether the client shows the arguments of a call while they are written."""
+    """Whether the client displays a call's arguments as they stream."""
     exact_calls: bool = False
-    """A call that does not fit its tool is an error, and calls are delivered whole."""
+    """Whether an invalid call is an error. If so, calls are delivered whole."""

@@ -1,4 +1,4 @@
-"""Sampling parameters that every surface and most servers have."""
+"""Sampling parameters that every surface and most servers support."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
@@ -13,7 +13,7 @@ _ANY_OBJECT = b'{"type":"object"}'
 
 
 class SamplingParams(msgspec.Struct, frozen=True):
-    """What the client set. None, or an empty `stop`, leaves it to the server."""
+    """The parameters that the client set. None, or an empty `stop`, means the server's default."""
 
     n: int | None = None
     max_tokens: int | None = None
@@ -30,7 +30,7 @@ class SamplingParams(msgspec.Struct, frozen=True):
     reasoning_effort: str | None = None
 
     def given(self) -> dict[str, Any]:
-        """Those that were set, by name."""
+        """Return the parameters that were set, by name."""
         given = {}
         for name in self.__struct_fields__:
             value = getattr(self, name)
@@ -43,7 +43,7 @@ DEFAULT_SAMPLING = SamplingParams()
 
 
 class ResponseFormat(msgspec.Struct, frozen=True):
-    """The requested form of text. `schema` is a JSON Schema, or empty."""
+    """The requested format of text output. `schema` is a JSON Schema, or empty."""
 
     kind: FormatKind
     schema: bytes = b""
@@ -51,10 +51,10 @@ class ResponseFormat(msgspec.Struct, frozen=True):
 
     @property
     def is_json(self) -> bool:
-        """Whether text must be JSON."""
+        """Whether text output must be JSON."""
         return self.kind in ("json_object", "json_schema")
 
     @property
     def json_schema(self) -> bytes:
-        """The JSON Schema for text; one of any object if the client sent none."""
+        """The JSON Schema for text output; one that allows any object if the client sent none."""
         return self.schema or _ANY_OBJECT

@@ -14,7 +14,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class SseEvent(msgspec.Struct, frozen=True, gc=False):
-    """One event: its data, lines joined, and its type if it was named."""
+    """One event: its data, with lines joined, and its type if it has one."""
 
     data: bytes
     event: bytes = b""
@@ -33,10 +33,10 @@ class SseDecoder:
         self._after_cr = False
         self._at_start = True
         self._between = False
-        """Whether an event is over and no other has begun."""
+        """Whether the decoder is between two events."""
 
     def feed(self, block: bytes) -> list[SseEvent]:
-        """Take the next bytes."""
+        """Consume the next bytes and return the complete events."""
         self._between = False
         if self._after_cr and block:
             # The CR ended a line; an LF right after it belongs to the same line end.
@@ -60,7 +60,8 @@ class SseDecoder:
         return events
 
     def one(self, block: bytes) -> bytes | None:
-        """The data of the event, if these bytes are exactly one event; else None: `feed` them.
+        """Return the event's data if these bytes are exactly one event. Otherwise return None; the
+        caller must `feed` them.
 
         Most reads of a model's stream are exactly one event.
         """
@@ -76,7 +77,7 @@ class SseDecoder:
         return None
 
     def finish(self) -> list[SseEvent]:
-        """The stream has ended: a last event without its blank line still counts."""
+        """End the stream. A last event without its blank line still counts."""
         line = b"".join(self._pieces)
         self._pieces = []
         return self._read([line, b""] if line else [b""])

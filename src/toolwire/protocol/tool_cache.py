@@ -1,7 +1,7 @@
-"""A cache of checked tools, by the bytes of their JSON.
+"""A cache of checked tools, keyed by the bytes of their JSON.
 
-Agents send the same 20 kB of tools with every request, so a known set costs one lookup. How a
-surface encodes its tools is its own business.
+Agents send the same 20 kB of tools with every request, so a known set costs one lookup. Each
+surface decodes its own tools.
 """
 
 import hashlib
@@ -30,11 +30,11 @@ MAX_NAME = 64
 _SAFE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]", re.ASCII)
 _VALIDATOR_WEIGHT = 24
-"""A compiled schema takes about twenty times its JSON (measured); counted with some room."""
+"""A compiled schema takes about twenty times the size of its JSON (measured), plus a margin."""
 _PATTERN_WEIGHT = 256
-"""And its patterns this much for each unit of their cost."""
+"""Bytes per unit of pattern cost."""
 _MOST_REFS = 4000
-"""References in one schema. To compile a chain of them takes time by the square of its length."""
+"""Maximum references in one schema. Compiling a chain of them takes quadratic time."""
 
 
 def is_safe_name(name: str) -> bool:
@@ -43,7 +43,7 @@ def is_safe_name(name: str) -> bool:
 
 
 def safe_name(name: str) -> str:
-    """A name that every backend accepts, always the same for the same name."""
+    """Return a name that every backend accepts. Deterministic."""
     if is_safe_name(name):
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
@@ -52,7 +52,7 @@ def safe_name(name: str) -> str:
 
 @dataclass(slots=True)
 class ToolSetDraft:
-    """Builds a `ToolSet`. `budget` is what its patterns may still cost."""
+    """Builds a `ToolSet`. `budget` is the remaining budget for its patterns."""
 
     tools: dict[str, Tool] = field(default_factory=dict)
     validators: dict[str, jsonschema_rs.Validator | None] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class ToolSetDraft:
     budget: int = PATTERN_BUDGET
 
     def add(self, tool: Tool, checked: CheckedSchema | None = None, *, original: str = "") -> None:
-        """Add a tool. `original` is the client's name of a tool that was renamed."""
+        """Add a tool. `original` is the client's name for a renamed tool."""
         self.tools[tool.name] = tool
         if original and original != tool.name:
             self.originals[tool.name] = original
@@ -73,7 +73,7 @@ class ToolSetDraft:
             self.budget -= checked.pattern_cost
 
     def toolset(self) -> ToolSet:
-        """The set."""
+        """Return the finished set."""
         if not self.tools:
             return NO_TOOLS
         return ToolSet(
@@ -82,7 +82,7 @@ class ToolSetDraft:
 
 
 ToolSetReader: TypeAlias = Callable[[Raw], ToolSetDraft]
-"""How a surface reads its JSON; raises `RequestError` naming the place."""
+"""Decodes a surface's tools. Raises `RequestError` with the location."""
 
 
 class ToolCache:
@@ -90,13 +90,13 @@ class ToolCache:
 
     def __init__(self, cache_bytes: int, limits: SchemaLimits | None = None) -> None:
         self.limits = limits or SchemaLimits()
-        # By a sample of the bytes: hashing all of them costs more than comparing them.
+        # Keyed by a sample of the bytes: hashing them all costs more than comparing them.
         self._sets: ByteLru[object, tuple[Raw, ToolSet]] = ByteLru(cache_bytes // 2)
         self._schemas: ByteLru[tuple[bytes, bool], CheckedSchema] = ByteLru(cache_bytes // 2)
 
     def toolset(self, raw: Raw, kind: object, read: ToolSetReader) -> ToolSet:
-        """The tools in this JSON, read by `read` unless they are known. `kind` says how they are
-        read: the same bytes can be other tools on another surface."""
+        """Return the tools in this JSON, decoded by `read` unless cached. `kind` is part of the
+        key, because the same bytes can mean other tools on another surface."""
         view = memoryview(raw)
         size, middle = len(view), len(view) // 2
         sample = bytes(view[:64]), bytes(view[middle : middle + 64]), bytes(view[-64:])
@@ -104,7 +104,7 @@ class ToolCache:
         known = self._sets.get(key)
         if known is not None and known[0] == raw:
             return known[1]
-        raw = raw.copy()  # of what may be a small part of a large body
+        raw = raw.copy()  # do not keep a large body alive for a small part of it
         draft = read(raw)
         checked = draft.toolset()
         spent = PATTERN_BUDGET - draft.budget
@@ -114,7 +114,7 @@ class ToolCache:
     def schema(
         self, parameters: dict[str, Any], tool: str, *, strict: bool, budget: int
     ) -> CheckedSchema:
-        """The parameters of a tool, checked; raises `ToolSchemaError`."""
+        """Return a tool's checked parameters. Raises `ToolSchemaError`."""
         key = (msgspec.json.encode(parameters), strict)
         known = self._schemas.get(key)
         if known is not None and not known.repairs and known.pattern_cost <= budget:

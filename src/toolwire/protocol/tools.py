@@ -1,4 +1,4 @@
-"""Tools: their definitions, the calls of them, and which the client allows."""
+"""Tools: their definitions, their calls, and which of them the client allows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,13 +22,13 @@ class Tool:
     strict: bool = False
     kind: Literal["function", "custom"] = "function"
     free_text: str = ""
-    """The only parameter of a function that stands for a tool that takes free text."""
+    """The only parameter of a function that represents a free-text tool."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
     """A call the assistant made. `arguments` is JSON text (or plain text for a custom tool).
 
-    `provider_id` is the id that its backend gave it, where that is known.
+    `provider_id` is the id that its backend assigned, if known.
     """
 
     call_id: str
@@ -39,7 +39,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class ToolChoice(msgspec.Struct, frozen=True):
-    """What the client allows: `allowed` limits the tools, None means all of them."""
+    """Which tools the model may call. `allowed` limits them; None means all of them."""
 
     mode: ToolMode = "auto"
     allowed: frozenset[str] | None = None
@@ -67,7 +67,7 @@ class ToolSet:
 
     @cached_property
     def size(self) -> int:
-        """About how many characters of JSON the tools have."""
+        """Estimate the size of the tools, in characters of JSON."""
         return sum(
             len(tool.name) + len(tool.description or "") + len(msgspec.json.encode(tool.parameters))
             for tool in self.tools.values()
@@ -80,7 +80,7 @@ class ToolSet:
 
     @cached_property
     def first_custom(self) -> int | None:
-        """The position of the first custom tool, if there is one."""
+        """The index of the first custom tool, if any."""
         kinds = enumerate(tool.kind for tool in self.tools.values())
         return next((position for position, kind in kinds if kind == "custom"), None)
 

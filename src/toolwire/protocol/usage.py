@@ -6,7 +6,7 @@ import msgspec
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens consumed by the turn. The details are parts of the two figures, by name."""
+    """Tokens consumed by the turn. The details break down the two totals, by name."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -15,7 +15,7 @@ class Usage(msgspec.Struct, frozen=True):
 
     @property
     def total_tokens(self) -> int:
-        """Always the sum, whatever the backend reported."""
+        """The sum of both totals, whatever the backend reported."""
         return self.prompt_tokens + self.completion_tokens
 
     @property
@@ -30,7 +30,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
-    """What two requests consumed together."""
+    """Return the combined usage of two requests."""
     if one is None or other is None:
         return other or one
     return Usage(

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 import msgspec
 
 from toolwire.errors import RequestError
-from toolwire.protocol.nesting import is_deeper
+from toolwire.protocol.json_limits import is_deeper
 
 T = TypeVar("T")
 

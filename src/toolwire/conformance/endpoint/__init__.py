@@ -1,4 +1,4 @@
-"""Does tool calling work on a live, OpenAI-compatible server? One check per promise of the API."""
+"""Checks tool calling on a live, OpenAI-compatible server: one check per promise of the API."""
 
 from toolwire.conformance.endpoint.checks import CHECKS, REACH
 from toolwire.conformance.endpoint.client import LiveEndpoint, Unreachable

@@ -1,4 +1,4 @@
-"""Reads what a server answered, and refuses what is not as the API promises."""
+"""Reads a server's answer, and rejects what violates the API."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ class EndpointAnswer:
 
     @property
     def names(self) -> list[str]:
-        """The tools that were called."""
+        """The names of the called tools."""
         return [call.function.name for call in self.calls]
 
 
 def whole(reply: Reply) -> EndpointAnswer:
-    """The answer that came in one piece."""
+    """Read an answer that was not streamed."""
     require(reply.status == 200, reply.complaint)
     choice = _member(_member(reply.body, "choices", list), 0, dict)
     message = _member(choice, "message", dict)
@@ -41,7 +41,7 @@ def whole(reply: Reply) -> EndpointAnswer:
 
 
 def streamed(stream: Streamed) -> EndpointAnswer:
-    """The answer that came in pieces; the protocol is checked on the way."""
+    """Read a streamed answer, and check the protocol."""
     if stream.reply is not None:
         raise Fault(stream.reply.complaint)
     require(bool(stream.chunks), "the stream holds no event")
@@ -60,7 +60,7 @@ def streamed(stream: Streamed) -> EndpointAnswer:
 
 
 def usage_of(chunks: Iterable[Any]) -> Any:
-    """The last usage that a stream tells."""
+    """Return the last usage in a stream."""
     found = [chunk["usage"] for chunk in chunks if isinstance(chunk, dict) and chunk.get("usage")]
     return found[-1] if found else None
 
@@ -110,7 +110,7 @@ def _piece(value: Mapping[str, Any]) -> DeltaToolCall:
 
 
 def _text(value: Mapping[str, Any], key: str) -> str | None:
-    """A member that is text, null or not there."""
+    """Return a member that is text, null or missing."""
     found = value.get(key)
     if found is not None and not isinstance(found, str):
         raise Fault(f"{key} of a delta must be a string, not {type(found).__name__}")
@@ -118,7 +118,7 @@ def _text(value: Mapping[str, Any], key: str) -> str | None:
 
 
 def _member(value: Any, key: str | int, kind: type[Any]) -> Any:
-    """A member that must be there."""
+    """Return a required member."""
     try:
         found = value[key]
     except (KeyError, IndexError, TypeError):

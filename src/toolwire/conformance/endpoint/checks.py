@@ -1,4 +1,5 @@
-"""The checks of a live endpoint, in order. Each is one or two turns that a small model can make."""
+"""The checks of a live endpoint, in order. Each takes one or two turns, simple enough for a small
+model."""
 
 import json
 from typing import Any
@@ -21,7 +22,7 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 
 def tool(name: str, *, strict: bool = False, **properties: Any) -> dict[str, Any]:
-    """A tool whose parameters are all required."""
+    """Return a tool whose parameters are all required."""
     schema = _object(**properties)
     function = {"name": name, "description": f"Calls {name}.", "parameters": schema}
     return {"type": "function", "function": {**function, **({"strict": True} if strict else {})}}
@@ -40,7 +41,7 @@ ORDER = tool(
     items={"type": "array", "items": _object(product=TEXT, count={"type": "integer"})},
 )
 REACH = "tools reach the model"
-"""The check that guesses from token counts; a call proves it."""
+"""The check that infers tool support from token counts. An actual call proves it."""
 SYSTEM = "You are being tested. If the user asks for a tool, call it, with exactly what is asked."
 ONE = "Call get_weather for the city Paris."
 TWO = "Call get_weather twice, at once, in one answer: for the city Paris and for the city Rome."
@@ -48,7 +49,7 @@ RESULT = "It is 21 degrees in Paris."
 
 
 def messages(text: str) -> list[dict[str, Any]]:
-    """A conversation that begins with this text."""
+    """Return a conversation that begins with this text."""
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}]
 
 
@@ -60,7 +61,7 @@ def plain_chat(server: LiveEndpoint) -> None:
 
 
 def tools_reach_the_model(server: LiveEndpoint) -> str:
-    body = {"messages": messages("Say hello.")}  # no limit: not every model takes max_tokens
+    body = {"messages": messages("Say hello.")}  # no limit: not every model accepts max_tokens
     bare, offered = (whole(server.chat(**body, **more)).usage for more in ({}, {"tools": [TIME]}))
     for figures in (bare, offered):
         if not isinstance(figures, dict) or not isinstance(figures.get("prompt_tokens"), int):
@@ -204,7 +205,7 @@ def error_body(server: LiveEndpoint) -> None:
 
 
 def _called(answer: EndpointAnswer, name: str) -> None:
-    """The tool was called; if not, say whether the call came back as text."""
+    """Require that the tool was called. If not, say whether the call came back as text."""
     if answer.calls:
         require(set(answer.names) == {name}, f"{name} was asked for, but {_list(answer)} called")
         return

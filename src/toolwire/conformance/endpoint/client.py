@@ -1,4 +1,4 @@
-"""Speaks to the server under test: one request at a time, nothing hidden. Not for production."""
+"""A minimal client for the server under test: one request at a time. Not for production."""
 
 import http.client
 import json
@@ -17,12 +17,12 @@ _QUOTED = 200
 
 
 class Unreachable(Exception):
-    """The server cannot be spoken to; the message says why."""
+    """The server cannot be reached; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer: its status, and its body, decoded if it is JSON."""
+    """A whole response: its status, and its body, decoded if it is JSON."""
 
     status: int
     text: str
@@ -30,7 +30,7 @@ class Reply:
 
     @property
     def complaint(self) -> str:
-        """What the server said was wrong."""
+        """The server's error message."""
         error = self.body.get("error") if isinstance(self.body, dict) else None
         message = error.get("message") if isinstance(error, dict) else error
         return f"HTTP {self.status}: {str(message or self.text)[:_QUOTED]}"
@@ -38,7 +38,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """The events of a stream, and whether it ended as it should."""
+    """The events of a stream, and whether it ended correctly."""
 
     status: int
     chunks: list[Any] = field(default_factory=list)
@@ -47,10 +47,10 @@ class Streamed:
 
 
 class LiveEndpoint:
-    """A server, a model on it, and how to get in."""
+    """A server, one of its models, and its credentials."""
 
     is_toolwire = False
-    """Whether what answers is Toolwire, as far as it has answered."""
+    """Whether the server is Toolwire, judging by its responses so far."""
 
     def __init__(self, url: str, model: str, key: str | None = None, timeout: float = 60) -> None:
         parts = urlsplit(url)
@@ -65,7 +65,7 @@ class LiveEndpoint:
 
     @property
     def host(self) -> str:
-        """The name or address of the machine."""
+        """The host name or address."""
         return str(self._parts.hostname)
 
     def models(self) -> Reply:
@@ -73,12 +73,12 @@ class LiveEndpoint:
         return self.get("/models")
 
     def get(self, path: str, *, at_root: bool = False) -> Reply:
-        """What is at a path below the base URL, or below the server's root."""
+        """Get a path below the base URL, or below the server's root."""
         with self._sent("GET", path, None, at_root=at_root) as response:
             return _reply(response)
 
     def chat(self, **body: Any) -> Reply:
-        """A turn in one piece. Some models take no temperature: then none is sent."""
+        """Request a turn without streaming. Drops `temperature` if the model rejects it."""
         with self._sent("POST", "/chat/completions", self._body(body)) as response:
             reply = _reply(response)
         if reply.status == 400 and self._defaults and "temperature" in reply.text:
@@ -87,7 +87,7 @@ class LiveEndpoint:
         return reply
 
     def stream(self, **body: Any) -> Streamed:
-        """A streamed turn."""
+        """Request a streamed turn."""
         whole = self._body({**body, "stream": True})
         with self._sent("POST", "/chat/completions", whole) as response:
             if response.status != 200:

@@ -1,4 +1,4 @@
-"""What a check is, how it ends, and how all of them are run."""
+"""Checks, their verdicts, and how they are run."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ _OF_THE_MODEL = (
 
 
 class Verdict(StrEnum):
-    """How a check ended. `unsure`: the model did something else, which proves nothing."""
+    """The result of a check. `unsure`: the model did something else, which proves nothing."""
 
     WORKS = "works"
     FAILS = "fails"
@@ -22,27 +22,27 @@ class Verdict(StrEnum):
 
 
 class Fault(Exception):
-    """The server does not do what the API promises."""
+    """The server violates the API."""
 
 
 class Unsure(Exception):
-    """The model did not do what was needed to see whether the server is right."""
+    """The model did not do what the check needs, so there is no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A promise of the API, how to see whether it is kept, and what to do if it is not."""
+    """A promise of the API, how to check it, and what to do if it is broken."""
 
     name: str
     run: Callable[[LiveEndpoint], str | None]
     advice: str
     proves: str = ""
-    """The name of a later check that need not be made if this one works."""
+    """The name of a later check that can be skipped if this one passes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """How one check ended."""
+    """The result of one check."""
 
     name: str
     verdict: Verdict
@@ -58,7 +58,7 @@ def require(condition: bool, problem: str) -> None:  # noqa: FBT001 - reads as a
 
 
 def run_checks(endpoint: LiveEndpoint, checks: Iterable[Check]) -> Iterator[TrialResult]:
-    """Run checks one after the other. Raises `Unreachable` if the very first gets no answer."""
+    """Run checks in order. Raises `Unreachable` if the first one gets no answer."""
     answered = False
     proven: dict[str, str] = {}
     for check in checks:

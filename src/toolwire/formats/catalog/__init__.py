@@ -1,4 +1,4 @@
-"""The table of all formats, by name and by the names other engines give them."""
+"""The table of all formats, by name and by the names that other inference engines use."""
 
 from toolwire.formats.catalog import (
     head_family,
@@ -36,7 +36,7 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str | Format) -> Format:
-    """Return the format with that name or alias. Raises `KeyError`, which lists the names."""
+    """Return the format with that name or alias. Raises `KeyError` with the list of names."""
     if isinstance(name, Format):
         return name
     record = FORMATS.get(ALIASES.get(name, name))

@@ -1,4 +1,4 @@
-"""`<function=NAME>` with one element per parameter: what formats of several families read."""
+"""`<function=NAME>` with one element per parameter, shared by formats of several families."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Family B: the name stands in a header, the arguments are JSON behind it."""
+"""Family B: the name is in a header, followed by the arguments as JSON."""
 
 from functools import partial
 
@@ -29,7 +29,7 @@ _mistral = partial(
     special_tokens=("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]", "[/THINK]"),
     ids="mistral9",
 )
-# Each generation of Mistral's tokenizers writes calls and results in a way of its own.
+# Each generation of Mistral's tokenizers writes calls and results differently.
 MISTRAL = _mistral(
     name="mistral",
     signs=(("[TOOL_CALLS]", "[ARGS]", "[TOOL_CONTENT]"),),
@@ -259,7 +259,7 @@ GLM4_0414 = _head(
         first=("\n",),
         named="\n",
         route=by_tool,
-        quotable=("<|assistant|>",),  # it begins every answer, so those who explain one write it
+        quotable=("<|assistant|>",),  # begins every answer, so explanations of the format quote it
     ),
     engine=HeadJson(),
     writing=Writing("<|assistant|>{name}\n{args}"),

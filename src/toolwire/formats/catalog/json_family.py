@@ -1,4 +1,4 @@
-"""Family A: the name and the arguments stand in one JSON value."""
+"""Family A: the name and the arguments are in one JSON value."""
 
 from functools import partial
 
@@ -37,12 +37,12 @@ def array(before: str, after: str = "") -> Writing:
 
 
 def lines(name: str) -> Writing:
-    """Each call in a pair of tags, on lines of their own."""
+    """Each call in a pair of tags, on separate lines."""
     return Writing(f"<{name}>\n{{json}}\n</{name}>", between="\n")
 
 
 def _spoken(opens: tuple[str, ...], closes: tuple[str, ...]) -> Reasoning:
-    """Reasoning between plain words, with the newlines that stand around them."""
+    """Reasoning delimited by plain words, with the newlines around them."""
     starts = tuple(f"{words}{after}" for words in opens for after in _NEWLINES)
     ends = tuple(f"{a}{words}{b}" for words in closes for a in _NEWLINES for b in _NEWLINES)
     return Reasoning(starts, ends, frozenset((*starts, *ends)))

@@ -1,4 +1,4 @@
-"""Family D, keyed: the name of a parameter and its value stand in elements of their own."""
+"""Family D, keyed: the name and the value of a parameter are in separate elements."""
 
 from functools import partial
 

@@ -157,7 +157,7 @@ def _close(name: str) -> str:
     return f"<|close|>{name}<|sep|>"
 
 
-# A space may stand beside the name of a tag.
+# There may be a space next to the tag's name.
 _SPACES = (("<|open|>", "<|open|> "), ("<|close|>", "<|close|> "), ("<|sep|>", " <|sep|>"))
 _spaced = partial(spelled, spellings=_SPACES)
 KIMI_K3 = _messages(

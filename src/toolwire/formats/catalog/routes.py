@@ -1,4 +1,4 @@
-"""Where a message goes, by its header: one function per format of messages."""
+"""Routes messages by their header: one function per message format."""
 
 import re
 
@@ -7,7 +7,7 @@ from toolwire.formats.declared_tools import DeclaredTools
 
 _RECIPIENT = re.compile(r"\bto=([^\s<]{1,128}+)")
 _FUNCTION = re.compile(r"\bfunctions\.[^\s<]{1,128}+")
-_NOT_TOOLS = frozenset({"assistant", "user", "all"})  # a message to these is one like any other
+_NOT_TOOLS = frozenset({"assistant", "user", "all"})  # a message to these is not a call
 _CHANNEL = re.compile(r"analysis|commentary|final")
 _BUILT_IN = re.compile(r"(?:assistant|user|self|python|browser|container)(?:\..*+)?+")
 _NAME = re.compile(r"[\w.\-]{1,128}+")
@@ -21,9 +21,9 @@ CONTENT_MARKERS = tuple(_CONTENT_KINDS)
 
 
 def harmony(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
-    """`<|channel|>commentary to=functions.NAME`: junk around the words we know is ignored.
+    """`<|channel|>commentary to=functions.NAME`: junk around known words is ignored.
 
-    Such a name is the recipient also where `to=` is missing.
+    Such a name is the recipient even if `to=` is missing.
     """
     found = _RECIPIENT.findall(header) or _FUNCTION.findall(header)
     recipient = next((r for r in reversed(found) if r not in _NOT_TOOLS), "")
@@ -56,7 +56,7 @@ def beam(header: str, end: str, tools: DeclaredTools) -> Destination | None:
 def by_content_kind(header: str, end: str, _tools: DeclaredTools) -> Destination | None:
     """The marker that ends the header says what follows.
 
-    Of a call in JSON the body has the name, of one in raw text the header alone.
+    A JSON call has its name in the body. A raw-text call has it only in the header.
     """
     target = _CONTENT_KINDS[end]
     if end != "<|content_invoke_tool_text|>":
@@ -66,7 +66,7 @@ def by_content_kind(header: str, end: str, _tools: DeclaredTools) -> Destination
 
 
 def by_tool(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
-    """The header is a tool's name, or empty; anything else is no header."""
+    """The header is a tool's name, or empty; anything else is not a header."""
     name = header.strip()
     if not name:
         return Destination("text")
@@ -74,7 +74,7 @@ def by_tool(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
 
 
 def by_name(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
-    """The header is `all`, or a tool's name; anything else is no header."""
+    """The header is `all`, or a tool's name; anything else is not a header."""
     name = header.strip()
     if name == "all":
         return Destination("text")

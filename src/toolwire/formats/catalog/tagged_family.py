@@ -17,7 +17,7 @@ from toolwire.formats.writing import Results, Writing
 
 _tagged = partial(Format, family="tagged")
 _PLAIN_RESULT = "<tool_response>{result}</tool_response>"
-_BARS = (("｜", "|"),)  # a tokenizer's bars, written as anyone would
+_BARS = (("｜", "|"),)  # fullwidth bars of the tokenizer, written as ASCII
 
 
 def _functions(wrapper: str, *, think: Reasoning = THINK) -> Markers:
@@ -107,7 +107,7 @@ def _invokes(mark: str, *wrappers: str) -> Markers:
 
 
 def _markup(mark: str, *wrappers: str) -> partial[Format]:
-    """DeepSeek's markup language, also GigaChat's: typed by an attribute."""
+    """DeepSeek's markup language, also used by GigaChat. An attribute gives the type."""
     return partial(
         _tagged,
         framing=_invokes(mark, *wrappers),

@@ -1,4 +1,4 @@
-"""Two engines behind one opener: which one reads is decided by the first characters."""
+"""Two engines behind one opener. The first characters decide which one reads."""
 
 import re
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """`first` reads if the text looks like `looks`, else `second`.
+    """`first` reads if the text matches `looks`, otherwise `second`.
 
-    `looks` must match at the start of every text that `first` can read, and a buffer that may
-    still become such a text is waited for: `prefix` matches it whole.
+    `looks` must match at the start of every text that `first` can read. If `prefix` matches the
+    whole buffer, the engine waits, because the buffer may still become such a text.
     """
 
     looks: re.Pattern[str]
@@ -22,7 +22,7 @@ class Either:
     second: FormatEngine
 
     def begins(self, *, bare: bool) -> Begin:
-        """What one of the two can read."""
+        """The beginnings that either engine can read."""
         first, second = self.first.begins(bare=bare), self.second.begins(bare=bare)
         if not first.pattern or not second.pattern:
             return ANYTHING
@@ -44,7 +44,7 @@ class Either:
 
 
 def json_or(second: FormatEngine, first: FormatEngine) -> Either:
-    """JSON objects, alone or in an array, which may be empty, beside another syntax."""
+    """JSON objects, alone or in a possibly empty array, or another syntax."""
     looks = re.compile(r"\s{0,20}+(?:\{|\[\s{0,20}+[{\]])")
     prefix = re.compile(r"\s{0,20}+\[?+\s{0,20}+")
     return Either(looks, prefix, first, second)

@@ -1,7 +1,7 @@
-"""A parameter whose value is itself made of elements -> JSON, by what the schema says.
+"""Converts a parameter value made of nested elements to JSON, by its schema.
 
-Works on the complete text of one value. Elements nest; `<item>` makes an array, other names an
-object; a repeated name collects to an array; text beside elements is kept under `$text`.
+Works on the complete text of one value. `<item>` makes an array, other names make an object. A
+repeated name becomes an array. Text next to elements is kept under `$text`.
 """
 
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ Node: TypeAlias = dict[str, list[Any]]  # children by name, in order; text under
 
 
 def tree_to_json(text: str, prefix: str, schema: Schema) -> str:
-    """The value written as `text`, whose tags all begin with `prefix`."""
+    """Convert `text`, whose tags all begin with `prefix`."""
     return _write(_parse(text, prefix), schema)
 
 
@@ -58,7 +58,7 @@ def _write(node: Node, schema: Schema) -> str:
 
 
 def _is_list(schema: Schema) -> bool:
-    """Whether items make an array: not if the schema says that they are members of an object."""
+    """Whether the items form an array, and not members of an object by the schema."""
     types = schema.types()
     return "object" not in types or ("array" in types and "item" not in schema.properties())
 

@@ -1,4 +1,4 @@
-"""Family B: the name stands in a header, the arguments are one JSON object behind it."""
+"""Family B: the name is in a header, followed by the arguments as one JSON object."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _SPACE = 64
 _MAX_HEAD = 512
 _FENCE_LINE = re.compile(r"`{3}+\w{0,16}+")
 
-# What a header says: the name, "" if it does not say, None if it is no header; and the id.
+# A parsed header: the name ("" if missing, None if it is not a header) and the id.
 Head: TypeAlias = tuple[str | None, str | None]
 _NAME = re.compile(r"[^\s<>{}\[\]()\"'`,;|]{1,128}+")
 _TYPE_ENDS = ("<｜tool▁sep｜>", "<|tool▁sep|>")
@@ -31,7 +31,7 @@ def plain_head(text: str) -> Head:
 
 
 def kimi_head(text: str) -> Head:
-    """`functions.NAME:INDEX`, which is also the id; a counter or a foreign id names no tool."""
+    """`functions.NAME:INDEX`, which is also the id. A counter or a foreign id names no tool."""
     wire = text.strip()
     if not wire or "\n" in wire:
         wire = "".join(wire.split())
@@ -53,10 +53,10 @@ def typed_head(text: str) -> Head:
 class HeadJson:
     """A header, a separator, JSON.
 
-    `separators` end the header and are taken; with `brace` the JSON itself ends it. In a header
-    the id stands behind `id_marker`, or in front of `name_marker`. With `raw_key`, a body that is
-    not JSON is the text of one argument; with `broken_body` it is still the body of a call, and
-    one that is empty is no arguments.
+    `separators` end the header and are consumed; with `brace` the JSON itself ends it. The id
+    follows `id_marker`, or precedes `name_marker`. With `raw_key`, a body that is not JSON is the
+    text of one argument. With `broken_body`, invalid JSON is still the body of a call, and an
+    empty body means no arguments.
     """
 
     separators: tuple[str, ...] = ()
@@ -68,9 +68,9 @@ class HeadJson:
     parse: Callable[[str], Head] = plain_head
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
-        """A name up to something that may end a header, or is too long to tell."""
+        """A name followed by a possible end of the header, or too long to tell."""
         if self.name_marker:
-            return ANYTHING  # an id comes first, whatever it is made of
+            return ANYTHING  # an arbitrary id comes first
         if self._in_words:
             word = rf"[\w.\-]{{1,128}}+{spaced(_separator_lexer(self).ahead)}"
             return Begin(spaced(word), "no header of a call")
@@ -106,14 +106,14 @@ class HeadJson:
 
     @property
     def _in_words(self) -> bool:
-        """Whether a header ends in plain words: without them it is a sentence, and no call."""
+        """Whether plain words end the header. Without them it is a sentence, not a call."""
         return any(re.match(_IN_HEAD, separator) for separator in self.separators)
 
     @staticmethod
     def _read_nothing(
         turn: TurnState, written: str, provider_id: str | None, size: int
     ) -> Need[bool]:
-        """A header with nothing behind it: a call of a known tool without arguments."""
+        """Read a header without a body: a call of a known tool without arguments."""
         name = turn.tools.resolve(written)
         stopped = size < len(turn.reader.buf) - turn.reader.pos
         if not _needs_nothing(turn, name, stopped=stopped):
@@ -122,7 +122,7 @@ class HeadJson:
         return (yield from _empty_call(turn, name, provider_id))
 
     def _read_raw(self, turn: TurnState, name: str, provider_id: str | None) -> Need[bool]:
-        """A body that is not JSON: all of it one argument, or none, or malformed."""
+        """Read a body that is not JSON: one argument, no arguments, or malformed."""
         stopped = bool((yield from turn.stop.at(turn.reader))[0])
         ended = stopped or turn.reader.pos == len(turn.reader.buf)
         if (self.broken_body and stopped) or (
@@ -150,10 +150,10 @@ class HeadJson:
         return name, wire_id.strip() or own_id
 
     def _read_head(self, turn: TurnState) -> Need[tuple[str | None, bool]]:
-        """The header up to its separator, which is taken; None if it does not come.
+        """Read the header and its separator. Return None if there is no separator.
 
-        A header that stands alone, up to a marker or the end of the text, is not taken; the second
-        is True then.
+        A lone header, up to a marker or the end of the text, is not consumed; the second result is
+        True then.
         """
         reader, lexer = turn.reader, _head_lexer(self, turn.stop)
         found = yield from lexer.read_to(reader, _MAX_HEAD)
@@ -198,14 +198,14 @@ def _head_lexer(engine: HeadJson, stop: Lexer) -> Lexer:
 
 @lru_cache(maxsize=64)
 def _head_end(engine: HeadJson) -> Lexer:
-    """What the first word of a header may be followed by."""
+    """A pattern for what may follow the first word of a header."""
     typed = _TYPE_ENDS if engine.parse is typed_head else ()
     fields = filter(None, (engine.id_marker, *typed))
     return Lexer({**_separator_lexer(engine).kinds, **dict.fromkeys(fields, "field")})
 
 
 def _needs_nothing(turn: TurnState, name: str, *, stopped: bool) -> bool:
-    """Whether a call without arguments may be meant: cut off, only if the tool demands none."""
+    """Whether this may be a call without arguments. If truncated, only if none are required."""
     return turn.tools.known(name) and (stopped or not turn.tools.required(name))
 
 
@@ -222,7 +222,7 @@ def _copy_arguments(turn: TurnState, name: str, provider_id: str | None) -> Need
 
 
 def _infer_name(turn: TurnState, provider_id: str | None) -> Need[bool]:
-    """The header named no tool: the arguments do, or only one tool has such arguments."""
+    """Infer the missing name from the arguments, or from the only tool that has such arguments."""
     held: list[str] = []
     if not (yield from json_text.copy_value(turn.reader, held.append)):
         return turn.refuse("the arguments are not JSON")

@@ -1,8 +1,8 @@
 """Family A: the call is a JSON object that holds the name and the arguments.
 
-The members of the call object are read one by one, in any order; the arguments are copied as they
-arrive once the name is known. A call is over when its arguments are, so that a forgotten last
-brace, or an id that comes late, changes nothing.
+The members of the call object are read one by one, in any order. Arguments are copied as they
+arrive once the name is known. A call ends with its arguments, so a missing last brace or a late id
+does not matter.
 """
 
 import json
@@ -16,7 +16,7 @@ from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
-_BRACE_GAP = 4  # so much whitespace may stand between a brace too many and a marker
+_BRACE_GAP = 4  # maximum whitespace between a surplus brace and a marker
 _MAX_NAME = 256
 _MAX_NESTING = 3
 _FENCE_LINE = re.compile(r"```\w{0,16}+")
@@ -29,10 +29,9 @@ _GAP = r"[\s,]"
 class JsonCalls:
     """`{"name": ..., "arguments": {...}}`, alone, in a row, or in an array.
 
-    `shape` "array" demands brackets. With `name_is_key` the call is `{NAME: {arguments}}`.
-    `atomic`: if one element of the array is something else than a call, none is a call.
-    A tool named `no_call` is the model's way to call nothing. `answer_key` holds plain text instead
-    of a call.
+    `shape` "array" requires brackets. With `name_is_key` the call is `{NAME: {arguments}}`.
+    `atomic`: if one element of the array is not a call, none is. The model calls a tool named
+    `no_call` to call nothing. `answer_key` holds plain text instead of a call.
     """
 
     shape: Literal["any", "array"] = "any"
@@ -46,7 +45,7 @@ class JsonCalls:
     answer_key: str = ""
 
     def begins(self, *, bare: bool) -> Begin:
-        """An object whose first key a call may have, an array, or a fence before them."""
+        """An object that begins with a key of a call, an array, or a fence before either."""
         strict = bare and not self.name_is_key
         key = _first_key("|".join(map(re.escape, self._keys())) if strict else _IN_KEY)
         row = rf"\{{{key}" if self.shape == "any" else "(?!)"
@@ -55,7 +54,7 @@ class JsonCalls:
         return Begin(call if bare else spaced(f"`|{call}"), "not the JSON of a call")
 
     def _keys(self) -> tuple[str, ...]:
-        """The members that a call may begin with."""
+        """The keys that a call may begin with."""
         answer = (self.answer_key,) if self.answer_key else ()
         own = (*self.name_keys, *self.args_keys, *self.id_keys)
         return (*own, "type", "function", "tool_call", "tool_calls", *answer)
@@ -96,9 +95,9 @@ class JsonCalls:
     def read_items(
         self, turn: TurnState, *, strict: bool, depth: int = 0, listed: bool = False
     ) -> Need[bool]:
-        """Elements up to the closing bracket, which may be missing at the end of the text.
+        """Read elements up to the closing bracket, which may be missing at the end of the text.
 
-        `listed`: the list is named `tool_calls`, so that a tool that nobody knows is called in it.
+        `listed`: the list is named `tool_calls`, so unknown tools count as calls too.
         """
         reader, before = turn.reader, turn.sink.calls
         while True:
@@ -119,7 +118,7 @@ class JsonCalls:
             return char == "" or (yield from _at_marker(turn))
 
     def _read_row(self, turn: TurnState, *, strict: bool) -> Need[bool]:
-        """One call after another, with nothing or a separator between them."""
+        """Read consecutive calls, with nothing or a separator between them."""
         reader = turn.reader
         while True:
             if not (yield from _CallObject(self, turn, strict=strict).read()):
@@ -132,7 +131,7 @@ class JsonCalls:
 
 
 def _first_key(keys: str) -> str:
-    """One of these keys and its colon, or one that is cut off, long, or written unlike others."""
+    """Match one of these keys and its colon, or a truncated, long or unusually written key."""
     return spaced(rf"'|\"(?:(?:{keys})\"{spaced(':')}|{_IN_KEY}(?:\Z|[^\"]))", _GAP)
 
 
@@ -156,11 +155,11 @@ class _CallObject:
         self.turn = turn
         self.strict = strict
         self.depth = depth
-        self.listed = listed  # it stands in a list that is said to be one of calls
+        self.listed = listed  # it is in a list named `tool_calls`
         self.name = ""
         self.provider_id: str | None = None
         self.held: str | None = None  # arguments that came before the name
-        self.strange = False  # a member that no call has was seen
+        self.strange = False  # a member that does not belong in a call was seen
 
     def read(self) -> Need[bool]:
         reader = self.turn.reader
@@ -182,7 +181,7 @@ class _CallObject:
                 return done
 
     def _member(self, key: str) -> Need[bool | None]:
-        """One member; None to go on with the next."""
+        """Read one member. Return None to continue with the next."""
         engine, turn = self.engine, self.turn
         char = yield from skip_space(turn.reader, _SPACE)
         if engine.name_is_key:
@@ -208,13 +207,13 @@ class _CallObject:
         return None if copied else turn.refuse("not JSON")
 
     def _nested(self) -> Need[bool]:
-        """The call is a member of another object, as in OpenAI's own messages."""
+        """Read a call that is a member of another object, as in OpenAI's own messages."""
         if not self._deeper():
             return False
         return (yield from self.read()) and (yield from self._pass_brace())
 
     def _nested_list(self) -> Need[bool]:
-        """The calls are a member of another object."""
+        """Read a list of calls that is a member of another object."""
         if not self._deeper():
             return False
         self.turn.reader.pos += 1
@@ -226,7 +225,7 @@ class _CallObject:
         return self.depth <= _MAX_NESTING or self.turn.refuse("objects in objects")
 
     def _pass_brace(self) -> Need[bool]:
-        """Behind the calls of an outer object, whose brace may be missing."""
+        """Pass the brace of an outer object, which may be missing."""
         if (yield from skip_space(self.turn.reader, _SPACE)) == "}":
             self.turn.reader.pos += 1
             self.turn.settle()
@@ -253,7 +252,7 @@ class _CallObject:
         return None
 
     def _arguments(self, char: str) -> Need[bool | None]:
-        """The arguments: sent at once if the name is known, else held till it is."""
+        """Read the arguments. Send them if the name is known, otherwise hold them."""
         turn = self.turn
         if self.name and self.name == self.engine.no_call:
             copied = yield from json_text.copy_value(turn.reader, lambda _: None)
@@ -274,7 +273,7 @@ class _CallObject:
         return None if self.held else turn.refuse("the arguments are not an object")
 
     def _close(self) -> Need[bool]:
-        """The object is over before its arguments were sent: they were held, or there are none."""
+        """Close an object whose arguments were not sent yet: they were held, or there are none."""
         turn = self.turn
         if not self.name:
             return turn.refuse("the object has no name")
@@ -298,7 +297,7 @@ class _CallObject:
             reader.pos += 1
             char = yield from skip_space(reader, _SPACE)
             if char == "}":
-                continue  # a comma too many
+                continue  # a surplus comma
             if char not in ("'", '"'):
                 return
             key = yield from read_string(self.turn)
@@ -311,7 +310,7 @@ class _CallObject:
 
 
 def read_string(turn: TurnState) -> Need[str | None]:
-    """The short string at the reader's position, decoded; None if there is none."""
+    """Read and decode the short string at the reader's position; None if there is none."""
     reader = turn.reader
     if match := _PLAIN_STRING.match(reader.buf, reader.pos):
         reader.pos = match.end()
@@ -330,7 +329,7 @@ def read_string(turn: TurnState) -> Need[str | None]:
 
 
 def _as_object(value: str) -> str:
-    """Arguments that were not an object at first sight: a string that holds one, or nothing."""
+    """Convert arguments that are not an object: a string that contains one, or nothing."""
     if value.startswith("{"):
         return value
     if value.startswith('"'):
@@ -346,7 +345,7 @@ def _at_marker(turn: TurnState) -> Need[bool]:
 
 
 def _after_layout(turn: TurnState, separators: str) -> Need[int]:
-    """How far ahead the next call of a row begins, or -1 if none follows."""
+    """Return the distance to the next consecutive call, or -1 if none follows."""
     reader, ahead = turn.reader, 0
     while True:
         while reader.pos + ahead >= len(reader.buf):
@@ -362,7 +361,7 @@ def _after_layout(turn: TurnState, separators: str) -> Need[int]:
 
 
 def _pass_extra_brace(turn: TurnState) -> Need[None]:
-    """Pass one brace too many, if at most layout stands between it and a marker."""
+    """Pass one surplus brace, if only layout separates it from a marker."""
     reader, ahead = turn.reader, 1
     if (yield from peek(reader, 1)) != "}":
         return
@@ -375,7 +374,7 @@ def _pass_extra_brace(turn: TurnState) -> Need[None]:
 
 
 def _skip_fence(turn: TurnState) -> Need[bool]:
-    """Pass a line such as ```json, in front of or behind a call."""
+    """Pass a line such as ```json before or after a call."""
     reader = turn.reader
     if (yield from skip_space(reader, _SPACE)) != "`":
         return False

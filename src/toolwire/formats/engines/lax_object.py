@@ -1,9 +1,9 @@
 """Family F: `call:NAME{key:value}`, an object whose keys are bare and whose strings have their own
 delimiter instead of quotes and escapes.
 
-Models also write strings in quotes, which are read as Python reads them, and forget the second
-delimiter: then the brackets and the marker that end the call end the string, unless a delimiter
-that can end it stands not far behind.
+Models also write strings in quotes, which are read as Python strings. They also forget the second
+delimiter. Then the brackets and the marker that end the call end the string too, unless a matching
+delimiter follows shortly after.
 """
 
 import json
@@ -29,7 +29,7 @@ _MAX_KEY = 128
 _BARE = re.compile(rf"[^,{{}}()\[\]<]{{0,{_MAX_BARE + 1}}}+")
 _KEY = re.compile(rf"[^:,{{}}()\[\]<]{{0,{_MAX_KEY}}}+")
 _QUOTES = ("'", '"')
-_AHEAD = 512  # so far behind the end of a call a forgotten delimiter is looked for
+_AHEAD = 512  # how far past a possible end of a call to look for the delimiter
 _BRACKETS = frozenset(")]}")
 _AFTER_STRING = ",:)]}"
 _CLOSER = {"{": "}", "(": ")", "[": "]"}
@@ -37,14 +37,14 @@ _CLOSER = {"{": "}", "(": ")", "[": "]"}
 
 @dataclass(frozen=True, slots=True)
 class LaxObject:
-    """`delimiter` stands on both sides of a string. `typed`: delimited text has no type of its
-    own, so the schema decides."""
+    """`delimiter` encloses a string. `typed`: delimited text has no type of its own, so the schema
+    decides."""
 
     delimiter: str
     typed: bool = False
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
-        """A head, or the beginning of one."""
+        """A head, or a truncated one."""
         return Begin(_HEAD_PREFIX.pattern + r"(?:\Z|[{(])", "not call:NAME{")
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
@@ -65,12 +65,12 @@ class LaxObject:
 
 @lru_cache(maxsize=8)
 def _string_lexer(delimiter: str, stop: Lexer) -> Lexer:
-    """What may end a string: its delimiter, or, where that was forgotten, the end of the call."""
+    """Finds the possible ends of a string: its delimiter or, if missing, the end of the call."""
     return Lexer({**dict.fromkeys(stop.kinds, "stop"), delimiter: "end"})
 
 
 class _ObjectCopy:
-    """The arguments of one call on their way to JSON."""
+    """Converts the arguments of one call to JSON."""
 
     __slots__ = ("closers", "engine", "name", "put", "turn")
 
@@ -79,15 +79,15 @@ class _ObjectCopy:
         self.turn = turn
         self.name = name
         self.put = turn.sink.args
-        self.closers = ""  # what closes the brackets that are open, innermost first
+        self.closers = ""  # closers of the open brackets, innermost first
 
     def bracket(self, closer: str, depth: int) -> Need[bool]:
-        """What is in a bracket, from behind the opening to behind the closing one."""
+        """Copy the content of a bracket, from after the opening to after the closing one."""
         self.closers = closer + self.closers
         return self._items(depth) if closer == "]" else self._members(closer, depth)
 
     def _close(self, written: str) -> bool:
-        """At a closing bracket. Always True, to be returned."""
+        """Handle a closing bracket. Always returns True, for use in `return`."""
         self.turn.reader.pos += 1
         self.closers = self.closers[1:]
         self.put(written)
@@ -103,7 +103,7 @@ class _ObjectCopy:
                 reader.pos += 1
                 continue
             if depth == 0 and separator == ", " and (yield from self.turn.stop.at(reader))[0]:
-                self.put("}")  # the last bracket was forgotten
+                self.put("}")  # the last bracket is missing
                 return True
             key = yield from self._key()
             if key is None:
@@ -191,7 +191,7 @@ class _ObjectCopy:
         return True
 
     def _quoted(self, types: Types) -> Need[bool]:
-        """A string in quotes, with escapes."""
+        """Copy a quoted string with escapes."""
         if values.is_text(types):
             return (yield from scalars.copy_python_string(self.turn.reader, self.put))
         pieces: list[str] = []
@@ -237,7 +237,7 @@ class _ObjectCopy:
                 return lead == len(self.closers)
 
     def _closers_before(self, start: int) -> int:
-        """How many characters before `start` may close all brackets that are open."""
+        """Return how many characters before `start` may close all open brackets."""
         reader, closers = self.turn.reader, self.closers
         size = min(len(closers), start - reader.pos)
         while size and not closers.startswith(reader.buf[start - size : start]):
@@ -245,7 +245,7 @@ class _ObjectCopy:
         return size
 
     def _delimiter_behind(self, ahead: int) -> Need[bool]:
-        """Whether, not far behind what may end the call, stands a delimiter that ends a string."""
+        """Whether a delimiter that ends a string follows soon after a possible end of the call."""
         reader, delimiter = self.turn.reader, self.engine.delimiter
         yield from peek(reader, ahead + _AHEAD)
         start, end = reader.pos + ahead, reader.pos + ahead + _AHEAD
@@ -256,7 +256,7 @@ class _ObjectCopy:
         return then in _AFTER_STRING
 
     def _bare(self, types: Types) -> Need[bool]:
-        """A bare value: a JSON word or number if it is one, else what the schema makes of it."""
+        """Copy a bare value: a JSON word or number, or else text converted by the schema."""
         reader = self.turn.reader
         while True:
             match = _BARE.match(reader.buf, reader.pos)

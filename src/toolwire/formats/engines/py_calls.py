@@ -1,9 +1,9 @@
 """Family C: calls written as Python expressions, `[f(a=1), g()]`.
 
-A call is taken for one only from `NAME(` followed by `)`, `KEY=` or `**{KEY:` on, so that lists and
-links in prose stay prose, and only if something that can follow a call follows its `)`. Values are
-literals; nothing is evaluated. A quote ends a string argument only where the next argument or the
-end of the call follows it, so that quotes in it that were not escaped do not.
+A call must begin with `NAME(` followed by `)`, `KEY=` or `**{KEY:`, so that lists and links in
+prose stay prose. Its `)` must be followed by something that can follow a call. Values are literals;
+nothing is evaluated. A quote ends a string argument only if the next argument or the end of the
+call follows, so unescaped quotes inside the string do not end it.
 """
 
 import re
@@ -22,7 +22,7 @@ _KEY = re.compile(r"[^\W\d][\w\-]{0,127}+")
 _KEY_PREFIX = re.compile(rf"\*{{0,2}}+|{_KEY.pattern}\s{{0,64}}+")
 _NEXT_KEY = re.compile(rf"\)|\*\*|{_KEY.pattern}\s{{0,64}}+=(?!=)|\Z")
 _AFTER_CALL = ",;]"
-_NO_MORE = "}"  # in place of a key: the braces end here
+_NO_MORE = "}"  # returned instead of a key: the braces end here
 _BEGIN_KEY = rf"[)*]|{_KEY.pattern}{spaced('=')}"
 _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
 
@@ -31,8 +31,8 @@ _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
 class PyCalls:
     """A list of calls, or, without brackets, one per line.
 
-    `known`: only a known tool is called, however the call was opened. A call may stand in one of
-    `wrappers`, as in `print(f())`, and a `suffix` of the name be no part of it.
+    `known`: only known tools count, however the call was opened. A call may be inside one of
+    `wrappers`, as in `print(f())`. A `suffix` is not part of the tool's name.
     """
 
     brackets: bool = True
@@ -41,7 +41,7 @@ class PyCalls:
     suffix: str = ""
 
     def begins(self, *, bare: bool) -> Begin:
-        """`NAME(` and what may follow it, with or without a bracket before it."""
+        """`NAME(` and what may follow it, with or without a leading bracket."""
         call = spaced(_BEGIN)
         for wrapper in self.wrappers:
             call = rf"(?:{call}|{spaced(re.escape(wrapper))})"
@@ -50,7 +50,7 @@ class PyCalls:
         return Begin(listed if bare else anywhere, "not NAME(KEY=")
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
-        """Read the calls of a list or of some lines."""
+        """Read the calls of a list, or one per line."""
         reader = turn.reader
         char = yield from skip_space(reader, _SPACE)
         lines = not self.brackets and char != "["
@@ -73,7 +73,7 @@ class PyCalls:
         return turn.refuse("no call where one should be")
 
     def _more(self, turn: TurnState) -> Need[bool]:
-        """Behind a call: whether another follows. A missing bracket is forgiven."""
+        """Whether another call follows. Tolerates a missing bracket."""
         reader = turn.reader
         char = yield from skip_space(reader, _SPACE)
         while char in (",", ";"):
@@ -120,7 +120,7 @@ class PyCalls:
 
 
 def _copy_arguments(turn: TurnState, keys: "_Keys", key: str, ends: "_Ends") -> Need[bool]:
-    """The arguments, from behind the first key; "" means that there are none."""
+    """Copy the arguments, from after the first key; "" means that there are none."""
     put = turn.sink.args
     separator = ""
     while key:
@@ -140,10 +140,10 @@ def _copy_arguments(turn: TurnState, keys: "_Keys", key: str, ends: "_Ends") -> 
 
 
 class _Ends:
-    """Where a string argument ends, and a call.
+    """Decides where a string argument ends, and where a call ends.
 
-    With `lines` a call ends where the next begins. One that is `free` stands in prose, so that all
-    but what could go on with a string may follow it.
+    With `lines` a call ends where the next begins. A `free` call is in prose, so anything may
+    follow it except what could continue a string.
     """
 
     __slots__ = ("_after", "_free", "_lines", "_turn")
@@ -157,11 +157,11 @@ class _Ends:
         self._after = after
 
     def wrapped(self) -> "_Ends":
-        """The same for a call that stands in the brackets of another."""
+        """Return the same rules for a call inside the brackets of another."""
         return _Ends(self._turn, lines=self._lines, free=self._free, after=_AFTER_CALL + ")")
 
     def string(self, reader: Reader, ahead: int) -> Need[bool]:
-        """Whether the next argument stands there, or the end of the call."""
+        """Whether the next argument, or the end of the call, is there."""
         ahead = yield from look_past_space(reader, ahead)
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
         if char == ")":
@@ -174,7 +174,7 @@ class _Ends:
         return _NEXT_KEY.match(reader.buf, reader.pos + ahead) is not None
 
     def call(self, reader: Reader, ahead: int, quote: str = "") -> Need[bool]:
-        """Whether behind the `)` of a call stands what may follow one, and no other `quote`."""
+        """Whether the text after the `)` can follow a call, without another `quote`."""
         ahead = yield from look_past_space(reader, ahead)
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
         if self._free and char not in (")", quote or ")"):
@@ -188,7 +188,7 @@ class _Ends:
 class _Keys:
     """Reads the keys of arguments as JSON: `KEY=`, or `"KEY":` within `**{...}`.
 
-    "" stands for the bracket at the end, None for anything else.
+    "" means the closing bracket, None anything else.
     """
 
     def __init__(self, turn: TurnState) -> None:
@@ -197,12 +197,12 @@ class _Keys:
         self.braced = False
 
     def first(self) -> Need[str | None]:
-        """The key that must be there, if anything is."""
+        """Read the first key, if there are arguments."""
         key = yield from self._key((yield from self._next()))
         return (yield from self.following()) if key == _NO_MORE else key
 
     def following(self) -> Need[str | None]:
-        """The key behind a value."""
+        """Read the key after a value."""
         key: str | None = _NO_MORE
         while key == _NO_MORE:
             char = yield from self._next()
@@ -219,7 +219,7 @@ class _Keys:
         return (yield from skip_space(self._reader, _SPACE))
 
     def _key(self, char: str) -> Need[str | None]:
-        if self.braced and char == "}":  # a comma behind the last one, or none at all
+        if self.braced and char == "}":  # a trailing comma, or no members
             return _NO_MORE
         if self.braced:
             return (yield from self._quoted())
@@ -251,7 +251,7 @@ class _Keys:
 
 
 def _word(turn: TurnState, pattern: re.Pattern[str]) -> Need[str]:
-    """The word at the reader's position, complete and taken; "" if there is none."""
+    """Consume the complete word at the reader's position; "" if there is none."""
     reader = turn.reader
     while True:
         match = pattern.match(reader.buf, reader.pos)

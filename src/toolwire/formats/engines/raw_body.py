@@ -1,6 +1,6 @@
-"""A message whose whole body is the text of one argument: the header has named the tool.
+"""A message whose whole body is the text of one argument. The header names the tool.
 
-Nothing in the text is escaped and nothing in it is read, not even if it looks like JSON.
+The text is not escaped, and it is not parsed even if it looks like JSON.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from toolwire.formats.turn_state import (
 
 @dataclass(frozen=True, slots=True)
 class RawBody:
-    """The text of the argument that the tool demands, or else declares first, or else of `key`."""
+    """The text of the tool's required argument, else of its first declared one, else of `key`."""
 
     key: str = "input"
 
@@ -47,16 +47,16 @@ class RawBody:
 
 @dataclass(frozen=True, slots=True)
 class NamedOr:
-    """`named` reads the message if its header gave a name, else `other`."""
+    """`named` reads the message if its header has a name, otherwise `other`."""
 
     named: FormatEngine
     other: FormatEngine
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # it is all the same
-        """Anything, if it has a name."""
+        """Anything, if the header has a name."""
         return ANYTHING
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
-        """Read with the one or the other."""
+        """Read with one of the two engines."""
         engine = self.named if opening.name else self.other
         return (yield from engine.read(turn, opening))

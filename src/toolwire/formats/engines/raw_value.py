@@ -1,7 +1,7 @@
-"""Where does a raw value end? For family D, whose values are not escaped.
+"""Finds the end of a raw value, for family D, whose values are not escaped.
 
-A closing tag closes only if what follows it can follow it. A value whose closing tag was forgotten
-ends where a new, declared parameter begins or where the call certainly ends.
+A closing tag counts only if a valid continuation follows. A value without a closing tag ends where
+a new, declared parameter begins or where the call certainly ends.
 """
 
 from collections.abc import Callable, Container
@@ -34,7 +34,7 @@ class RawValue:
         self.open_keys = open_keys
 
     def copy(self, put: Put) -> Need[bool]:
-        """Copy raw text up to where the value certainly ends."""
+        """Copy raw text up to the certain end of the value."""
         reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
         keeps = not self.tags.trim
         yield from self._value_start(put)
@@ -44,7 +44,7 @@ class RawValue:
                 start = lexer.cut(reader)
             buf, pos, lead = reader.buf, reader.pos, 0
             if start > pos:
-                # A newline in front of a tag is the value's only if it is the value's own tag.
+                # A newline before a tag is part of the value only if the tag is part of it too.
                 if keeps and buf[start - 1] == "\n":
                     lead = 1
                 if start - lead > pos:
@@ -65,7 +65,7 @@ class RawValue:
                 return True
 
     def _value_start(self, put: Put) -> Need[None]:
-        """Pass the newline in front of the value, and take a CDATA section for what it holds."""
+        """Pass the newline before the value, and unwrap a CDATA section."""
         reader = self.turn.reader
         if self.tags.trim and (yield from peek(reader, 1)) == "\n":
             reader.pos += 1
@@ -79,7 +79,7 @@ class RawValue:
             reader.pos += end + len(_CDATA_END)
 
     def _find(self, text: str, ahead: int) -> Need[int]:
-        """How far ahead `text` stands, or -1. All up to there is kept."""
+        """Return the distance to `text`, or -1. Everything up to it is kept."""
         reader = self.turn.reader
         while (found := reader.buf.find(text, reader.pos + ahead)) < 0:
             if reader.final:
@@ -89,7 +89,7 @@ class RawValue:
         return found - reader.pos
 
     def _ends_section(self, ahead: int) -> Need[bool]:
-        """Whether the value ends behind a section, or another one follows."""
+        """Whether the value ends after a section, or another section follows."""
         reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
         then = (yield from peek(reader, ahead + len(_CDATA)))[ahead:]
         if then == _CDATA or (not then and reader.final):
@@ -98,12 +98,12 @@ class RawValue:
         return lexer.kinds.get(marker) == "end" and (yield from self._can_follow(ahead + size))
 
     def _can_follow(self, ahead: int) -> Need[bool]:
-        """Whether a closing tag of this size is followed by what can follow one."""
+        """Whether a valid continuation follows a closing tag of this size."""
         ahead = yield from self._look_past_space(ahead)
         return (yield from self._structure_at(ahead, self.body, self.turn.stop))
 
     def _structure_at(self, ahead: int, *lexers: Lexer) -> Need[bool]:
-        """Whether a marker stands there, or the end of the text, or a marker that it cuts off."""
+        """Whether a marker, a truncated marker or the end of the text is there."""
         reader = self.turn.reader
         if reader.pos + ahead >= len(reader.buf):
             return True
@@ -114,7 +114,7 @@ class RawValue:
         return False
 
     def _ends_value(self, kind: str, marker: str, size: int) -> Need[bool]:
-        """Whether a tag inside a value shows that the value's own close was forgotten."""
+        """Whether a tag inside a value shows that the value's own closing tag is missing."""
         if kind == "param":
             key = yield from self._key_ahead(marker.lstrip("\n"), size)
             return key in self.open_keys
@@ -122,7 +122,7 @@ class RawValue:
         return (yield from self._structure_at(ahead, self.turn.stop))
 
     def _key_ahead(self, marker: str, ahead: int) -> Need[str]:
-        """The key of the parameter whose opener ends `ahead` characters from here."""
+        """Return the key of the parameter whose opener ends `ahead` characters from here."""
         tags, reader = self.tags, self.turn.reader
         if tags.declared:
             return marker[1:-1]

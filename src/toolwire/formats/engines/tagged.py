@@ -1,7 +1,8 @@
 """Family D: one element per parameter, XML-like but not XML.
 
-Values are raw text: nothing is escaped and nothing may be unescaped. A value that can only be a
-string is passed on as it arrives; any other is converted, by schema or attribute, when complete.
+Values are raw text: nothing is escaped, so nothing may be unescaped. A value that can only be a
+string is streamed as it arrives. Any other value is converted once complete, by schema or
+attribute.
 """
 
 import json
@@ -42,7 +43,7 @@ class Tagged(Tags):
     """Reads calls made of these tags."""
 
     def begins(self, *, bare: bool) -> Begin:
-        """An attribute, or a name up to what may end the head; or what is too long to tell."""
+        """An attribute, or a name followed by a possible end of the head, or too long to tell."""
         if bare:
             return ANYTHING  # the opener is the whole head
         name = rf"(?:\Z|{_IN_HEAD}{{1,160}}+(?:\Z|{_IN_HEAD}|{head_lexer(self).ahead}))"
@@ -65,7 +66,7 @@ class Tagged(Tags):
         return (yield from _CallBody(self, turn, name, glyphs=glyphs).read())
 
     def _read_head(self, turn: TurnState) -> Need[str | None]:
-        """The rest of the opening tag, or the text up to the first parameter."""
+        """Read the rest of the opening tag, or the text up to the first parameter."""
         reader, lexer = turn.reader, head_lexer(self)
         start = self.head_start
         reader.pos += len(start)
@@ -92,12 +93,12 @@ class _CallBody:
         self.glyphs = glyphs
         self.put = turn.sink.args
         self.seen: dict[str, None] = {}
-        self.wrapped: str | None = None  # the value of a wrapper parameter, till it is sure
+        self.wrapped: str | None = None  # the value of a possible wrapper parameter
         keys = tuple(turn.tools.properties(name)) if tags.declared else ()
         self.body = body_lexer(tags, name, keys)
 
     def read(self) -> Need[bool]:
-        """The body, from behind the head to behind the call's close."""
+        """Read the body, from after the head to after the call's closing tag."""
         turn = self.turn
         kind, marker, size = yield from self._structure()
         if not kind and not (yield from self._json_body()):
@@ -126,7 +127,7 @@ class _CallBody:
         return (yield from finish_call(turn, ok=complete, why="the call breaks off"))
 
     def _structure(self) -> Need[tuple[str, str, int]]:
-        """What stands here: a parameter, the close, another structure ("stop"), the end, or ""."""
+        """Classify the next tag: parameter, close, other structure ("stop"), end, or ""."""
         turn, reader = self.turn, self.turn.reader
         while True:
             char = yield from skip_space(reader, _SPACE)
@@ -145,7 +146,7 @@ class _CallBody:
             return ("stop" if marker else ""), marker, size
 
     def _cut_off(self, *lexers: Lexer) -> bool:
-        """Whether the text breaks off in a tag, which is dropped then."""
+        """Whether the text ends inside a tag. If so, drop the partial tag."""
         reader = self.turn.reader
         if not any(lexer.begun(reader) for lexer in lexers):
             return False
@@ -161,14 +162,14 @@ class _CallBody:
             yield from self._pass_call_close(size)
 
     def _pass_call_close(self, size: int) -> Need[None]:
-        """The call's close, and the tokenizer's signs behind it, which are layout."""
+        """Pass the call's closing tag and the tokenizer's whitespace glyphs after it."""
         reader = self.turn.reader
         reader.pos += size
         while self.glyphs and (yield from peek(reader, 1)) in GLYPHS:
             reader.pos += 1
 
     def _complete(self) -> bool:
-        """Whether a call that was cut off between parameters has all it needs."""
+        """Whether a call truncated between parameters has all required arguments."""
         known = bool(self.seen) or bool(self.turn.tools.known(self.name))
         return known and self.turn.tools.required(self.name) <= self.seen.keys()
 
@@ -179,8 +180,8 @@ class _CallBody:
             self.put("}" if self.seen else "{}")
 
     def _parameter(self, marker: str) -> Need[bool | None]:
-        """One parameter, from behind its opener to behind its close; None if its value never
-        begins, because the text breaks off before."""
+        """Read one parameter, from after its opener to after its closing tag. Return None if the
+        text ends before its value."""
         tags, reader = self.tags, self.turn.reader
         head = marker[1:-1] if tags.declared else (yield from self._read_until(tags.key_end))
         if head is None:
@@ -202,7 +203,7 @@ class _CallBody:
         return (yield from self._value(key, self._converter(key, given)))
 
     def _begun_at_end(self) -> bool | None:
-        """None if the text is over, and what is left of it dropped; else False."""
+        """Return None at the end of the text, dropping the rest of it; otherwise False."""
         reader = self.turn.reader
         if not reader.final:
             return False
@@ -210,7 +211,7 @@ class _CallBody:
         return None
 
     def _read_until(self, tag: str) -> Need[str | None]:
-        """The text up to a tag, which is taken; None if the tag does not come."""
+        """Consume the text up to a tag, and the tag. Return None if there is no such tag."""
         found = yield from tag_lexer(self.tags, tag).read_to(self.turn.reader, _MAX_HEAD)
         if found is None:
             return None
@@ -219,7 +220,7 @@ class _CallBody:
         return text
 
     def _pass(self, tag: str) -> Need[bool]:
-        """Take the tag that must come now."""
+        """Consume the tag that must come next."""
         reader = self.turn.reader
         yield from skip_space(reader, _SPACE)
         if (yield from peek(reader, 2)) == "\\n":
@@ -235,7 +236,7 @@ class _CallBody:
         return ((yield from self._read_until(end)) or "").strip()
 
     def _skip_doubled(self, head: str) -> Need[None]:
-        """Pass the same opening tag written twice."""
+        """Pass a duplicate of the opening tag."""
         tags, reader = self.tags, self.turn.reader
         if tags.type_tags[0] or tags.value_open or tags.declared:
             return
@@ -247,7 +248,7 @@ class _CallBody:
             reader.pos += lead + len(again)
 
     def _converter(self, key: str, given: dict[str, str]) -> Callable[[str], str] | None:
-        """How to make JSON of the value; None if it is text, to be passed on as it arrives."""
+        """Return the conversion of the value to JSON; None for text, which is streamed."""
         types = self.turn.tools.types(self.name, key)
         typing, flag = self.tags.typing, given.get("string")
         if self.tags.tree and not values.is_text(types):
@@ -269,7 +270,7 @@ class _CallBody:
         return None if values.is_text(types) else lambda text: values.coerce(text, types)
 
     def _value(self, key: str, convert: Callable[[str], str] | None) -> Need[bool]:
-        """Copy one value into the arguments. Of a parameter given twice the first counts."""
+        """Copy one value into the arguments. If a parameter is repeated, the first wins."""
         again = key in self.seen
         wrapper = self._may_wrap(key)
         if not again:
@@ -302,7 +303,7 @@ class _CallBody:
         return not self.seen and key in self.tags.wrappers and key not in declared
 
     def _release_wrapped(self) -> None:
-        """Another parameter follows, so the first was no wrapper."""
+        """Send a held parameter: another one follows, so it was not a wrapper."""
         if self.wrapped is not None:
             self.put(f"{{{values.quote(next(iter(self.seen)))}: {self.wrapped}")
             self.wrapped = None
@@ -314,7 +315,7 @@ class _CallBody:
         return f"{{{values.quote(next(iter(self.seen)))}: {value}}}"
 
     def _typed(self, members: str) -> str:
-        """The members of an object as values of this call: text, as the schema wants it."""
+        """Convert the text members of an object by the schema."""
         tools = self.turn.tools
         typed = {
             key: values.coerce(value, tools.types(self.name, key))
@@ -332,7 +333,7 @@ class _CallBody:
 
 
 def _skip_doubled_head(turn: TurnState, head: str) -> Need[None]:
-    """Pass the same opening tag written twice: nothing between them, so no call ended there."""
+    """Pass a duplicate of the opening tag. Nothing is between them, so no call ended there."""
     reader = turn.reader
     marker, size = yield from turn.stop.at(reader)
     opens = turn.stop.kinds.get(marker) in ("open", "bare")

@@ -1,4 +1,4 @@
-"""The tags of a format of family D, and the lexers made of them. Data, no reading."""
+"""The tags of a family D format, and the lexers built from them. Data only."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,9 +28,9 @@ class Tags:
     `value_open` stands between name and value. `close` may contain `{key}`. With `declared`, a
     parameter's tag is its name. `trim`: one newline on each side of a value is layout.
     `wrappers` are parameters that may hold all arguments. `tree` is the prefix of nested tags.
-    `ends_around` are tags outside the call that end it too. `spellings` are pairs: what is in a tag
-    as the first of a pair may be written as the second. `glyphs`: the tokenizer's signs for a
-    space and a newline may stand for these, in a call whose head shows it.
+    `ends_around` are tags outside the call that also end it. `spellings` are pairs: the first text
+    of a pair may be written as the second in a tag. `glyphs`: the tokenizer's glyphs for space and
+    newline may replace these characters, in a call whose head has them.
     """
 
     param: str
@@ -69,7 +69,7 @@ def _lexer(tags: Tags, kinds: Mapping[str, str]) -> Lexer:
 
 @lru_cache(maxsize=64)
 def head_lexer(tags: Tags) -> Lexer:
-    """What ends the head."""
+    """Finds the end of the head."""
     ends = dict.fromkeys(tags.head_ends, "end")
     if not tags.head and not tags.head_start:
         ends = {tags.param: "body", **dict.fromkeys(tags.call_close, "body"), **ends}
@@ -78,13 +78,13 @@ def head_lexer(tags: Tags) -> Lexer:
 
 @lru_cache(maxsize=128)
 def tag_lexer(tags: Tags, tag: str) -> Lexer:
-    """One tag alone."""
+    """Finds a single tag."""
     return _lexer(tags, {tag: "tag"})
 
 
 @lru_cache(maxsize=256)
 def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
-    """What may stand between parameters."""
+    """Finds the tags that may occur between parameters."""
     closes = [close.replace("{name}", name) for close in tags.call_close]
     params = [f"<{key}>" for key in keys] if tags.declared else [tags.param]
     kinds = dict.fromkeys(params, "param") | dict.fromkeys(closes, "close") | {"\\n": "layout"}
@@ -95,7 +95,7 @@ def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
 
 
 def value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
-    """What may end a value. With `trim` the newline in front belongs to the tag."""
+    """Finds the tags that may end a value. With `trim` a newline before a tag belongs to it."""
     keyed = tags.tree or "{key}" in tags.close
     return _value_lexer(tags, body, key if keyed else "")
 
@@ -117,17 +117,17 @@ def _loose(tags: Tags, markers: Iterable[str]) -> list[str]:
 
 
 def unglyph(text: str) -> str:
-    """`text` with the whitespace that the tokenizer's signs stand for."""
+    """Replace the tokenizer's whitespace glyphs in `text`."""
     return text.translate(_UNGLYPH)
 
 
 def key_of(tags: Tags, head: str) -> str:
-    """The name of a parameter, as its head says it."""
+    """Return the name of a parameter from its head."""
     return attributes(head).get(tags.key, "") if tags.key else unquoted(head)
 
 
 def unquoted(text: str) -> str:
-    """The name that `text` is, or that stands in quotes where it begins."""
+    """Return `text` as a name, or the quoted name that it begins with."""
     name = text.strip()
     quote = name[:1]
     if quote in ("'", '"') and quote in name[1:]:
@@ -136,7 +136,7 @@ def unquoted(text: str) -> str:
 
 
 def attributes(head: str) -> dict[str, str]:
-    """`key="value"` pairs of an opening tag, quoted or not."""
+    """Parse the `key="value"` pairs of an opening tag, quoted or not."""
     found: dict[str, str] = {}
     for match in _ATTRIBUTE.finditer(head):
         value = match[2] or match[3] or match[4] or ""

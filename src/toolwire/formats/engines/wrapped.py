@@ -1,4 +1,4 @@
-"""An engine inside structure of its own: for messages whose body has sections and openers."""
+"""An engine inside additional structure, for messages whose body has sections and openers."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,18 +13,18 @@ _SPACE = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrapped:
-    """`opens` stand before a call that `inner` reads; `around` is structure without meaning."""
+    """`opens` precede a call that `inner` reads; `around` is structure without meaning."""
 
     opens: tuple[str, ...]
     around: tuple[str, ...]
     inner: FormatEngine
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
-        """Something of the structure."""
+        """Any part of the structure."""
         return Begin(spaced(_lexer(self).ahead), "no tag of a call")
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
-        """Read all calls of the body. The name a header gave is only a hint here."""
+        """Read all calls of the body. The name in the header is only a hint."""
         lexer, before = _lexer(self), turn.sink.calls
         while True:
             yield from skip_space(turn.reader, _SPACE)

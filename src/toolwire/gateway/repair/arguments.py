@@ -10,7 +10,7 @@ import msgspec
 
 from toolwire.gateway.repair.costly import Allowance, TooCostly
 from toolwire.gateway.repair.findings import Finding
-from toolwire.protocol.nesting import TOO_DEEP, is_deep_text
+from toolwire.protocol.json_limits import TOO_DEEP, is_deep_text
 from toolwire.protocol.tools import ToolSet
 
 _MOST_FAULTS = 5

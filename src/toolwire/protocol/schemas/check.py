@@ -1,8 +1,9 @@
-"""Is this a legal tool schema, strict or not?
+"""Checks tool schemas, strict or not.
 
-Schemas come from clients, so nothing here follows a remote `$ref`, recurses without bound, or
-compiles a pattern or a schema of unknown cost: jsonschema-rs works offline, with a regex
-engine that takes linear time. What that engine cannot express is refused, or left out and reported.
+Schemas come from clients, so they are untrusted. Nothing here follows a remote `$ref`, recurses
+without bound, or compiles a pattern or a schema of unknown cost. jsonschema-rs works offline and
+uses a linear-time regex engine. Patterns that this engine does not support are refused, or removed
+and reported.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Any
 import jsonschema_rs
 
 from toolwire.errors import ToolSchemaError
-from toolwire.protocol.nesting import is_deeper
+from toolwire.protocol.json_limits import is_deeper
 from toolwire.protocol.schemas.cost import SchemaCost, estimate
 from toolwire.protocol.schemas.repair import (
     dangling_refs,
@@ -26,23 +27,23 @@ from toolwire.protocol.schemas.strict import strict_fault
 from toolwire.protocol.schemas.walk import walk
 
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
-"""What a tool without `parameters` takes; sent upstream because templates index into it."""
+"""The schema of a tool without `parameters`. Sent upstream because templates index into it."""
 
 PATTERN_BUDGET = 5_000
 """Budget for compiling the patterns of one request: about 25 ms."""
 
 MOST_CHECKS = 1 << 20
-"""How often parts of a schema may have to be checked for one value, whatever the value is."""
+"""Maximum number of subschema checks for one value, in the worst case."""
 
 _MOST_COMPILING = 500
-"""What is compiled here: `unevaluatedProperties` has all that it can lead to laid out, at some
-35 us each."""
+"""Compile budget of one schema: `unevaluatedProperties` expands every subschema that it can reach,
+at about 35 us each."""
 
 _PATTERNS = jsonschema_rs.RegexOptions(size_limit=4 << 20, dfa_size_limit=1 << 20)
 _ANY_PATTERNS = jsonschema_rs.FancyRegexOptions(size_limit=4 << 20, dfa_size_limit=1 << 20)
-"""Tells what only the linear engine does not know from what is no pattern. Nothing is matched."""
+"""Tells an unsupported pattern from an invalid one. Nothing is matched with it."""
 _SUSPECT = re.compile(r"\(\?<?[=!]|\\[1-9]")
-"""Look-arounds and backreferences, or what looks like one."""
+"""Look-arounds and backreferences, or anything that resembles one."""
 _DRAFTS = frozenset(
     {"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema"}
     | {f"http://json-schema.org/draft-0{n}/schema" for n in (4, 6, 7)}
@@ -51,7 +52,7 @@ _DRAFTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SchemaLimits:
-    """How large a tool's schema may be."""
+    """Limits on the size of a tool's schema."""
 
     depth: int = 128
     strict_properties: int = 100
@@ -62,7 +63,7 @@ class SchemaLimits:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSchema:
-    """A usable schema with its validator, its cost and its repairs."""
+    """A valid schema with its validator, its cost and its repairs."""
 
     schema: Mapping[str, Any]
     validator: jsonschema_rs.Validator | None
@@ -80,7 +81,7 @@ def check_schema(
     limits: SchemaLimits,
     pattern_budget: int = PATTERN_BUDGET,
 ) -> CheckedSchema:
-    """Check a tool's parameters and compile them, or raise `ToolSchemaError` naming the place."""
+    """Check and compile a tool's parameters. Raises `ToolSchemaError` with the location."""
     if is_deeper(schema, limits.depth):
         raise _invalid(tool, f"it is nested more than {limits.depth} levels deep.")
     schema = dict(schema) or dict(NO_ARGUMENTS)
@@ -91,7 +92,7 @@ def check_schema(
             f"got 'type: \"{_brief(str(root))}\"'.",
         )
     if str(schema.get("$schema", "")).rstrip("#") not in _DRAFTS:
-        # An unknown dialect is read as 2020-12; jsonschema-rs would try to fetch it.
+        # Treat an unknown dialect as 2020-12; jsonschema-rs would try to fetch it.
         schema.pop("$schema", None)
     costly, cost = weigh_patterns(schema, pattern_budget)
     if strict:
@@ -115,7 +116,7 @@ def check_schema(
 def _check_strict(
     schema: Mapping[str, Any], tool: str, limits: SchemaLimits, costly: Collection[str]
 ) -> None:
-    """Calls of a strict tool must always be valid, so nothing may be left unchecked."""
+    """Refuse repairs: calls of a strict tool must be valid, so no keyword may go unchecked."""
     for pattern in costly:
         raise _invalid(tool, f"the 'pattern' {_brief(pattern)!r} is too costly to check.")
     _check_meta(schema, tool)
@@ -135,7 +136,7 @@ def _check_strict(
 def _checked(
     schema: Mapping[str, Any], tool: str, repairs: tuple[str, ...], pattern_cost: int
 ) -> CheckedSchema:
-    """The schema with its cost, and compiled unless that would take long."""
+    """Return the schema with its cost, compiled unless that is too slow."""
     cost = estimate(schema)
     if cost.widest > MOST_CHECKS:
         context = next((where for sub, where, _ in walk(schema) if id(sub) == cost.where), ())
@@ -155,7 +156,7 @@ def _said(what: str, tool: str, gone: Collection[str]) -> list[str]:
 
 
 def _check_meta(schema: Mapping[str, Any], tool: str) -> None:
-    """Is it a schema at all, by the draft it names (2020-12 if it names none)?"""
+    """Validate against the meta-schema of the draft it names (default: 2020-12)."""
     try:
         jsonschema_rs.meta.validate(dict(schema))
     except jsonschema_rs.ValidationError as error:
@@ -168,7 +169,7 @@ def _check_meta(schema: Mapping[str, Any], tool: str) -> None:
 
 
 def compile_schema(schema: Mapping[str, Any], tool: str) -> jsonschema_rs.Validator:
-    """The validator of a schema that was checked. Raises `ToolSchemaError`."""
+    """Compile a checked schema. Raises `ToolSchemaError`."""
     try:
         return jsonschema_rs.validator_for(dict(schema), offline=True, pattern_options=_PATTERNS)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
@@ -176,7 +177,7 @@ def compile_schema(schema: Mapping[str, Any], tool: str) -> jsonschema_rs.Valida
 
 
 def _unsupported(schema: Mapping[str, Any]) -> frozenset[str]:
-    """The patterns that are good ones, but beyond a linear engine."""
+    """Return the valid patterns that a linear-time engine does not support."""
     suspects = {pattern for pattern in patterns_of(schema) if _SUSPECT.search(pattern)}
     return frozenset(
         pattern
@@ -194,12 +195,12 @@ def _can_compile(pattern: str, options: Any) -> bool:
 
 
 def schema_too_large(tool: str, most: int) -> ToolSchemaError:
-    """A schema that is not even looked at."""
+    """The error for a schema above the size limit."""
     return _invalid(tool, f"it is larger than {most} bytes. Shorten it, or split the tool.")
 
 
 def too_many_refs(tool: str, most: int) -> ToolSchemaError:
-    """A schema that would take too long to compile."""
+    """The error for a schema that would take too long to compile."""
     return _invalid(tool, f"it has more than {most} references ('$ref'). Write some of them out.")
 
 

@@ -1,12 +1,12 @@
-"""How long can it take to check arguments against a schema? An upper bound, found by counting.
+"""Estimates an upper bound on the time to validate arguments against a schema.
 
-A hundred lines of `$ref` and `anyOf` can stand for a billion checks of one value. So before
-anything is compiled, the ways from part to part are counted: not by walking them, but by adding up
-for each part, once, what the parts behind it come to. For a value in the arguments, `first` is the
-cost of the outermost one and `each` that of any other, by how deep the arguments are nested, since
-a schema that refers to itself twice costs more with every level.
+A hundred lines of `$ref` and `anyOf` can expand to a billion checks of one value. So the paths
+between subschemas are counted before anything is compiled. Paths are not walked: each subschema
+adds up the totals of its children once. `first` is the cost of the outermost value, and `each` the
+cost of any other value by nesting depth, because a schema that refers to itself twice gets more
+expensive with every level.
 
-A *unit* is about 20 ns of jsonschema-rs. Numbers stop at `CEILING`, which stands for any above.
+A *unit* is about 20 ns of jsonschema-rs. Numbers saturate at `CEILING`.
 """
 
 import re
@@ -19,26 +19,26 @@ from toolwire.protocol.schemas.graph import Node, SchemaGraph
 
 CEILING = 1 << 40
 _LEVELS = 12
-"""How deep arguments are looked at where the cost grows with every level."""
+"""Maximum depth to which a cost that grows with every level is computed."""
 _PASSES = 12_000
-"""Parts that are looked at again for the next level, in all: the more parts, the fewer levels."""
+"""Total budget of subschemas revisited per level: larger schemas get fewer levels."""
 _ENOUGH = 1 << 24
-"""A cost at which it does not matter any more how fast it grows."""
+"""A cost above which further growth is irrelevant."""
 _AGAIN = 3
-"""How often `unevaluated...` has a part checked: by itself, and twice to see what it looked at."""
+"""`unevaluated...` checks a subschema three times: once itself, twice to find what it evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is counted for the outermost value, and at most for any other at depth 1, 2, 3..."""
+    """The count for the outermost value, and the maximum for any other at depth 1, 2, 3..."""
 
     first: int
     each: tuple[int, ...]
     grows: bool = False
-    """Whether values that are deeper still may cost more."""
+    """Whether deeper values may cost more."""
 
     def of(self, values: int, depth: int) -> int:
-        """The sum for so many values, nested so deep."""
+        """The total for this many values, nested this deep."""
         levels = len(self.each)
         if depth > levels and self.grows:
             return CEILING
@@ -51,22 +51,22 @@ class SchemaCost:
 
     units: Bound
     visits: Bound
-    """How often any part is checked at all, which is what an error has to account for."""
+    """Number of subschema checks, which determines the cost of reporting an error."""
     reading: Bound
-    """Units for each character: of patterns."""
+    """Units per character, for patterns."""
     widest: int
-    """The most checks that any one part needs for one value, whatever is in it."""
+    """The most checks that any subschema needs for one value, in the worst case."""
     where: int | None
-    """The `id` of a part that needs them."""
+    """The `id()` of a subschema with that maximum."""
     compiling: int
-    """What it takes to compile, beyond what is proportional to its size."""
+    """The cost to compile it, beyond what is proportional to its size."""
     certain: bool = True
 
     def of(self, text: str) -> tuple[int, int]:
-        """Units and visits that arguments can take at most, which are written as `text`."""
+        """Return the maximum units and visits for arguments with this JSON `text`."""
         if not self.certain:
             return CEILING, CEILING
-        # No value takes less than two characters.
+        # Every value takes at least two characters.
         cost = self._of(len(text), len(text) // 2 + 1, len(text) // 2 + 1)
         if cost[0] < _WORTH_COUNTING or "\\u" in text:
             return cost
@@ -87,9 +87,9 @@ _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def _depth(text: str) -> int:
-    """How deep JSON is nested at most, also if what is in one of its strings is JSON, too."""
+    """Return the maximum nesting of JSON, including JSON inside its strings."""
     outside = _STRING.sub("", text)
-    if "'" in outside or '"' in outside:  # it is not quite JSON: what is a string is not known
+    if "'" in outside or '"' in outside:  # not quite JSON: strings cannot be told apart
         return text.count("{") + text.count("[")
     inside = max([s.count("{") + s.count("[") for s in _STRING.findall(text)], default=0)
     level = deepest = 0
@@ -100,7 +100,7 @@ def _depth(text: str) -> int:
 
 
 def estimate(schema: Mapping[str, Any]) -> SchemaCost:
-    """The cost of a schema. Takes time proportional to its size; never fails."""
+    """Estimate the cost of a schema, in linear time. Never fails."""
     graph = SchemaGraph(schema)
     nodes = graph.nodes
     order, recursive = graph.order(Node.next)
@@ -126,12 +126,12 @@ def estimate(schema: Mapping[str, Any]) -> SchemaCost:
 
 
 class _Count:
-    """Adds up what parts come to, one measure at a time. `order` is of parts that are checked
-    against the same value; of all parts, if none leads back to itself."""
+    """Adds up the cost of subschemas, one measure at a time. `order` covers subschemas that check
+    the same value, or all of them if there is no cycle."""
 
     def __init__(self, nodes: Sequence[Node], order: Sequence[int], *, recursive: bool) -> None:
         self.here: list[int] = []
-        """What each part comes to for one value, without what is inside it."""
+        """The cost of each subschema for one value, without nested values."""
         self._below = 0
         self._nodes = nodes
         self._order = order
@@ -139,11 +139,11 @@ class _Count:
 
     @property
     def compiling(self) -> int:
-        """What the parts come to that are gone through once more when they are compiled."""
+        """The cost of subschemas that are visited again during compilation."""
         return sum([self.here[at] for at, node in enumerate(self._nodes) if node.unevaluated])
 
     def bound(self, weights: list[int], keys: list[int]) -> Bound:
-        """The bound of the root, if each part, and each name it looks at, weighs so much."""
+        """Return the bound of the root, given the weight of each subschema and each name."""
         worst = before = [0] * len(self._nodes)
         self._below = 0
         if not any(weights) and not any(keys):
@@ -159,15 +159,15 @@ class _Count:
             each.append(self._below)
             if worst == before:
                 break
-        # The first time, nothing was below anything yet.
+        # The first sweep ran without any costs from below.
         return Bound(self.here[0], tuple(each[1:]) or (0,), grows=worst != before)
 
     def _sweep(
         self, weights: list[int], keys: list[int], under: list[int], worst: list[int]
     ) -> None:
-        """One pass. `under`: what parts come to for a value below; the result goes to `worst`.
+        """Run one pass. `under`: the cost of subschemas for nested values. Updates `worst`.
 
-        If none leads back to itself they are the same list, and one pass finds all.
+        Without cycles both are the same list, and one pass is enough.
         """
         size = len(self._nodes)
         here, members, elements = weights.copy(), keys.copy(), [0] * size

@@ -1,7 +1,7 @@
-"""Which part of a schema leads to which others when a value is checked against it.
+"""The graph of subschemas that validating a value can reach.
 
-A part that is referred to often stands here once. Parts without parts of their own are leaves, and
-all leaves of the same weight are one: most of a schema is leaves.
+A subschema has one node, however often it is referenced. Subschemas without children are leaves.
+Leaves of equal weight share a node, because most of a schema is leaves.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,9 +34,9 @@ _SINGLE = {
 }
 _LEADING = frozenset((*_REFS, *_MAPS, *_LISTS, *_SINGLE, "uniqueItems"))
 _DATA = ("enum", "const", "required", "dependentRequired", "dependencies", "type")
-"""Keywords that take as long to check as they are large."""
+"""Keywords whose check takes time proportional to their size."""
 _COMPARED = 16
-"""What each part of an array costs whose elements are compared with one another."""
+"""Cost per value of an array whose elements are compared with one another."""
 _KEY_PATTERN = 25
 _FORMAT = 4
 _UNEVALUATED_WEIGHT = 25
@@ -45,10 +45,10 @@ Follow: TypeAlias = Callable[["Node"], Iterable[int]]
 
 
 class Node:
-    """A part of a schema, and where checking a value against it leads.
+    """A subschema, and the subschemas that it leads to.
 
-    `same`: parts that the same value is checked against. `named`, `placed`: for a member or an
-    element one of them at most. `members`, `elements`: all of them.
+    `same` check the same value. Of `named` and `placed`, at most one checks a given member or
+    element; all of `members` and `elements` do.
     """
 
     __slots__ = (
@@ -59,9 +59,9 @@ class Node:
     def __init__(self, weight: int = 1, reading: int = 0) -> None:
         self.weight = weight
         self.reading = reading
-        """What it costs for each character of a string."""
+        """The cost per character of a string."""
         self.keys = self.keys_reading = 0
-        """The same for the name of a member."""
+        """The cost per character of a member's name."""
         self.comparing = 0
         self.unevaluated = False
         self.same: list[int] = []
@@ -71,20 +71,20 @@ class Node:
         self.elements: list[int] = []
 
     def next(self) -> Iterator[int]:
-        """Every part it leads to."""
+        """Every subschema that it leads to."""
         for group in (self.same, self.named, self.placed, self.members, self.elements):
             yield from group
 
 
 class SchemaGraph:
-    """The parts that can be reached from the root, which is the first."""
+    """The subschemas reachable from the root, which comes first."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.nodes: list[Node] = []
         self.certain = True
-        """Whether it is known where every reference leads."""
+        """Whether every reference was resolved."""
         self.place: dict[int, int] = {}
-        """The node of a part, by the part's `id`."""
+        """The node of a subschema, by its `id()`."""
         self._root = schema
         self._leaves: dict[tuple[int, int], int] = {}
         self._refs: dict[str, list[Any]] = {}
@@ -96,10 +96,10 @@ class SchemaGraph:
             self._connect(part, node)
 
     def order(self, follow: Follow) -> tuple[list[int], bool]:
-        """The nodes, each behind those it leads to, and whether some lead back to themselves."""
+        """Return the nodes in topological order, children first, and whether there is a cycle."""
         order: list[int] = []
         looping = False
-        state = bytearray(len(self.nodes))  # 1: on the way, 2: in the order
+        state = bytearray(len(self.nodes))  # 1: being visited, 2: done
         for first in range(len(self.nodes)):
             if state[first]:
                 continue
@@ -120,7 +120,7 @@ class SchemaGraph:
         return order, looping
 
     def _add(self, part: Any, *, inner: bool = True) -> int:
-        """The number of a part: a schema, or what stands where a schema should."""
+        """Return the index of a subschema, which may not be a valid schema."""
         if not isinstance(part, dict):
             return self._leaf(1, 0)
         if inner and _LEADING.isdisjoint(part):
@@ -133,7 +133,7 @@ class SchemaGraph:
         self.nodes.append(node)
         self._pending.append((part, node))
         if inner and (isinstance(part.get("$id"), str) or isinstance(part.get("id"), str)):
-            self.certain = False  # a document of its own: what refers to what is not looked into
+            self.certain = False  # an embedded document: its references are not resolved
         return number
 
     def _leaf(self, weight: int, reading: int) -> int:
@@ -149,7 +149,7 @@ class SchemaGraph:
                 continue
             if key in _REFS:
                 node.same += [self._add(found) for found in self._follow(key, value)]
-            elif isinstance(value, list):  # older drafts have a list of `items`
+            elif isinstance(value, list):  # older drafts allow a list in `items`
                 group = getattr(node, _LISTS.get(key, "placed"))
                 group += [self._add(inner) for inner in value]
             elif key in _SINGLE:
@@ -169,7 +169,7 @@ class SchemaGraph:
             node.weight += _UNEVALUATED_WEIGHT
 
     def _follow(self, keyword: str, ref: Any) -> list[Any]:
-        """Everything that a reference may lead to."""
+        """Return every subschema that a reference may lead to."""
         if not isinstance(ref, str):
             return []
         if not ref.startswith("#"):
@@ -179,7 +179,7 @@ class SchemaGraph:
         if known is None:
             found = find_ref(self._root, ref)
             known = self._refs[ref] = [*found] if found else self._anchored(ref[1:])
-        # One that is dynamic may lead to any other with its mark.
+        # A dynamic reference may lead to any subschema with the same anchor.
         return [*known, *self._anchored("")] if keyword == "$recursiveRef" else known
 
     def _anchored(self, name: str) -> list[Any]:
@@ -195,7 +195,7 @@ class SchemaGraph:
 
 
 def _every(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Every object in this JSON."""
+    """Yield every object in this JSON."""
     pending = [value]
     while pending:
         here = pending.pop()
@@ -217,7 +217,7 @@ def _weight(part: Mapping[str, Any]) -> int:
 
 
 def _size(value: Any) -> int:
-    """How many values there are in a value."""
+    """Count the values nested in a value."""
     size = 0
     pending = [value]
     while pending:

@@ -1,7 +1,7 @@
-"""How costly is a client's regular expression to compile?
+"""Estimates what it costs to compile a client's regular expression.
 
-`^\\p{L}{1,50}$` is thirteen characters and three megabytes: a few kilobytes of them stop a process.
-So the cost of a pattern is estimated before it is compiled. Nothing is compiled or run here.
+`^\\p{L}{1,50}$` has thirteen characters and compiles to three megabytes, so a few kilobytes of
+patterns can stop a process. Nothing is compiled or run here.
 """
 
 import re
@@ -16,7 +16,7 @@ _NEVER = 10**9
 
 
 def pattern_cost(pattern: str) -> int:
-    """About how many states its automaton has. Linear in the pattern; takes any text."""
+    """Estimate the number of automaton states, in linear time. Accepts any text."""
     if len(pattern) > LONGEST:
         return _NEVER
     groups = [0]
@@ -39,7 +39,7 @@ def pattern_cost(pattern: str) -> int:
 
 
 def _atom_cost(text: str) -> int:
-    """One character, escape or class. A class of Unicode takes hundreds of states."""
+    """The cost of one character, escape or class. A Unicode class takes hundreds of states."""
     if len(text) == 1 and text != "." and text.isascii():
         return 1
     wide = 10 if _WIDE.fullmatch(text) else 0

@@ -1,6 +1,6 @@
 """Removes dangling references and expensive patterns from a schema.
 
-Both then allow anything. The caller reports this, or refuses the schema instead.
+The schema then allows anything in their place. The caller reports this, or refuses the schema.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ ANCHORS = ("$anchor", "$dynamicAnchor")
 
 
 def weigh_patterns(schema: Any, budget: int) -> tuple[frozenset[str], int]:
-    """The patterns that must not be compiled, and what compiling all the others costs."""
+    """Return the patterns that are too expensive, and the cost of compiling the others."""
     costly: set[str] = set()
     spent = 0
     for pattern in dict.fromkeys(patterns_of(schema)):
@@ -29,7 +29,7 @@ def weigh_patterns(schema: Any, budget: int) -> tuple[frozenset[str], int]:
 
 
 def patterns_of(schema: Any) -> Iterator[str]:
-    """Wherever a pattern could stand, even where no draft looks for one."""
+    """Yield every possible pattern, even in places that no draft reads."""
     pending = [schema]
     while pending:
         here = pending.pop()
@@ -44,7 +44,7 @@ def patterns_of(schema: Any) -> Iterator[str]:
 
 
 def without_patterns(value: Any, gone: frozenset[str]) -> Any:
-    """The same JSON without these patterns."""
+    """Return a copy without these patterns."""
     if isinstance(value, list):
         return [without_patterns(item, gone) for item in value]
     if not isinstance(value, dict):
@@ -55,7 +55,7 @@ def without_patterns(value: Any, gone: frozenset[str]) -> Any:
         if not (key == "pattern" and isinstance(item, str) and item in gone)
     }
     if isinstance(group := value.get("patternProperties"), dict) and not gone.isdisjoint(group):
-        # What matched a pattern that is gone must not count as an unknown property now.
+        # A property that matched a removed pattern must not become an unknown property.
         kept["patternProperties"] = {k: v for k, v in group.items() if k not in gone}
         kept.pop("additionalProperties", None)
         kept.pop("unevaluatedProperties", None)
@@ -63,7 +63,7 @@ def without_patterns(value: Any, gone: frozenset[str]) -> Any:
 
 
 def dangling_refs(schema: Mapping[str, Any]) -> frozenset[str]:
-    """Every `$ref` that does not lead to a place inside this schema."""
+    """Return every `$ref` that does not resolve inside this schema."""
     refs = [sub["$ref"] for sub, _, _ in walk(schema) if sub.get("$ref") is not None]
     if not refs:
         return frozenset()
@@ -76,7 +76,7 @@ def dangling_refs(schema: Mapping[str, Any]) -> frozenset[str]:
 
 
 def find_ref(schema: Mapping[str, Any], ref: str) -> tuple[Any] | None:
-    """What a `$ref` by a path leads to inside this schema, in a tuple; None if nowhere."""
+    """Resolve a `$ref` by JSON pointer. Return the target in a tuple, or None."""
     if ref == "#":
         return (schema,)
     if not ref.startswith("#/"):
@@ -98,7 +98,7 @@ def _is_index(key: str, array: list[Any]) -> bool:
 
 
 def without_refs(value: Any, gone: frozenset[str]) -> Any:
-    """The same JSON with every `$ref` in `gone` taken out."""
+    """Return a copy without the `$ref`s in `gone`."""
     if isinstance(value, list):
         return [without_refs(item, gone) for item in value]
     if not isinstance(value, dict):

@@ -12,7 +12,7 @@ _FORBIDDEN = (
 
 
 def strict_fault(schema: Mapping[str, Any], *, properties: int, depth: int) -> str | None:
-    """What is wrong with a strict tool's schema, in OpenAI's words; None if it is valid."""
+    """Return the first error in a strict tool's schema, as OpenAI words it; None if valid."""
     if "anyOf" in schema:
         return "schema must have type 'object' and not have 'anyOf' at the top level."
     total = 0
@@ -46,7 +46,7 @@ def _part_fault(sub: Mapping[str, Any]) -> str | None:
     return None
 
 
-# Older drafts do not look into `$defs`, so that what stands there may be anything.
+# Older drafts ignore `$defs`, so it may contain anything.
 
 
 def _properties(sub: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Every schema inside a JSON Schema, with its place. Knows the keywords; judges nothing."""
+"""Walks every subschema of a JSON Schema. Knows the keywords; validates nothing."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
@@ -17,14 +17,14 @@ _DEEPER = ("properties", "items", "prefixItems")
 
 
 def walk(schema: Any) -> Iterator[tuple[Mapping[str, Any], Context, int]]:
-    """Each schema that is an object, its place, and in how many objects and arrays it stands."""
+    """Yield each schema that is an object, its location and its nesting depth."""
     pending: list[tuple[Any, Context, int]] = [(schema, (), 0)]
     while pending:
         sub, where, level = pending.pop()
         if isinstance(sub, dict):
             yield sub, where, level
             for part, place in _subschemas(sub, where):
-                # By the keyword: a property may be called `items` too.
+                # Decide by keyword position: a property may be named `items` too.
                 pending.append((part, place, level + (place[len(where)] in _DEEPER)))
 
 

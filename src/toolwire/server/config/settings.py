@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.gateway.routes import is_pattern
 from toolwire.gateway.strategies.examples import MOST_EXAMPLES
-from toolwire.protocol.width import MOST_VALUES
+from toolwire.protocol.json_limits import MOST_VALUES
 from toolwire.server.config import values
 from toolwire.server.config.secret import Secret
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS, Endpoint

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Meta, Raw
 
 from toolwire.errors import RequestError
+from toolwire.protocol.json_limits import check_width
 from toolwire.protocol.requests import Message, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
-from toolwire.protocol.width import check_width
 from toolwire.surfaces.messages.conversation import Turns, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 from toolwire.surfaces.messages.tools import ToolReader, read_choice

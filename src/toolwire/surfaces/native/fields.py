@@ -7,7 +7,7 @@ import msgspec
 from msgspec import inspect
 
 from toolwire.errors import RequestError
-from toolwire.protocol.nesting import is_deeper
+from toolwire.protocol.json_limits import is_deeper
 from toolwire.surfaces.explain import decode, explain
 from toolwire.surfaces.native.faults import faults
 from toolwire.surfaces.native.problems import MOST, Problems

@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import Raw
 
 from toolwire.errors import RequestError
+from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import Message, Request
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet
-from toolwire.protocol.width import MOST_VALUES, check_width
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.native import wire
 from toolwire.surfaces.native.fields import FIELDS, read_value

@@ -13,10 +13,10 @@ from msgspec import Raw
 
 from toolwire.errors import RequestError
 from toolwire.protocol.content import Content, Part
+from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import Message, Request, Role
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolCall, ToolChoice, ToolSet
-from toolwire.protocol.width import MOST_VALUES, check_width
 from toolwire.surfaces.explain import (
     check_nesting,
     decode,

@@ -5,7 +5,7 @@ from msgspec import Raw
 
 from toolwire.backends.named_body import NamedBody
 from toolwire.errors import RequestError
-from toolwire.protocol.width import check_width
+from toolwire.protocol.json_limits import check_width
 from toolwire.surfaces.explain import decode
 from toolwire.surfaces.json_body import places, read_members
 from toolwire.surfaces.passing.multipart import Field, field_head, read_form, write_form

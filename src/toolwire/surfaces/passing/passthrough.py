@@ -21,7 +21,7 @@ from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.report import Report
 from toolwire.gateway.retry import Tries, TurnLimits, reason_of
 from toolwire.gateway.routes import ANY, Routes, ServedModel, is_pattern
-from toolwire.protocol.width import MOST_VALUES
+from toolwire.protocol.json_limits import MOST_VALUES
 from toolwire.surfaces.exchange import Exchange, HttpRequest, header_list, header_word
 from toolwire.surfaces.explain import missing
 from toolwire.surfaces.passing.body import read_json, read_named_form, refuse_choice

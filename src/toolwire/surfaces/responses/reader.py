@@ -9,10 +9,9 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.errors import RequestError
-from toolwire.protocol.nesting import is_deeper
+from toolwire.protocol.json_limits import MOST_VALUES, check_width, is_deeper
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import FREE_CHOICE, ToolChoice
-from toolwire.protocol.width import MOST_VALUES, check_width
 from toolwire.surfaces.explain import decode, missing
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.responses.fields import Params, read_params

@@ -1,0 +1,90 @@
+"""Limits JSON in depth and in number of values.
+
+Depth: backends crash on nesting that Python can still decode. Values: a decoder holds the GIL
+until it is done, and one value costs as much as many characters of text, so a limit in bytes is
+not enough. Values are counted before decoding.
+"""
+
+import json
+import re
+from typing import Any
+
+from toolwire.errors import RequestError
+
+MAX_DEPTH = 200
+"""Maximum nesting of a call's arguments. Python's own limit differs between versions."""
+TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
+MOST_VALUES = 150_000
+"""Maximum number of object members and array elements in a body. This is more than any client
+sends, and takes about a tenth of a second to decode."""
+
+_loose = json.JSONDecoder(parse_int=str, parse_float=str).decode
+_BEFORE = (b",", b"[", b"{")
+"""Every member and element follows one of these."""
+_STRING = re.compile(rb'(?:[^"\\]*+\\.){0,4096}+[^"\\]*+', re.DOTALL)
+"""The next piece of a string. Bounded, because a match holds the GIL too."""
+
+
+def is_deeper(value: Any, most: int) -> bool:
+    """Whether a decoded value is nested more than `most` levels deep. Does not recurse."""
+    level = [value]
+    for _ in range(most):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        if not below:
+            return False
+        level = below
+    return True
+
+
+def is_deep_text(text: str) -> bool:
+    """Whether `text`, which must be JSON, is nested too deep for a call's arguments."""
+    if len(text) <= 2 * MAX_DEPTH or text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    try:
+        return is_deeper(_loose(text), MAX_DEPTH + 1)  # the innermost values count as a level
+    except RecursionError:
+        return True
+
+
+def check_width(json: bytes | str, where: str, most: int) -> None:
+    """Refuse JSON with too many values. `where` is the parameter, or empty for the body."""
+    if len(json) <= most:
+        return  # nearly every request
+    raw = json.encode(errors="replace") if isinstance(json, str) else json
+    if _count_separators(raw) > most and _holds_more(raw, most):
+        named = f"'{where}'" if where else "body"
+        raise RequestError(
+            f"Invalid {named}: too many values. Expected at most {most} members of objects and "
+            "elements of arrays in all. Send less in one request, or send it as text.",
+            param=where or None,
+            code="too_many_values",
+        )
+
+
+def _count_separators(raw: bytes) -> int:
+    return sum(map(raw.count, _BEFORE))
+
+
+def _holds_more(raw: bytes, most: int) -> bool:
+    """Whether there are more than `most` values, not counting separators inside strings."""
+    values = at = 0
+    while (quote := raw.find(b'"', at)) >= 0:
+        values += _count_separators(raw[at:quote])
+        if values > most:
+            return True
+        at = _end_of_string(raw, quote + 1)
+    return values + _count_separators(raw[at:]) > most
+
+
+def _end_of_string(raw: bytes, at: int) -> int:
+    """Return the position after the string that is open at `at`."""
+    while True:
+        piece = _STRING.match(raw, at)
+        at = piece.end() if piece else len(raw)
+        if raw[at : at + 1] != b"\\" or at + 1 >= len(raw):
+            return at + 1
