@@ -61,12 +61,14 @@ def test_every_public_name_has_a_docstring(package: object) -> None:
     assert [name for name in names if not getattr(package, name).__doc__] == []
 
 
+@pytest.mark.process
 def test_importing_toolwire_loads_no_other_module_of_it() -> None:
     code = "import sys, toolwire; print([m for m in sys.modules if m.startswith('toolwire.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.process
 def test_the_parsers_load_without_an_event_loop_or_an_http_stack() -> None:
     heavy = "asyncio", "uvloop", "httptools", "click", "rich", "jinja2", "prometheus_client"
     code = f"import sys, toolwire.formats; print([m for m in {heavy} if m in sys.modules])"

@@ -37,9 +37,11 @@ def prompt(source: str) -> str:
 
 
 @pytest.mark.parametrize("source", [SILENT, REFUSING], ids=["silent", "refusing"])
+@pytest.mark.process
 def test_instructions_are_never_lost(source: str) -> None:
     assert prompt(source) == "<user>Tools: f. \n\nhi"
 
 
+@pytest.mark.process
 def test_a_template_that_has_one_is_used_as_it_is() -> None:
     assert prompt(HAVING) == "<system>Tools: f.<user>hi"
