@@ -182,7 +182,7 @@ _Named: TypeAlias = tuple[str, str, Block]
 def _offered(
     tools: list[_Named], shown: tuple[str, ...], removed: frozenset[str]
 ) -> Iterator[_Named]:
-    """Return tools that are not deferred, then loaded ones, in that order, so that loading a tool
+    """Yield tools that are not deferred, then loaded ones, in that order, so that loading a tool
     does not change the start of the prompt."""
     deferred = {}
     for tool in tools:

@@ -51,5 +51,5 @@ class ToolCallIdMap:
 
     @property
     def pairs(self) -> Mapping[str, str]:
-        """Return each of Toolwire's ids, oldest first, with the provider's id, or "" if none."""
+        """Each of Toolwire's ids, oldest first, with the provider's id, or "" if none."""
         return self._provider_ids

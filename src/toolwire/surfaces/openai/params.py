@@ -134,7 +134,7 @@ class Params:
 
     @property
     def sampling_params(self) -> SamplingParams:
-        """Return the parameters that every server supports."""
+        """The parameters that every server supports."""
         return SamplingParams(**self.sampling) if self.sampling else DEFAULT_SAMPLING
 
     def add(self, name: str, value: Any, raw: bytes) -> None:
