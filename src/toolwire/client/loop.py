@@ -76,7 +76,7 @@ class Job:
 
     @property
     def runnable(self) -> AnyTool:
-        """Return the tool of a job. Jobs without one already have a result and are never run."""
+        """The tool of a job. Jobs without one already have a result and are never run."""
         if self.tool is None:
             raise UnknownTool(self.call.name)
         return self.tool

@@ -62,7 +62,7 @@ class Stream:
         return _with_headers(self._reader.answer(), self._response)
 
     def close(self) -> None:
-        """Stop the answer. The server sees that nobody listens any more."""
+        """Cancel the answer and close the connection."""
         self._response.close()
 
     def _read(self) -> Iterator[Chunk]:
@@ -134,7 +134,7 @@ class AsyncStream:
         return _with_headers(self._reader.answer(), self._response)
 
     async def aclose(self) -> None:
-        """Stop the answer. The server sees that nobody listens any more."""
+        """Cancel the answer and close the connection."""
         await self._response.aclose()
 
     async def _read(self) -> AsyncIterator[Chunk]:

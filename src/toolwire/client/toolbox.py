@@ -62,7 +62,7 @@ class Toolbox:
 
     @property
     def definitions(self) -> list[dict[str, Any]]:
-        """Return the definitions of the tools for a request."""
+        """The definitions of the tools for a request."""
         return [one.definition for one in self]
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Any:

@@ -66,7 +66,7 @@ class Tool(Generic[P, R]):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Return the tool's definition for a request."""
+        """The tool's definition for a request."""
         function: dict[str, Any] = {"name": self.name}
         if self.description:
             function["description"] = self.description

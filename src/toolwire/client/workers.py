@@ -32,7 +32,7 @@ class Outcome:
 
 
 class ThreadWork:
-    """One call in a thread of its own. `done` is called in that thread."""
+    """One call in its own thread. `done` is called in that thread."""
 
     def __init__(
         self, work: Callable[[], Any], done: Callable[[Outcome], object], name: str

@@ -77,7 +77,7 @@ def read_cases(path: Path, registered: Collection[str] = ()) -> tuple[TestCase, 
 def selected_cases(
     chosen: Collection[str] = (), own: Path | None = None
 ) -> Iterator[tuple[TestCase, ...]]:
-    """Return the cases of the chosen formats, or of all; or those of a custom file."""
+    """Yield the cases of each chosen format, or of all; or those of a custom file."""
     if own:
         cases = read_cases(own)
         if not cases:

@@ -68,7 +68,7 @@ class Kit(pytest.Collector):
         self._path = parser_path
 
     def collect(self) -> list[pytest.Item | pytest.Collector]:
-        """Yield one item per applicable case."""
+        """Return one item per applicable case."""
         try:
             return [
                 CaseItem.from_parent(self, name=case.name, case=case, adapter=adapter)

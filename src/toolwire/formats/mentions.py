@@ -169,7 +169,7 @@ class Mentions:
         return closed and alone.made + closed
 
     def _behind(self, probe: Probe) -> Need[int]:
-        """Whether the last line of the calls, or the next text, closes the open span or quote."""
+        """Return where the last line of the calls, or the next text, closes the mention, or 0."""
         while True:
             rest = probe.reader.buf[probe.reader.pos :][:_LOOK]
             line = rest.lstrip()

@@ -78,7 +78,7 @@ class Reader:
         return sum(map(len, self._kept)) + len(self.buf) - start
 
     def give_back(self, text: str) -> None:
-        """Return `text`, the last text consumed, to the buffer."""
+        """Put `text`, the last text consumed, back into the buffer."""
         size = len(text)
         if size <= self.pos:
             self.pos -= size

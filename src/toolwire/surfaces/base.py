@@ -1,4 +1,4 @@
-"""A surface: an API that clients speak. It reads requests and writes answers, nothing else."""
+"""A surface: an API that clients speak. It only decodes requests and encodes answers."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,10 +13,10 @@ from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 
 
 class ErrorWriter(Protocol):
-    """Writes errors in the form of one API."""
+    """Encodes errors in the format of one API."""
 
     def error(self, error: GatewayError) -> tuple[Headers, bytes]:
-        """The headers and the body of an error response."""
+        """Return the headers and the body of an error response."""
         ...
 
 

@@ -14,7 +14,7 @@ _LONGEST_NAME = 80
 
 
 class HttpRequest(msgspec.Struct):
-    """A request, read completely."""
+    """A complete request."""
 
     method: str = ""
     target: bytes = b""
@@ -25,7 +25,7 @@ class HttpRequest(msgspec.Struct):
 
     @property
     def path(self) -> str:
-        """The path as it was sent, without the query. It is never percent-decoded."""
+        """The path as sent, without the query. It is never percent-decoded."""
         return self.target.partition(b"?")[0].decode("latin-1")
 
     def header(self, name: bytes) -> str:
@@ -34,21 +34,21 @@ class HttpRequest(msgspec.Struct):
 
 
 class Exchange(Protocol):
-    """One request and the answer to it."""
+    """One request and its answer."""
 
     @property
     def request(self) -> HttpRequest:
-        """What the client sent."""
+        """The client's request."""
         ...
 
     @property
     def status(self) -> int:
-        """The answer's status; 0 before there is one."""
+        """The status of the answer; 0 before it is set."""
         ...
 
     @property
     def sent(self) -> int:
-        """How many bytes of the answer's body were sent."""
+        """The number of body bytes sent."""
         ...
 
     @property
@@ -74,7 +74,7 @@ class Exchange(Protocol):
         ...
 
     def abort(self) -> None:
-        """Give up a started answer that cannot be completed."""
+        """Abort a started answer that cannot be completed."""
         ...
 
     def respond(self, status: int, headers: Headers, body: bytes) -> None:
@@ -82,12 +82,12 @@ class Exchange(Protocol):
         ...
 
     def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
-        """Set the callbacks for a client that reads too slowly, and for when it has caught up."""
+        """Set the callbacks to pause and resume for a client that reads too slowly."""
         ...
 
 
 def header_list(names: Sequence[str]) -> str:
-    """Names that may come from a client, escaped for a header value."""
+    """Escape names, which may come from a client, for a header value."""
     shown = names[:_MOST_NAMES]
     safe = [header_word(name) for name in shown]
     more = len(names) - len(shown)
@@ -95,11 +95,11 @@ def header_list(names: Sequence[str]) -> str:
 
 
 def header_word(name: str) -> str:
-    """One name as a header value."""
+    """Escape one name for a header value."""
     return _quoted(name[:_LONGEST_NAME])
 
 
 @lru_cache(maxsize=1024)
 def _quoted(name: str) -> str:
-    """Names are cached, so they must be short; clients may send any length."""
+    """Escape a name. Results are cached, so only short names come here."""
     return quote(name, safe="_-.:[]#/$@*+ ")

@@ -25,7 +25,7 @@ ServiceTier: TypeAlias = Literal[
     "auto", "default", "flex", "scale", "priority", "on_demand", "performance"
 ]
 Modality: TypeAlias = Literal["text", "audio", "image"]
-"""OpenAI's words, and those of servers that have others."""
+"""Allowed values: OpenAI's, and those of other servers."""
 
 
 def _quoted(words: tuple[str, ...]) -> str:
@@ -66,12 +66,12 @@ _ENUM = re.compile(r"Invalid (?:enum )?value (.+)", re.DOTALL)
 
 
 def not_json(detail: str) -> RequestError:
-    """The body is not JSON at all."""
+    """Return the error for a body that is not JSON."""
     return RequestError(f"{_NOT_JSON}: {detail}.)")
 
 
 def why_not_json(error: Exception, raw: bytes) -> str:
-    """What is wrong with text that is not JSON. Decoders do not say half of a surrogate pair."""
+    """Explain why text is not JSON. Decoders do not mention lone surrogates."""
     if half := _HALF_PAIR.search(raw):
         at = raw[: half.start()].decode("utf-8", "replace")
         written = half[0].decode("ascii", "backslashreplace")
@@ -95,7 +95,7 @@ def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
 
 
 def check_nesting(raw: bytes, where: str, most: int) -> None:
-    """Refuse JSON that is nested too deeply. Few brackets rule that out quickly."""
+    """Refuse JSON that is nested too deeply. A low bracket count is a fast path."""
     if raw.count(b"[") + raw.count(b"{") < most:
         return
     if is_deeper(decode(_any, raw, where), most):
@@ -124,14 +124,14 @@ def explain(error: msgspec.ValidationError, raw: bytes, root: str) -> RequestErr
 
 
 def missing(where: str) -> RequestError:
-    """A required field is missing."""
+    """Return the error for a missing required field."""
     return RequestError(
         f"Missing required parameter: '{where}'.", param=where, code="missing_required_parameter"
     )
 
 
 def bad_value(value: str, where: str, supported: str | None = None) -> RequestError:
-    """A value that is not in an enumeration."""
+    """Return the error for a value that is not in an enumeration."""
     if supported is None:
         supported = next((text for path, text in _SUPPORTED if path.fullmatch(where)), None)
     hint = f" Supported values are: {supported}." if supported else ""
@@ -140,7 +140,7 @@ def bad_value(value: str, where: str, supported: str | None = None) -> RequestEr
 
 
 def wrong_type(where: str, expected: str, got: str) -> RequestError:
-    """A value of the wrong JSON type. Both are msgspec's names, `str | array | null`."""
+    """Return the error for a wrong JSON type. Both are msgspec's names, `str | array | null`."""
     names = [_NAMES.get(kind, kind) for kind in expected.split(" | ") if kind != "null"]
     if where.endswith(".content") and "an array" in names:
         names = ["a string", "array of objects"]
@@ -153,7 +153,7 @@ def wrong_type(where: str, expected: str, got: str) -> RequestError:
 
 
 def empty_array(where: str) -> RequestError:
-    """An empty list that must have an entry."""
+    """Return the error for an empty list that must have an entry."""
     return RequestError(
         f"Invalid '{where}': empty array. Expected an array with minimum length 1, "
         "but got an empty array instead.",
@@ -163,14 +163,14 @@ def empty_array(where: str) -> RequestError:
 
 
 def json_kind(value: Any) -> str:
-    """The type of a decoded JSON value, in msgspec's words."""
+    """Return msgspec's name for the type of a decoded JSON value."""
     kinds = {bool: "bool", int: "int", float: "float", str: "str", list: "array", dict: "object"}
     return kinds.get(type(value), "null")
 
 
 def _placed(text: str) -> tuple[str, str]:
-    """A message without its place, and the place: last, behind the quotes around what a client
-    wrote, and of our own names."""
+    """Split a message and its path. The path comes last, after quoted input of the client, and
+    consists of our own names."""
     what, mark, rest = text.rpartition(_AT)
     path = rest.removesuffix("`")
     return (what, path) if mark and path != rest else (text, "")
@@ -214,9 +214,9 @@ def _bad_length(found: "re.Match[str]", where: str, value: Any) -> RequestError:
 
 
 def _value_at(raw: bytes, path: str) -> Any:
-    """The value at msgspec's path, for the message only.
+    """Return the value at msgspec's path, for the message only.
 
-    One level at a time: what else is wrong in `raw` must not get in the way of the first error.
+    Decodes one level at a time, so that other errors in `raw` do not hide the first one.
     """
     here = raw
     try:

@@ -13,15 +13,15 @@ _decode_key = msgspec.json.Decoder(str).decode
 _GZIP = b"\x1f\x8b"
 _COMPRESSED = "it is compressed, which is not supported; send it as it is"
 _MOST_MEMBERS = 1000
-"""Limits unknown parameters, which are accepted but cost time."""
+"""Maximum number of parameters. Unknown ones are accepted, but cost time."""
 _KEY = re.compile(rb'[ \t\r\n,]*+("[^"\\]*+(?:\\.[^"\\]*+)*+")[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
 
 
 def read_members(body: bytes) -> dict[str, Raw]:
-    """The top-level values, each as its own JSON: views of the body, not copies."""
+    """Return the top-level values as raw JSON: views of the body, not copies."""
     try:
         if not body.isascii():
-            body.decode()  # msgspec does not look into what it leaves raw
+            body.decode()  # msgspec does not validate raw values
         members = _decode(body)
     except msgspec.ValidationError as error:
         raise explain(error, body, "body") from None
@@ -40,17 +40,16 @@ def read_members(body: bytes) -> dict[str, Raw]:
 
 
 def places(body: bytes, members: dict[str, Raw]) -> dict[str, tuple[int, int]]:
-    """Where the value of each member begins and ends.
+    """Return the start and end of each member's value.
 
-    Raises `RequestError` if a name is there twice. Some
-    readers take the first of them and some the last, so a backend could act on a value that was not
-    checked here.
+    Raises `RequestError` for a duplicate name. Some parsers take the first value and some the last,
+    so a backend could act on a value that was not checked here.
     """
     found: dict[str, tuple[int, int]] = {}
     at = body.index(b"{") + 1
     for name, value in members.items():
-        # The members were decoded in their order, so that the first which is not where it must
-        # be is not the only one of its name.
+        # Members are decoded in order, so the first one that is not at its expected position is
+        # a duplicate.
         key = _KEY.match(body, at)
         end = key.end() + len(value) if key else 0
         if key is None or _decode_key(key[1]) != name or body[key.end() : end] != bytes(value):

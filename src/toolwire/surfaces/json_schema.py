@@ -1,4 +1,4 @@
-"""The check of a JSON Schema that a client wants answers in."""
+"""Checks the JSON Schema of a client's response format."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from toolwire.surfaces.explain import json_kind, wrong_type
 
 
 def check_answer_schema(schema: Any, where: str) -> dict[str, Any]:
-    """The schema, if it is one. Raises `RequestError` naming the place."""
+    """Return the schema if it is valid. Raises `RequestError` with the location."""
     if not isinstance(schema, dict):
         raise wrong_type(where, "object", json_kind(schema))
     try:

@@ -1,8 +1,7 @@
-"""`GET /v1/models` and `GET /v1/models/{id}`: the models that are served.
+"""`GET /v1/models` and `GET /v1/models/{id}`: the served models.
 
-One answer for the clients of both APIs: a model has OpenAI's fields and Anthropic's, and so has the
-list, which is paged if the client asks for it. A `*` route has no names of its own, so its backends
-are asked for theirs.
+One answer serves clients of both APIs: models, and the list, have OpenAI's and Anthropic's fields.
+The list is paged on request. A `*` route has no model names, so they are fetched from its backends.
 """
 
 import time
@@ -87,9 +86,9 @@ class Models:
 
 
 def page_of(names: list[str], query: bytes) -> tuple[list[str], bool]:
-    """The names that a query asks for, and whether there are more in its direction.
+    """Return the requested page of names, and whether there are more in its direction.
 
-    `limit`, `after_id` and `before_id` are Anthropic's; without them, it is all names. Other
+    `limit`, `after_id` and `before_id` are Anthropic's. Without them, all names are returned. Other
     parameters are ignored.
     """
     given = {name: values[-1] for name, values in parse_qs(query.decode("latin-1")).items()}
@@ -107,5 +106,5 @@ _DIGITS = 10
 
 
 def _index(names: list[str], name: str) -> int:
-    """Where a name is; after the last one if it is unknown, so that paging comes to an end."""
+    """Return the index of a name. An unknown name is past the end, so that paging ends."""
     return names.index(name) if name in names else len(names)

@@ -14,8 +14,8 @@ def error_object(error: GatewayError, message: str, param: str | None, code: str
 
 
 def error_type(error: GatewayError) -> str:
-    """What the backend calls it; else a refusal is the client's error by its status, and the rest
-    is said on the class."""
+    """Return the backend's error type if it gave one. Otherwise derive it from the status of a
+    refusal, or from the class."""
     if isinstance(error, UpstreamError) and error.own_type and error.status != 429:
         return error.own_type
     if error.status == 429:
@@ -24,12 +24,12 @@ def error_type(error: GatewayError) -> str:
 
 
 def error_headers(error: GatewayError) -> list[tuple[str, str]]:
-    """The headers of the error response."""
+    """Return the headers of the error response."""
     headers = [("content-type", "application/json")]
     if error.retry_after is not None:
         headers.append(("retry-after", str(math.ceil(error.retry_after))))
     if error.lasting:
-        # Some libraries retry by the status alone, and others for a minute, unless told not to.
+        # Some libraries retry on status alone, and others for a minute, unless told not to.
         headers.append(("x-should-retry", "false"))
     if isinstance(error, MethodNotAllowed):
         headers.append(("allow", ", ".join(error.allowed)))

@@ -1,7 +1,7 @@
-"""What an API offers, for its description: paths, types, events and errors.
+"""Describes the operations of an API: paths, types, events and errors.
 
-Each surface lists its operations with the types that it reads and writes. `server/openapi.py` makes
-the OpenAPI document of them.
+Each surface lists its operations with the types that it decodes and encodes. `server/openapi.py`
+generates the OpenAPI document from them.
 """
 
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ ErrorKinds = tuple[type[GatewayError], ...]
 ANYWHERE: ErrorKinds = (
     RequestError, Unauthorized, Forbidden, TooLarge, Overloaded, ShuttingDown, InternalError,
 )  # fmt: skip
-"""Errors that every operation may answer with."""
+"""Errors that every operation may return."""
 OF_A_TURN: ErrorKinds = (
     *ANYWHERE, ToolSchemaError, ModelNotFound, UpstreamError, UpstreamUnavailable, UpstreamTimeout,
 )  # fmt: skip
-"""Errors of an operation that asks a model."""
+"""Errors of an operation that calls a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +58,22 @@ class Operation:
     body: Any = None
     """The type of the request's body, if it has one."""
     example: Mapping[str, Any] | None = None
-    """A request's body."""
+    """An example request body."""
     answer: Any = None
     """The type of the answer's body; None: plain text."""
     events: Mapping[str, Any] = field(default_factory=dict)
-    """The types of the events of a streamed answer, by their names. The name is empty where events
-    have none."""
+    """The types of the events of a streamed answer, by event name. Unnamed events have an empty
+    name."""
     errors: ErrorKinds = ANYWHERE
     statuses: Mapping[type[GatewayError], int] = field(default_factory=dict)
-    """Statuses that errors have here and not elsewhere."""
+    """Additional error statuses of this operation."""
     error: Any = None
     """The type of an error's body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One API. `prefix` tells its types from those of other APIs that have the same names."""
+    """One API. `prefix` distinguishes its types from equally named types of other APIs."""
 
     name: str
     prefix: str

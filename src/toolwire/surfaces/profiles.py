@@ -1,5 +1,5 @@
 """Workarounds for particular clients: one record each, matched by User-Agent, for every surface. No
-other code depends on which client it is."""
+other code depends on the client's identity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,17 +21,16 @@ class Profile:
     call_id_in_deltas: bool = False
     """Adds `call_id` next to `id`. Without it Cline 2 loses the results of its own calls."""
     lost_result: str | None = None
-    """What it sends in place of a lost result; the real one is in the next message."""
+    """Its placeholder for a lost result; the real one is in the next message."""
     shows_calls: bool = False
-    """It shows the arguments of a call while they arrive, so they are not held until the call is
-    complete."""
+    """It displays arguments as they stream, so they are not held until the call is complete."""
     lenient_names: bool = False
-    """It sends names that backends refuse (MCP names with `.` and `/`), which are mapped."""
+    """It sends tool names that backends refuse (MCP names with `.` and `/`), which are mapped."""
     overflow_in_stream: bool = False
-    """It understands a full context only as the end of a stream, not as the status of an answer."""
+    """It recognizes a full context only as a stream event, not as a response status."""
 
     def adapted(self, request: Request) -> Request:
-        """The request, with this client's known mistakes fixed, and what it does said."""
+        """Return the request with this client's known mistakes fixed and its settings applied."""
         if self.shows_calls:
             request = replace(request, shows_calls=True)
         if self.lost_result is not None:
@@ -39,7 +38,7 @@ class Profile:
         return request
 
     def repaired(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """The history, with this client's known mistakes fixed."""
+        """Return the history with this client's known mistakes fixed."""
         if self.lost_result is None:
             return tuple(messages)
         return tuple(
@@ -73,12 +72,12 @@ _BY_NAME = {profile.name: profile for profile in (PLAIN, *PROFILES)}
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of this name; that of any client if there is none."""
+    """Return the profile with this name, or the default profile."""
     return _BY_NAME.get(name, PLAIN)
 
 
 def profile_for(user_agent: str, override: str = "") -> Profile:
-    """The profile of a client; `override` (the header `toolwire-profile`) names one instead."""
+    """Return the profile of a client. `override` (the header `toolwire-profile`) wins."""
     if override in _BY_NAME:
         return _BY_NAME[override]
     for profile in PROFILES:

@@ -1,4 +1,4 @@
-"""The request in a trace, read again to be replayed."""
+"""Decodes the request in a trace, for replay."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,8 +23,8 @@ _MOST = 1_000_000
 
 
 def recorded_request(record: Mapping[str, Any]) -> Request:
-    """The request in the recorded body, read with the most lenient limits. Raises `RequestError`,
-    and `CannotReplay` for a request to an API whose requests depend on what is stored."""
+    """Decode the recorded body with the most lenient limits. Raises `RequestError`, or
+    `CannotReplay` for an API whose requests depend on stored state."""
     asked = record["request"]
     surface = asked.get("surface", CHAT)
     if surface not in _READERS:

@@ -1,8 +1,8 @@
-"""A request that a backend refused -> the same request without what it refused.
+"""Adapts a request that a backend refused, by removing the unsupported feature.
 
-Agents ask every model for 32000 tokens, for thinking and for images, and cannot be told otherwise.
-Where a backend's words say which of these it lacks, it is asked again without it. What was changed
-is reported; what cannot be done without is an error, as on every other surface.
+Agents request 32000 tokens, thinking and images from every model, and cannot be configured
+otherwise. If the backend's error names one of these, the request is retried without it. Changes are
+reported. Anything essential remains an error, as on every other surface.
 """
 
 import re
@@ -17,9 +17,9 @@ from toolwire.surfaces.messages.blocks import joined
 from toolwire.surfaces.messages.errors import sizes_in
 
 _MARGIN = 32
-"""Tokens that a server may count more than it says."""
+"""Margin for tokens that a server counts but does not report."""
 _LEAST = 16
-"""Tokens of an answer that are worth asking for."""
+"""Minimum length of an answer, in tokens, that is worth a retry."""
 _NUMBER = re.compile(r"\d{3,}")
 _LIMIT = ("max_tokens", "max_completion_tokens", "max_new_tokens", "completion tokens")
 _THINKING = (
@@ -36,7 +36,7 @@ NOT_SHOWN = "(image, not shown: this model takes text only)"
 
 
 def without_refused(request: Request, error: GatewayError) -> Request | None:
-    """What to ask instead; None if the error is the answer."""
+    """Return the adapted request, or None if the error stands."""
     if not isinstance(error, UpstreamRefused) or error.status not in (400, 413, 422):
         return None
     words = f"{error.message} {error.param or ''}".casefold().replace(",", "")
@@ -47,7 +47,7 @@ def without_refused(request: Request, error: GatewayError) -> Request | None:
 
 
 def fewer_tokens(request: Request, most: int) -> Request | None:
-    """The request with a lower `max_tokens`; None if there is no room for an answer."""
+    """Return the request with a lower `max_tokens`, or None if there is no room for an answer."""
     asked = request.sampling.max_tokens
     if asked is None or most >= asked or most < _LEAST:
         return None
@@ -56,7 +56,7 @@ def fewer_tokens(request: Request, most: int) -> Request | None:
 
 
 def _lower_limit(request: Request, words: str) -> Request | None:
-    """The prompt fits, and the answer that was asked for does not."""
+    """Lower the limit: the prompt fits the context, but the requested answer does not."""
     prompt, window = sizes_in(words)
     if prompt is not None and window is not None and prompt < window:
         return fewer_tokens(request, window - prompt - _MARGIN)
@@ -77,7 +77,7 @@ def _leave_out_thinking(request: Request, words: str) -> Request | None:
 
 
 def _ask_for_json(request: Request, words: str) -> Request | None:
-    """The form of the text in words, for a server that cannot hold a model to it."""
+    """Describe the response format in the prompt, for a server without structured output."""
     wanted = request.response_format
     if wanted is None or not any(word in words for word in _FORMAT):
         return None
@@ -111,7 +111,7 @@ def _without_images(message: Message) -> Message:
 
 
 def adjusted(request: Request, name: str) -> Request:
-    """The request, with a note that this part of it was changed."""
+    """Return the request, with a note that this part was changed."""
     return replace(request, adjusted=tuple(dict.fromkeys((*request.adjusted, name))))
 
 

@@ -1,7 +1,7 @@
-"""Events -> content blocks: as a stream of events, or as a list.
+"""Converts events to content blocks: as a stream of events, or as a list.
 
-One block is open at a time, and text that comes while a call is written waits for its end.
-Thinking that the client did not ask for is left out: some clients repeat a request because of it.
+One block is open at a time. Text that arrives during a call waits for the end of the call. Thinking
+that the client did not request is omitted, because some clients retry a request that returns it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,34 +49,34 @@ _EMPTY: Mapping[str, bytes] = {
 
 
 class Blocks:
-    """Follows one answer: which block is open, and how the answer ends. `names` are the client's
-    names of tools that were renamed."""
+    """Tracks one answer: which block is open, and how the answer ends. `names` maps renamed tools
+    to the client's names."""
 
     def __init__(self, names: Mapping[str, str], *, thinking: bool) -> None:
         self.characters = 0
         self.hidden = 0
-        """Characters of thinking that the client is not shown."""
+        """Characters of thinking hidden from the client."""
         self.count = 0
-        """Blocks that were begun."""
+        """The number of blocks started."""
         self._names = names
         self._thinking = thinking
         self._open: Kind = ""
         self._held: list[str] = []
         self._spoke = False
-        """Whether there is anything but thinking."""
+        """Whether there is any block except thinking."""
         self._ends_with_call = False
         self._reason: FinishReason = "stop"
 
     @property
     def stop_reason(self) -> str:
-        """Why the answer ended. A call that is complete is made, even if it was the last thing
-        that there was room for."""
+        """Why the answer ended. A complete call counts as `tool_use`, even if the token limit was
+        reached right after it."""
         if self._reason == "length" and self._ends_with_call:
             return "tool_use"
         return STOP_REASONS[self._reason]
 
     def feed(self, events: Sequence[Event]) -> None:
-        """Take the next events."""
+        """Process the next events."""
         for event in events:
             if isinstance(event, TextDelta):
                 self._text(event.text)
@@ -105,7 +105,7 @@ class Blocks:
                 self._text(msgspec.json.decode(event.json, type=str))
 
     def finish(self) -> None:
-        """The answer is over. It has a block that is no thinking, whatever the model said."""
+        """End the answer. It always has at least one block that is not thinking."""
         self._close()
         self._release()
         if not self._spoke:
@@ -141,7 +141,7 @@ class Blocks:
             self._end(self._open)
             self._open = ""
 
-    # What a list and a stream do differently.
+    # Implemented differently by a list and a stream.
 
     def _begin(self, kind: Literal["text", "thinking"]) -> None:
         raise NotImplementedError
@@ -157,7 +157,7 @@ class Blocks:
 
 
 class BlockStream(Blocks):
-    """Writes the events of a stream. `take` what was written."""
+    """Encodes the events of a stream. `take` returns the encoded bytes."""
 
     def __init__(self, names: Mapping[str, str], *, thinking: bool) -> None:
         super().__init__(names, thinking=thinking)
@@ -167,7 +167,7 @@ class BlockStream(Blocks):
         """Whether the open call has no arguments so far."""
 
     def take(self) -> bytes:
-        """What was written since the last time."""
+        """Return the bytes since the last call of `take`."""
         out = b"".join(self._out)
         self._out.clear()
         return out
@@ -206,7 +206,7 @@ class BlockList(Blocks):
         super().__init__(names, thinking=thinking)
         self.blocks: list[dict[str, Any]] = []
         self.unreadable: list[str] = []
-        """Tools that were called with arguments that are no JSON object."""
+        """Tools called with arguments that are not a JSON object."""
         self._pieces: list[str] = []
 
     def _begin(self, kind: Literal["text", "thinking"]) -> None:
@@ -233,7 +233,7 @@ class BlockList(Blocks):
 
 
 def _object(arguments: str) -> dict[str, Any] | None:
-    """Arguments as an object; None if they are none, and cannot be made one."""
+    """Return the arguments as an object, or None if they cannot be converted."""
     text = arguments if arguments.strip() else "{}"
     for attempt in (text, EVERY_RULE.as_json(text)):
         try:

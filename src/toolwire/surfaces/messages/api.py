@@ -34,18 +34,18 @@ _MOST_CHANGES = 4
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The API. It has no state of any request, and what backends have said about their limits."""
+    """The API. It keeps no state of requests, only the limits that backends have reported."""
 
     reader: RequestReader
     turns: TurnService
     new_id: Callable[[str], str]
-    """Makes a random id with this prefix."""
+    """Generates a random id with this prefix."""
     limits: TokenLimits
-    """What backends have said about the length of answers."""
+    """The token limits that backends have reported."""
 
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
-        """Answer with a turn. It is made again without what a backend refuses and a client would
-        not miss; see `adapting`."""
+        """Answer with a turn. If a backend refuses a dispensable feature, retry without it; see
+        `adapting`."""
         http = exchange.request
         profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
         context.profile = profile.name
@@ -88,7 +88,7 @@ class Messages:
 
 
 class _NoTokens(Exception):
-    """The client wants no answer: it wants the prompt to be in a cache."""
+    """The client wants no answer, only to warm the prompt cache."""
 
     def __init__(self, request: Request) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class _Caller:
     exchange: Exchange
     context: RequestContext
     waits: bool = False
-    """Whether the turn is to be made again, differently."""
+    """Whether to retry the turn with an adapted request."""
     conversation: Conversation | None = None
     surface: str = NAME
     _asked: Asked | None = None
@@ -156,7 +156,7 @@ class _Caller:
         )
 
     def _again(self, error: GatewayError) -> bool:
-        """Whether there is another way to ask."""
+        """Whether the request can be adapted and retried."""
         if self._asked is None or self._changes >= _MOST_CHANGES:
             return False
         changed = without_refused(self._asked.request, error)

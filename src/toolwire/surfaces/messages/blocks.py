@@ -1,7 +1,8 @@
-"""Content blocks -> neutral parts.
+"""Converts content blocks to normalized parts.
 
-A block that no chat model can be shown (a PDF, the result of a tool that Anthropic runs) becomes a
-line of text in its place, so that the model knows that something was there, and is reported.
+A block that chat models do not support (a PDF, the result of a tool that Anthropic runs) is
+replaced by a line of text, so the model knows that something was there. The replacement is
+reported.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,8 +14,8 @@ from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 Block: TypeAlias = dict[str, Any]
 
 BILLING = "x-anthropic-billing-header:"
-"""How a line for Anthropic's accounting begins. It may differ from request to request, so a prompt
-that starts with it is never found in a backend's cache."""
+"""The prefix of Anthropic's billing line. It may change with every request, so a prompt that starts
+with it would never hit a backend's prompt cache."""
 
 BLOCKS: Mapping[str, Rule] = {
     "text": Rule("honoured", "Several are joined with a blank line between them."),
@@ -44,12 +45,12 @@ BLOCKS: Mapping[str, Rule] = {
 }
 
 _NAMED = ("name", "title", "url", "source", "query", "file_id")
-"""What identifies a block of an unknown kind."""
+"""Fields that identify a block of an unknown kind."""
 _LONGEST = 2000
 
 
 def text_of_blocks(content: object, where: str, notes: Notes) -> str:
-    """The text of content in which there can be nothing else, such as the system prompt."""
+    """Return the text of content that allows only text, such as the system prompt."""
     if isinstance(content, str):
         return "" if content.startswith(BILLING) else content
     texts = []
@@ -63,7 +64,7 @@ def text_of_blocks(content: object, where: str, notes: Notes) -> str:
 
 
 def parts_of(content: object, where: str, notes: Notes) -> list[Part]:
-    """What a message of the user says."""
+    """Convert the content of a user message."""
     if content is None or isinstance(content, str):
         return [TextPart(content)] if content else []
     return [
@@ -74,13 +75,13 @@ def parts_of(content: object, where: str, notes: Notes) -> list[Part]:
 
 
 def part_of(block: Block, where: str, notes: Notes) -> Part | None:
-    """One block; None if it says nothing."""
+    """Convert one block; None if it is empty."""
     read = _READERS.get(_kind(block), _other)
     return read(block, where, notes)
 
 
 def listed(content: object, where: str) -> Sequence[Block]:
-    """Content as a list of blocks. Raises `RequestError`."""
+    """Return content as a list of blocks. Raises `RequestError`."""
     if not isinstance(content, list):
         raise invalid(where, "Input should be a valid string or list of content blocks")
     for at, block in enumerate(content):
@@ -90,7 +91,7 @@ def listed(content: object, where: str) -> Sequence[Block]:
 
 
 def joined(parts: Iterable[Part]) -> Content:
-    """Parts as content: neighbouring texts are one, with a blank line between them."""
+    """Combine parts into content. Adjacent texts are joined with a blank line."""
     made: list[Part] = []
     for part in parts:
         last = made[-1] if made else None
@@ -157,7 +158,7 @@ def _search_result(block: Block, where: str, notes: Notes) -> Part:
 
 
 def _other(block: Block, where: str, notes: Notes) -> Part:
-    """A block of a kind that has no meaning here: what it is, and the text in it."""
+    """Describe an unsupported block: its kind, and its text."""
     kind = _kind(block)
     if not kind:
         raise invalid(f"{where}.type", "Field required")

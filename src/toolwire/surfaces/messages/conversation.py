@@ -1,11 +1,11 @@
-"""`system` and `messages` -> neutral messages.
+"""Converts `system` and `messages` to normalized messages.
 
-A turn of the user may be several messages, and hold results, text and system messages in any
-order. A backend is sent all results first, then one user message with the rest. System messages
-before the first answer join the system prompt, later ones are text of the user's turn: many chat
-templates allow one system message, at the beginning, and moving a later one there would change the
-prompt from its first line with every turn. Nothing that was said before is written differently in
-the next request, so that backends find it in their caches.
+A user turn may span several messages, with results, text and system messages in any order. A
+backend gets all results first, then one user message with the rest. System messages before the
+first answer join the system prompt. Later ones become text of the user's turn: many chat templates
+allow only one system message, at the beginning, and moving a later one there would change the start
+of the prompt every turn. Earlier messages are always rendered the same way, so that prompt caches
+keep working.
 """
 
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class WireMessage(msgspec.Struct):
-    """A message as it was sent."""
+    """A message on the wire."""
 
     role: Literal["user", "assistant", "system"]
     content: str | list[Any] | None = None
@@ -43,29 +43,29 @@ class WireMessage(msgspec.Struct):
 
 @dataclass(slots=True)
 class Turns:
-    """A conversation as it is read, message by message."""
+    """Builds a conversation, message by message."""
 
     notes: Notes
     messages: list[Message] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
-    """The position of the client's message that each message comes from."""
+    """The index of the client's message for each message."""
     shown: dict[str, None] = field(default_factory=dict)
-    """Deferred tools that were made available, in that order."""
+    """Deferred tools that were loaded, in order."""
     removed: set[str] = field(default_factory=set)
     defined: list[Block] = field(default_factory=list)
     """Tools that were defined in the conversation."""
     _system: list[str] = field(default_factory=list)
     _answered: bool = False
     _open: dict[str, str] = field(default_factory=dict)
-    """The calls that have no result yet: id and name."""
+    """Calls without a result yet: id and name."""
     _results: dict[str, Message] = field(default_factory=dict)
     _images: dict[str, list[Part]] = field(default_factory=dict)
     _said: list[Part] = field(default_factory=list)
     _waiting: int | None = None
-    """Where the user's turn began, if there is one."""
+    """Where the current user turn began, if any."""
 
     def read(self, system: object, wire: list[WireMessage]) -> tuple[Message, ...]:
-        """All of it."""
+        """Read the whole conversation."""
         if system is not None:
             self._system.append(text_of_blocks(system, "system", self.notes))
         for at, message in enumerate(wire):
@@ -156,7 +156,7 @@ class Turns:
             self._images[call_id] = [label, *images]
 
     def _output(self, block: Block, where: str) -> tuple[str, list[Part]]:
-        """The text of a result, and its images."""
+        """Return the text of a result, and its images."""
         content = block.get("content")
         if content is None or isinstance(content, str):
             return content or NO_OUTPUT, []
@@ -195,7 +195,7 @@ class Turns:
         self._answered = True
 
     def _append_answer(self, made: Message, at: int) -> None:
-        """Two answers in a row are one: roles have to alternate."""
+        """Append an answer. Consecutive answers are merged, because roles must alternate."""
         last = self.messages[-1] if self.messages else None
         if last is None or last.role != "assistant":
             self.messages.append(made)
@@ -217,7 +217,7 @@ class Turns:
         return [text]
 
     def _flush(self) -> None:
-        """The user's turn is over: the results in the order of the calls, then the rest."""
+        """End the user's turn: add the results in the order of the calls, then the rest."""
         at = self._waiting
         if at is None:
             return
@@ -253,6 +253,6 @@ def _call(block: Block, where: str) -> ToolCall:
         raise invalid(f"{where}.id", "Field required")
     if not isinstance(name, str) or not name:
         raise invalid(f"{where}.name", "Field required")
-    # Some clients send back the text of arguments that they could not decode.
+    # Some clients return the raw text of arguments that they could not decode.
     arguments = given if isinstance(given, str) else _encode(given or {}).decode()
     return ToolCall(call_id, safe_name(name), arguments)

@@ -1,7 +1,7 @@
-"""A `GatewayError` -> Anthropic's error body, headers, or event of a stream.
+"""Converts a `GatewayError` to Anthropic's error body, headers, or stream event.
 
-Clients branch on the words: "prompt is too long: N tokens > M maximum" starts a summary of the
-conversation, `overloaded_error` a retry.
+Clients match on the wording: "prompt is too long: N tokens > M maximum" makes them summarize the
+conversation, and `overloaded_error` makes them retry.
 """
 
 import math
@@ -34,11 +34,11 @@ _TYPES = {
     529: "overloaded_error",
 }
 STATUSES = {502: 500, 503: 529}
-"""Statuses that this API has other numbers for."""
+"""Statuses that are different in this API."""
 _DETAILED = frozenset({"thread_unsupported_request"})
 """Codes that SDKs act on."""
 _FINAL = (ToolChoiceUnmet, ArgumentsUnfit, ArgumentsUnchecked)
-"""Failures of the model, after it was asked again already."""
+"""Failures of the model that remain after retries."""
 
 _WINDOW = re.compile(
     r"(?:context (?:length|size|window)|model length|must be <=|less than|> )\D{0,40}?(\d{3,})"
@@ -50,8 +50,8 @@ _PROMPT = re.compile(
 
 
 def error_body(error: GatewayError, origins: Sequence[int] = (), prompt_tokens: int = 0) -> bytes:
-    """The error object. `origins` are the client's positions of the request's messages, and
-    `prompt_tokens` is what its prompt is estimated to have."""
+    """Return the error object. `origins` are the indexes of the client's messages, and
+    `prompt_tokens` is the estimated size of the prompt."""
     about: dict[str, object] = {
         "type": error_type(error),
         "message": message_of(error, origins, prompt_tokens),
@@ -65,12 +65,12 @@ def error_body(error: GatewayError, origins: Sequence[int] = (), prompt_tokens: 
 
 
 def error_event(error: GatewayError, origins: Sequence[int] = (), prompt_tokens: int = 0) -> bytes:
-    """The error as the last event of a stream."""
+    """Encode the error as the last event of a stream."""
     return b"event: error\ndata: " + error_body(error, origins, prompt_tokens) + b"\n\n"
 
 
 def error_headers(error: GatewayError) -> Headers:
-    """The headers of the error response."""
+    """Return the headers of the error response."""
     headers = [("content-type", "application/json")]
     if error.request_id:
         headers.append(("request-id", error.request_id))
@@ -84,18 +84,18 @@ def error_headers(error: GatewayError) -> Headers:
 
 
 def status_of(error: GatewayError) -> int:
-    """The status of the error response."""
+    """Return the status of the error response."""
     return STATUSES.get(error.status, error.status)
 
 
 def error_type(error: GatewayError) -> str:
-    """The type that clients know, by the status."""
+    """Return Anthropic's error type for the status."""
     fallback = "invalid_request_error" if 400 <= error.status < 500 else "api_error"
     return _TYPES.get(error.status, fallback)
 
 
 def message_of(error: GatewayError, origins: Sequence[int], prompt_tokens: int) -> str:
-    """The words, which begin with the place."""
+    """Return the message, which begins with the location."""
     if error.code == FULL:
         prompt, window = sizes_in(error.message)
         asked = prompt or max(prompt_tokens, (window or 0) + 1)
@@ -109,7 +109,7 @@ def message_of(error: GatewayError, origins: Sequence[int], prompt_tokens: int) 
 
 
 def sizes_in(words: str) -> tuple[int | None, int | None]:
-    """The tokens of the prompt and of the context, as far as a server's words tell them."""
+    """Extract the token counts of the prompt and the context from a server's message."""
     said = words.casefold().replace(",", "")
     prompt, window = _PROMPT.search(said), _WINDOW.search(said)
     asked = int(prompt[1] or prompt[2]) if prompt else None

@@ -1,4 +1,4 @@
-"""What a reader of requests has to say about one: reported in the headers of the answer."""
+"""Notes about how a request was interpreted, reported in the response headers."""
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -11,7 +11,7 @@ Treatment: TypeAlias = Literal["honoured", "translated", "ignored", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is done with one part of the API. The documentation is generated from these."""
+    """How one part of the API is handled. The documentation is generated from these."""
 
     treatment: Treatment
     how: str
@@ -19,27 +19,29 @@ class Rule:
 
 @dataclass(slots=True)
 class Notes:
-    """Names of what was ignored, adjusted and repaired, each once, in order."""
+    """Names of ignored, adjusted and repaired parts, without duplicates, in order."""
 
     ignored: dict[str, None] = field(default_factory=dict)
     adjusted: dict[str, None] = field(default_factory=dict)
     repairs: dict[str, None] = field(default_factory=dict)
 
     def ignore(self, name: str) -> None:
-        """This part of the request has no effect."""
+        """Note that this part of the request has no effect."""
         self.ignored[name] = None
 
     def adjust(self, name: str) -> None:
-        """This part has another value than the client gave."""
+        """Note that this part's value was changed."""
         self.adjusted[name] = None
 
     def repair(self, what: str) -> None:
-        """Something invalid was made valid."""
+        """Note that something invalid was repaired."""
         self.repairs[what] = None
 
 
 def invalid(where: str, why: str) -> RequestError:
-    """The request is wrong at `where`, a path such as `messages.3.content.0`. What a client wrote
-    may be part of either, so they are cut."""
+    """Return the error for an invalid value at `where`, such as `messages.3.content.0`.
+
+    Both texts may quote the client, so they are cut.
+    """
     where, why = where[:_LONGEST], why[:_LONGEST]
     return RequestError(f"{where}: {why}", param=where)

@@ -1,7 +1,7 @@
-"""Anthropic's Messages API, described: see `surfaces.operations`.
+"""The description of Anthropic's Messages API: see `surfaces.operations`.
 
-The fields of a request come from the table by which they are read. The objects of an answer are
-described in outline: they are Anthropic's own.
+The request fields come from the table that the reader uses. Response objects are described only in
+outline, because Anthropic defines them.
 """
 
 from typing import Annotated, Any, Literal
@@ -56,7 +56,7 @@ CountRequest = msgspec.defstruct(
 
 
 class TokenUsage(msgspec.Struct):
-    """Tokens of a turn. Those from a cache are not in `input_tokens`."""
+    """The token usage of a turn. `input_tokens` excludes cached tokens."""
 
     input_tokens: int
     output_tokens: int
@@ -88,7 +88,7 @@ class StreamEvent(msgspec.Struct):
 
 
 class TokenCount(msgspec.Struct):
-    """How many tokens a request has."""
+    """The number of tokens in a request."""
 
     input_tokens: int
 

@@ -1,4 +1,4 @@
-"""What is done differently on this surface for particular clients."""
+"""Workarounds for particular clients of this surface."""
 
 import dataclasses
 
@@ -13,12 +13,12 @@ from toolwire.surfaces.profiles import Profile
 
 CLAUDE_CODE = "claude_code"
 _TEXT_ONLY = "Respond with TEXT ONLY. Do NOT call any tools."
-"""How Claude Code begins to ask for a summary. It gives up if the model calls a tool instead, as
-small models do, so they are not allowed to."""
+"""The beginning of Claude Code's request for a summary. It gives up if the model calls a tool
+instead, as small models do, so tool calls are disabled."""
 
 
 def fitted(asked: Asked, profile: Profile) -> Asked:
-    """What a client asks for, with the workarounds for it."""
+    """Apply the client's workarounds to its request."""
     request = profile.adapted(asked.request)
     if profile.name == CLAUDE_CODE and _wants_text(request):
         request = adjusted(replace(request, choice=ToolChoice("none")), "tool_choice")

@@ -1,7 +1,7 @@
-"""The body of a request -> `Asked`: the neutral request, and what the answer has to know of it.
+"""Decodes a request body into `Asked`: the normalized request, and what the answer needs.
 
-Nothing is refused that can be ignored: agents send new fields every month, and repeat a request
-that is refused with fewer features, several times.
+Anything that can be ignored is accepted: agents send new fields every month, and retry a refused
+request several times with fewer features.
 """
 
 import hashlib
@@ -73,7 +73,7 @@ FIELDS: Mapping[str, Rule] = {
     "compaction": Rule("refused", "It asks for something else than an answer."),
     "other fields": Rule("ignored", ""),
 }
-"""Every field of a request, and what is done with it."""
+"""Every request field, and how it is handled."""
 
 _MOST_STOPS = 4
 _LONGEST_USER = 64
@@ -124,7 +124,7 @@ _READ = frozenset(n for n, rule in FIELDS.items() if rule.treatment in ("honoure
 
 
 class ThreadUnsupported(RequestError):
-    """Conversations are not kept: SDKs that read this code send them whole."""
+    """Conversations are not stored. SDKs that recognize this code send the whole conversation."""
 
     code = "thread_unsupported_request"
 
@@ -137,24 +137,24 @@ class ThreadUnsupported(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a client asks for."""
+    """A decoded request."""
 
     request: Request
     origins: tuple[int, ...] = ()
-    """The client's position of each message of the request."""
+    """The index of the client's message for each message of the request."""
     shows_thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RequestReader:
-    """Reads bodies. Has the tool cache and the limits, and no state of any request."""
+    """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
     tools: ToolReader
     max_messages: int
     max_values: int
 
     def read(self, body: bytes, *, counting: bool = False) -> Asked:
-        """Decode one body; one to be counted needs less. Raises `RequestError`."""
+        """Decode one body; token counting requires fewer fields. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields, notes = split(body), Notes()
         _refuse(fields)
@@ -198,7 +198,7 @@ class RequestReader:
 
 
 def split(body: bytes) -> Fields:
-    """The top-level fields, each as its own JSON; `null` is "not given"."""
+    """Return the top-level fields as raw JSON. `null` means "not given"."""
     try:
         if not body.isascii():
             body.decode()
@@ -213,7 +213,7 @@ def split(body: bytes) -> Fields:
 
 
 def _refuse(fields: Fields) -> None:
-    """What cannot be ignored without doing something else than what is asked."""
+    """Refuse fields that cannot be ignored without changing the meaning of the request."""
     if "thread" in fields:
         raise ThreadUnsupported
     if "compaction" in fields:
@@ -238,7 +238,7 @@ def _decoded(decoder: "msgspec.json.Decoder[T]", raw: Raw, name: str) -> T:
 
 
 class _Params:
-    """The fields besides the conversation and its tools."""
+    """The fields other than the conversation and its tools."""
 
     def __init__(self, fields: Fields, notes: Notes) -> None:
         self._fields = fields
@@ -255,7 +255,7 @@ class _Params:
         return self._thinking is not None and self._thinking.type in _SHOWN
 
     def sampling(self, *, counting: bool) -> SamplingParams:
-        """What every backend has."""
+        """Return the parameters that every backend supports."""
         given = self._get("stop_sequences", _stops)
         stops = tuple(given) if given else ()
         if len(stops) > _MOST_STOPS:
@@ -278,7 +278,7 @@ class _Params:
         return "low" if budget < 4096 else "medium" if budget < 16384 else "high"
 
     def extras(self) -> dict[str, bytes]:
-        """What only some backends have, under their names."""
+        """Return the parameters that only some backends support, under their names."""
         extras: dict[str, bytes] = {}
         if (top_k := self._get("top_k", _top_k)) is not None:
             extras["top_k"] = msgspec.json.encode(top_k)
@@ -289,13 +289,13 @@ class _Params:
             if self._thinking.display == "omitted":
                 self._notes.ignore("thinking.display")
             on = self.shows_thinking
-            # Templates know the switch by either name, and ignore the other.
+            # Templates use one of these names, and ignore the other.
             switch = {"enable_thinking": on, "thinking": on}
             extras["chat_template_kwargs"] = msgspec.json.encode(switch)
         return extras
 
     def response_format(self) -> ResponseFormat | None:
-        """The form that the client wants text in. Raises `RequestError`."""
+        """Return the requested response format. Raises `RequestError`."""
         wanted = self._output.format
         if wanted is None:
             return None
@@ -310,7 +310,7 @@ class _Params:
 
 
 def _user(name: str) -> str:
-    """A name that every backend takes: agents send a JSON object as text."""
+    """Return a user name that every backend accepts: agents send a JSON object as text."""
     if len(name) <= _LONGEST_USER:
         return name
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()

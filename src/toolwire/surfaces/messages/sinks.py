@@ -20,8 +20,8 @@ from toolwire.surfaces.messages.tokens import estimated_answer, estimated_prompt
 
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 _PING_EVERY = 400
-"""Characters of thinking that a client is not shown, between two pings: a model that thinks for
-minutes must not look like one that is gone."""
+"""Characters of hidden thinking between two pings, so that a model that thinks for minutes does not
+look disconnected."""
 _STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 _OURS: Mapping[str, str] = {
     "stop": "stop_sequences",
@@ -31,14 +31,14 @@ _OURS: Mapping[str, str] = {
     "chat_template_kwargs": "thinking",
     "reasoning_content": "messages.thinking",
 }
-"""What this API calls the parameters of backends."""
+"""This API's names for backend parameters."""
 _encode = msgspec.json.Encoder().encode
 
 
 class _Sink:
-    """What both sinks share: the head of the message, headers and errors.
+    """The base of both sinks: the head of the message, headers and errors.
 
-    `again` takes an error and says whether the turn is made again without what caused it.
+    `again` takes an error and returns whether the turn is retried without its cause.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class _Sink:
         return Usage(self._prompt_tokens(), estimated_answer(characters))
 
     def _headers(self, repairs: Sequence[str], labels: Sequence[str] = ()) -> Headers:
-        """The headers that describe this answer."""
+        """Return the headers that describe this answer."""
         context, request = self.context, self.plan.request
         headers = context.headers()
         headers.append(("request-id", context.request_id))
@@ -130,7 +130,7 @@ class StreamSink(_Sink):
         super().__init__(*args, **more)
         self._blocks = self._fresh()
         self._pinged = 0
-        """Characters of hidden thinking after which the client is told that we are still here."""
+        """Characters of hidden thinking at which the next ping is sent."""
 
     def _fresh(self) -> BlockStream:
         names = self.plan.request.tools.originals
@@ -186,12 +186,12 @@ class StreamSink(_Sink):
         return usage
 
     def fail(self, error: GatewayError) -> None:
-        """See `_Sink.fail`: what was said before the error goes out before it."""
+        """See `_Sink.fail`. Pending output is sent before the error."""
         self.flush()
         super().fail(error)
 
     def _notes(self, report: Report) -> dict[str, Any]:
-        """What became known after the headers were sent."""
+        """Return notes that became known after the headers were sent."""
         notes: dict[str, Any] = {}
         if repairs := sorted(report.repairs.difference(self.plan.repairs)):
             notes["repairs"] = repairs

@@ -1,7 +1,7 @@
 """Signatures of thinking blocks: clients send a block back only if it has one.
 
-Ours are recognisable, so that a block whose text was changed on the way is not taken for what the
-model thought. A block of another provider is taken as it is: it cannot be checked here.
+Toolwire's signatures are checksums, so a block whose text was changed is not passed to the model as
+its own thinking. A block of another provider cannot be checked, and is accepted as it is.
 """
 
 import hashlib
@@ -10,10 +10,10 @@ _OURS = "tw1."
 
 
 def signature(text: str) -> str:
-    """The signature of a thinking block."""
+    """Return the signature of a thinking block."""
     return _OURS + hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=24).hexdigest()
 
 
 def is_changed(text: str, given: object) -> bool:
-    """Whether a block has a signature of ours that is not that of its text."""
+    """Whether a block has one of our signatures that does not match its text."""
     return isinstance(given, str) and given.startswith(_OURS) and given != signature(text)

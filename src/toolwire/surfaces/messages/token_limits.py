@@ -1,7 +1,7 @@
-"""How long an answer may be, as backends have said when they refused a longer one.
+"""Remembers the context sizes that backends reported when they refused a request.
 
-Agents ask for the same 32000 tokens with every request. What a backend has said about its context
-is kept for a while, so that only the first of them is refused.
+Agents request the same 32000 tokens every time. A reported context size is cached for a while, so
+that only the first request is refused.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from toolwire.surfaces.messages.errors import sizes_in
 from toolwire.surfaces.messages.tokens import estimated_prompt
 
 _REMEMBERED = 600.0
-"""Seconds: the server may be started anew, with another context."""
+"""Seconds. The server may be restarted with another context size."""
 _MOST_MODELS = 256
 _ROOM = 1.02
-"""How much longer a prompt may be than it seems."""
+"""Margin for prompts that are longer than estimated."""
 _LEAST = 1024
-"""Below this, an estimate is not good enough: the backend is asked."""
+"""Below this, an estimate is too imprecise, and the backend decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """The context of a model, how its tokens compare to an estimate, and until when it is known."""
+    """A model's context size, the ratio of its tokens to an estimate, and when this expires."""
 
     window: int
     ratio: float
@@ -32,14 +32,14 @@ class _Limit:
 
 
 class TokenLimits:
-    """The limits of the models that have told them. `now`: seconds since 1970."""
+    """The known limits of models. `now` returns seconds since 1970."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._known: dict[str, _Limit] = {}
 
     def learn(self, request: Request, error: GatewayError) -> None:
-        """A backend has refused this request."""
+        """Learn from a request that a backend refused."""
         prompt, window = sizes_in(error.message)
         if prompt is None or window is None or prompt >= window:
             return
@@ -49,7 +49,7 @@ class TokenLimits:
         self._known[request.model] = _Limit(window, ratio, self._now() + _REMEMBERED)
 
     def applied(self, request: Request) -> Request:
-        """The request, with a `max_tokens` that leaves room for its prompt."""
+        """Return the request with a `max_tokens` that leaves room for its prompt."""
         known = self._known.get(request.model)
         if known is None:
             return request

@@ -1,6 +1,6 @@
-"""Token counts: the `usage` object, and what a prompt has before a backend has said so.
+"""Token counts: the `usage` object, and estimates for prompts.
 
-An estimate counts a little too much: a client that summarizes too late gets an error, one that
+Estimates are slightly high on purpose: a client that summarizes too late gets an error, one that
 does so too early only loses time.
 """
 
@@ -17,7 +17,7 @@ _PER_IMAGE = 1200
 
 
 def usage_fields(usage: Usage) -> dict[str, Any]:
-    """Anthropic's figures. The three of the input add up to the prompt."""
+    """Return Anthropic's usage fields. The three input fields add up to the prompt."""
     cached = min(usage.cached_tokens, usage.prompt_tokens)
     figures: dict[str, Any] = {
         "input_tokens": usage.prompt_tokens - cached,
@@ -31,7 +31,7 @@ def usage_fields(usage: Usage) -> dict[str, Any]:
 
 
 def estimated_prompt(messages: Sequence[Message], tools_bytes: int) -> int:
-    """About how many tokens a prompt has."""
+    """Estimate the number of tokens in a prompt."""
     size, images = tools_bytes, 0
     for message in messages:
         said, shown = _size(message.content)
@@ -41,12 +41,12 @@ def estimated_prompt(messages: Sequence[Message], tools_bytes: int) -> int:
 
 
 def estimated_answer(characters: int) -> int:
-    """About how many tokens an answer has: never none."""
+    """Estimate the number of tokens in an answer; at least one."""
     return int(characters / _BYTES_PER_TOKEN) + 1
 
 
 def _size(content: Content) -> tuple[int, int]:
-    """The bytes of text, and the number of images."""
+    """Return the bytes of text, and the number of images."""
     if content is None:
         return 0, 0
     if isinstance(content, str):

@@ -1,7 +1,7 @@
-"""`tools` and `tool_choice` -> a checked `ToolSet` and a `ToolChoice`.
+"""Converts `tools` and `tool_choice` to a checked `ToolSet` and a `ToolChoice`.
 
-Tools that Anthropic's servers would run are left out: no client answers a call of them. Tools that
-the client runs and whose schema only Claude knows are given one.
+Tools that run on Anthropic's servers are omitted, because no client answers their calls. Tools that
+the client runs, but whose schema is built into Claude, get a schema here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -115,7 +115,7 @@ class ToolReader:
         self._cache = ToolCache(cache_bytes, limits)
 
     def read(self, raw: Raw | None, turns: Turns) -> ToolSet:
-        """The tools that are offered at the end of a conversation. Raises `RequestError`."""
+        """Return the tools available at the end of a conversation. Raises `RequestError`."""
         if turns.defined:
             raw = Raw(msgspec.json.encode([*_listed(raw), *turns.defined]))
         if raw is None:
@@ -158,7 +158,7 @@ class ToolReader:
     def _strict_schema(
         self, schema: dict[str, Any], name: str, draft: ToolSetDraft
     ) -> CheckedSchema | None:
-        """None if no server could hold a model to the schema: then the tool is not strict."""
+        """Return None if no server can enforce the schema. The tool is then not strict."""
         try:
             return self._cache.schema(schema, name, strict=True, budget=draft.budget)
         except ToolSchemaError:
@@ -176,14 +176,14 @@ class ToolReader:
 
 
 _Named: TypeAlias = tuple[str, str, Block]
-"""A tool: its name, its place and what is said of it."""
+"""A tool: its name, its location and its definition."""
 
 
 def _offered(
     tools: list[_Named], shown: tuple[str, ...], removed: frozenset[str]
 ) -> Iterator[_Named]:
-    """Those that are not deferred, then those that were made available, in that order: what a
-    prompt begins with does not change when a tool is loaded."""
+    """Yield tools that are not deferred, then loaded ones, in that order, so that loading a tool
+    does not change the start of the prompt."""
     deferred = {}
     for tool in tools:
         if tool[2].get("defer_loading"):
@@ -218,7 +218,7 @@ def _is_custom(spec: Block) -> bool:
 
 
 def _described(spec: Block, where: str) -> tuple[str | None, dict[str, Any]] | None:
-    """The description and the schema of a tool; None if the client does not run it."""
+    """Return the description and the schema of a tool; None if the client does not run it."""
     if _is_custom(spec):
         schema = spec.get("input_schema")
         if not isinstance(schema, dict):
@@ -231,7 +231,7 @@ def _described(spec: Block, where: str) -> tuple[str | None, dict[str, Any]] | N
 
 
 def read_choice(raw: Raw | None, tools: ToolSet, notes: Notes) -> tuple[ToolChoice, bool]:
-    """`tool_choice`, and whether several calls are allowed. Raises `RequestError`."""
+    """Decode `tool_choice`, and whether parallel calls are allowed. Raises `RequestError`."""
     if raw is None:
         return FREE_CHOICE, True
     value = _choice_object(raw)

@@ -1,1 +1,1 @@
-"""The native API: parsed arguments, results of any JSON, ids of our own, and conversations."""
+"""The native API: parsed arguments, results of any JSON type, stable ids, and conversations."""

@@ -1,4 +1,4 @@
-"""What the model said -> the body of an answer, or the events of a stream."""
+"""Converts the model's turn to a response body, or to the events of a stream."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ _ESTIMATED = AnswerWarning("usage_estimated", "The backend reported no usage: th
 
 @dataclass(slots=True)
 class AnswerHead:
-    """What is known of an answer before it is made."""
+    """The fields of an answer that are known in advance."""
 
     response_id: str
     created: int
@@ -46,13 +46,13 @@ class AnswerHead:
 
 
 def usage_of(report: Report, plan: Plan, characters: int) -> Usage:
-    """What the turn consumed; an estimate if nobody says."""
+    """Return the usage of the turn, estimated if the backend did not report it."""
     outgoing = plan.outgoing
     return report.usage or estimate(outgoing.messages, outgoing.tools.size, characters)
 
 
 def warnings_of(head: AnswerHead, report: Report, ignored: Iterable[str]) -> list[AnswerWarning]:
-    """All that a program may want to know."""
+    """Return the warnings of an answer."""
     found = [*head.warnings]
     for name in ignored:
         text = f"The parameter '{name}' is unknown, or the backend does not support it."
@@ -95,26 +95,26 @@ def chat_response(
 
 
 def answered(call: ToolCall) -> AnsweredCall:
-    """A call with its arguments as an object: they were checked, so they are one."""
+    """Return a call with its arguments as an object. They were validated before."""
     text = call.arguments if call.arguments.strip() else "{}"
     arguments = msgspec.json.format(text.encode(), indent=-1)  # an event is one line
     return AnsweredCall(call.call_id, "function", AnsweredFunction(call.name, Raw(arguments)))
 
 
 def refusal_of(whole: Whole) -> str | UnsetType:
-    """Why the model refuses, if it does."""
+    """Return the model's refusal, if any."""
     said = joined_json(whole.extras.get("refusal", []))
     return said if isinstance(said, str) and said else UNSET
 
 
 def encode_event(event: Event) -> bytes:
-    """One event of a stream."""
+    """Encode one event of a stream."""
     kind = event.__struct_config__.tag
     return b"event: %b\ndata: %b\n\n" % (str(kind).encode(), _encode(event))
 
 
 def done_event(response: ChatResponse, call_map: str | None = None) -> DoneEvent:
-    """The end of a stream."""
+    """Encode the last event of a stream."""
     choice = response.choices[0]
     return DoneEvent(
         response.id,
@@ -129,7 +129,7 @@ def done_event(response: ChatResponse, call_map: str | None = None) -> DoneEvent
 
 
 def replayed(stored: bytes) -> Sequence[Event]:
-    """A stored answer as a stream: the same text, reasoning and calls, in fewer pieces."""
+    """Replay a stored answer as a stream: the same text, reasoning and calls, in fewer chunks."""
     response = _decode(stored)
     choice = response.choices[0]
     message, events = choice.message, list[Event]()

@@ -2,9 +2,9 @@
 
     v1.PAYLOAD.SIGNATURE
 
-The payload is msgpack in base64url: whether older calls were left out, and pairs of our id and the
-provider's. The signature covers the version, the API key's name and the payload, so a client can
-neither change a map nor use that of another key.
+The payload is msgpack in base64url: whether older calls were omitted, and pairs of Toolwire's id
+and the provider's. The signature covers the version, the API key's name and the payload, so a
+client can neither change a map nor use the map of another key.
 """
 
 import base64
@@ -20,7 +20,7 @@ from toolwire.surfaces.native.ids import ToolCallIdMap
 
 HEADER = "toolwire-call-map"
 MOST_CHARACTERS = 6000
-"""Of a header. Servers and proxies refuse headers above 8 KiB."""
+"""Maximum size of the header. Servers and proxies refuse headers above 8 KiB."""
 _VERSION = "v1"
 _SIGNATURE_BYTES = 16
 _PREFIX = "call_"
@@ -44,7 +44,7 @@ class InvalidCallMap(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SignedMap:
-    """A map that a client sent. `truncated`: older calls are not in it."""
+    """A map that a client sent. `truncated`: older calls are missing."""
 
     ids: ToolCallIdMap
     truncated: bool = False
@@ -57,7 +57,7 @@ class CallMapSigner:
     key: bytes
 
     def write(self, signed: SignedMap, owner: str) -> str:
-        """The header's value, with as many of the newest calls as it has room for."""
+        """Return the header's value, with as many of the newest calls as fit."""
         pairs = [(_packed(ours), theirs) for ours, theirs in signed.ids.pairs.items()]
         room = (MOST_CHARACTERS - _OVERHEAD) * 3 // 4
         kept: list[tuple[bytes, str]] = []
@@ -71,7 +71,7 @@ class CallMapSigner:
         return f"{_VERSION}.{payload}.{self._signature(payload, owner)}"
 
     def read(self, value: str, owner: str) -> SignedMap:
-        """The map in a header. Raises `InvalidCallMap`."""
+        """Decode the map in a header. Raises `InvalidCallMap`."""
         version, _, rest = value.partition(".")
         payload, _, signature = rest.partition(".")
         expected = self._signature(payload, owner).encode()
@@ -91,7 +91,7 @@ class CallMapSigner:
 
 
 def _packed(call_id: str) -> bytes:
-    """An id as bytes; one of our own as the 16 bytes that it is."""
+    """Encode an id as bytes; Toolwire's own ids take 16 bytes."""
     if _OUR_ID.fullmatch(call_id):
         return _OURS + bytes.fromhex(call_id.removeprefix(_PREFIX))
     return _OTHER + call_id.encode("utf-8", "replace")

@@ -46,7 +46,7 @@ _KEY_IGNORED = AnswerWarning(
 
 @dataclass(frozen=True, slots=True)
 class NativeChat:
-    """The endpoint. It has no state of any request."""
+    """The endpoint. It keeps no state of requests."""
 
     reader: NativeRequestReader
     turns: TurnService
@@ -118,7 +118,7 @@ class NativeCaller:
 
     @property
     def origins(self) -> Sequence[str]:
-        """Where each message of the history came from."""
+        """The origin of each message of the history."""
         return self._incoming.origins if self._incoming is not None else ()
 
     @property
@@ -170,7 +170,7 @@ class NativeCaller:
         return StreamSink(frame) if plan.request.stream else WholeSink(frame)
 
     async def release(self) -> None:
-        """The request is over: let go of the conversation, also if this is being cancelled."""
+        """Release the conversation at the end of the request, even during cancellation."""
         if self._conversation is None:
             return
         self._conversation.stop()
@@ -189,7 +189,7 @@ class NativeCaller:
         return key
 
     def _earlier(self, incoming: Incoming) -> Earlier:
-        """The ids of a history that the client carries: by its map, or else by position."""
+        """Return the ids of a history sent by the client: from its map, or else by position."""
         value = self._exchange.request.header(_CALL_MAP)
         if not value:
             return Earlier()
@@ -201,7 +201,7 @@ class NativeCaller:
         return Earlier(ids=signed.ids, known_only=not signed.truncated)
 
     def _call_map(self, calls: Sequence[ToolCall]) -> str | None:
-        """The map for the next request: the calls of this history, and those of this answer."""
+        """Return the map for the next request: the calls of this history and of this answer."""
         if self._conversation is not None:
             return None
         known = self._signed.ids if self._signed is not None else ToolCallIdMap()
@@ -220,7 +220,7 @@ class NativeCaller:
 def _replay(
     exchange: Exchange, context: RequestContext, caller: NativeCaller, answer: bytes
 ) -> None:
-    """Send the answer that the same request got before."""
+    """Replay the stored answer to the same request."""
     headers = [*context.headers(), _REPLAYED, (CONVERSATION, caller.conversation_id or "")]
     if not caller.streams:
         exchange.respond(200, [*headers, _JSON], answer)

@@ -1,4 +1,4 @@
-"""`/native/v1/conversations`: the caller's own conversations, to list, read and delete."""
+"""`/native/v1/conversations`: list, read and delete the caller's own conversations."""
 
 import asyncio
 import re
@@ -37,7 +37,7 @@ class Conversations:
     sessions: Sessions
 
     async def list(self, exchange: Exchange, context: RequestContext) -> None:
-        """A page of the caller's conversations, in the order of their ids."""
+        """Answer with a page of the caller's conversations, sorted by id."""
         after, limit = _page(exchange)
         owner = context.key_name or ""
         found = await self.sessions.store.list(KIND, owner, after, limit + 1)
@@ -46,7 +46,7 @@ class Conversations:
         _send(exchange, context, ConversationList("list", page, len(found) > limit, last))
 
     async def show(self, exchange: Exchange, context: RequestContext) -> None:
-        """All that is stored of a conversation."""
+        """Answer with a stored conversation."""
         key = self._key(exchange, context)
         document = await self.sessions.store.get(key)
         if document is None:
@@ -91,7 +91,7 @@ def _entry(entry: Entry) -> ConversationEntry:
 
 
 def _page(exchange: Exchange) -> tuple[str, int]:
-    """`after` and `limit` of the query."""
+    """Read `after` and `limit` from the query."""
     query = exchange.request.target.partition(b"?")[2].decode("latin-1")
     try:
         given = parse_qs(query, max_num_fields=16)

@@ -1,4 +1,4 @@
-"""A `GatewayError` -> the native error body, or the last event of a stream."""
+"""Converts a `GatewayError` to the native error body, or to the last event of a stream."""
 
 from collections.abc import Sequence
 
@@ -27,17 +27,17 @@ __all__ = ["error_body", "error_event", "error_headers", "status_of"]
 
 
 def status_of(error: GatewayError) -> int:
-    """The status of an error: what the model did wrong has one of its own."""
+    """Return the status of an error. Mistakes of the model have their own status."""
     return MODEL_MISTAKE if isinstance(error, _MISTAKES) else error.status
 
 
 def error_body(error: GatewayError, origins: Sequence[str] = ()) -> bytes:
-    """The error body. `origins` says where each message of the history came from."""
+    """Return the error body. `origins` is the origin of each message of the history."""
     return _encode(ErrorResponse(_error(error, origins)))
 
 
 def error_event(error: GatewayError, origins: Sequence[str] = ()) -> bytes:
-    """The error as the last event of a stream."""
+    """Encode the error as the last event of a stream."""
     return b"event: error\ndata: " + _encode(ErrorEvent(_error(error, origins))) + b"\n\n"
 
 
@@ -57,7 +57,7 @@ def _error(error: GatewayError, origins: Sequence[str]) -> Error:
 
 
 def path_of(place: Place, origins: Sequence[str] = ()) -> str:
-    """A place as a path of the request."""
+    """Return a location as a path of the request."""
     name = _FIELDS.get(place.field, place.field)
     if place.tool is not None:
         return f"tools[{place.tool}].{name}"

@@ -1,7 +1,7 @@
-"""All faults of a JSON value by the type it should have, each with its path.
+"""Finds all errors of a JSON value against its type, each with its path.
 
-A decoder stops at the first. This walks the same type, so the two cannot disagree about what is
-valid; it is slower, and only used where the decoder has found something.
+A decoder stops at the first error. This walks the same type, so the two agree on what is valid. It
+is slower, and runs only after the decoder has failed.
 """
 
 import operator
@@ -31,7 +31,7 @@ _BOUNDS = (("ge", operator.ge, "at least"), ("le", operator.le, "at most"))
 
 
 def faults(value: Any, kind: inspect.Type, path: str) -> Faults:
-    """What is wrong with a decoded value."""
+    """Yield the errors of a decoded value."""
     if isinstance(kind, inspect.Metadata):
         yield from faults(value, kind.type, path)
     elif isinstance(kind, inspect.UnionType):

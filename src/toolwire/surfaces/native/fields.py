@@ -1,4 +1,4 @@
-"""The fields of a request body: decoded by their types, with all faults of each."""
+"""Decodes the fields of a request body by type, and collects all errors."""
 
 from itertools import islice
 from typing import Any, get_type_hints
@@ -23,7 +23,7 @@ FIELDS = frozenset(_HINTS)
 
 
 def read_value(name: str, raw: bytes, problems: Problems) -> Any:
-    """The value of a field; None if it is not valid, and then `problems` has all that is wrong."""
+    """Decode a field. If it is invalid, return None and add all errors to `problems`."""
     decoder = _DECODERS[name]
     try:
         return decoder.decode(raw)

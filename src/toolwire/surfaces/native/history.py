@@ -1,4 +1,4 @@
-"""Messages of the native wire -> messages of the gateway, in the order in which they count."""
+"""Converts messages of the native API to the gateway's messages, in effective order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,14 +30,14 @@ _ROLES: dict[type[Any], Role] = {
 
 @dataclass(slots=True)
 class History:
-    """A conversation while it is put together: messages, what each was made of, and where that is
-    in the request."""
+    """Builds a conversation: messages, their wire originals, and the location of each in the
+    request."""
 
     ids: ToolCallIdMap
     problems: Problems
     depth: int
     known_only: bool = False
-    """Whether calls of the history must be in `ids`; otherwise they are added to it."""
+    """Whether calls of the history must be in `ids`. Otherwise they are added."""
     messages: list[Message] = field(default_factory=list)
     origins: list[str] = field(default_factory=list)
     sources: list[wire.Message] = field(default_factory=list)
@@ -48,7 +48,7 @@ class History:
         self._insert(len(self.messages), message, where)
 
     def add_results(self, results: Sequence[wire.ToolResult]) -> None:
-        """Add results behind the calls that they answer: those of the last answer."""
+        """Add results after the calls that they answer: those of the last answer."""
         at = len(self.messages)
         while at and self.messages[at - 1].role not in ("assistant", "tool"):
             at -= 1

@@ -1,14 +1,14 @@
-"""Call ids: ours, and those that providers gave, for one request or one conversation.
+"""Maps Toolwire's call ids to the providers' ids, for one request or one conversation.
 
-A map never belongs to the process. A call that a provider gave no id, or one that another call of
-the conversation has already, is known by its position.
+A map is never global to the process. A call without a provider id, or with a duplicate one, is
+identified by its position.
 """
 
 from collections.abc import Iterable, Mapping
 
 
 class ToolCallIdMap:
-    """Our ids of calls and the providers' ids of the same calls, both ways."""
+    """A bidirectional map between Toolwire's call ids and the providers'."""
 
     __slots__ = ("_call_ids", "_provider_ids")
 
@@ -19,7 +19,7 @@ class ToolCallIdMap:
             self.add(call_id, provider_id)
 
     def add(self, call_id: str, provider_id: str = "") -> None:
-        """Add a call. An id that is known already stays what it is."""
+        """Add a call. A known id keeps its mapping."""
         if call_id in self._provider_ids:
             return
         if provider_id in self._call_ids:
@@ -29,27 +29,27 @@ class ToolCallIdMap:
             self._call_ids[provider_id] = call_id
 
     def __contains__(self, call_id: str) -> bool:
-        """Whether a call has this id of ours."""
+        """Whether a call has this Toolwire id."""
         return call_id in self._provider_ids
 
     def __len__(self) -> int:
-        """How many calls there are."""
+        """The number of calls."""
         return len(self._provider_ids)
 
     def provider_id(self, call_id: str, position: int) -> str:
-        """The id of a call for its provider; `position` is the number of the call."""
+        """Return the provider's id of a call. `position` is the index of the call."""
         return self._provider_ids.get(call_id) or f"call_{position}"
 
     def call_id(self, provider_id: str) -> str | None:
-        """Our id of a call that a provider named."""
+        """Return Toolwire's id for a provider's id."""
         return self._call_ids.get(provider_id)
 
     def only(self, call_ids: Iterable[str]) -> "ToolCallIdMap":
-        """The map of these calls, in this order."""
+        """Return a map with only these calls, in this order."""
         known = self._provider_ids
         return ToolCallIdMap({each: known[each] for each in call_ids if each in known})
 
     @property
     def pairs(self) -> Mapping[str, str]:
-        """Each of our ids, oldest first, with the provider's; empty if there is none."""
+        """Each of Toolwire's ids, oldest first, with the provider's id, or "" if none."""
         return self._provider_ids

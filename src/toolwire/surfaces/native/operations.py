@@ -1,4 +1,4 @@
-"""The native API, described: see `surfaces.operations`."""
+"""The description of the native API: see `surfaces.operations`."""
 
 from toolwire.errors import (
     ArgumentsUnfit,

@@ -1,4 +1,4 @@
-"""The problems of a request, collected, so that a client learns of all of them at once."""
+"""Collects the problems of a request, so that the client gets all of them at once."""
 
 from collections.abc import Iterable
 
@@ -6,11 +6,11 @@ from toolwire.errors import RequestError
 from toolwire.surfaces.native.wire import Problem
 
 MOST = 100
-"""Problems that are listed: a program that gets more wrong has one cause for them."""
+"""Maximum number of reported problems. More usually have one common cause."""
 
 
 class InvalidRequest(RequestError):
-    """Something is wrong with the request. `problems` is all of it."""
+    """The request is invalid. `problems` lists everything that is wrong."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         first, more = problems[0], len(problems) - 1
@@ -22,7 +22,7 @@ class InvalidRequest(RequestError):
 
 
 class Problems:
-    """Collects what is wrong with one request."""
+    """Collects the problems of one request."""
 
     def __init__(self) -> None:
         self._found: list[Problem] = []
@@ -33,7 +33,7 @@ class Problems:
             self._found.append(Problem(path, code, message))
 
     def take(self, errors: Iterable[RequestError]) -> None:
-        """Add what others found."""
+        """Add the problems of another error."""
         for error in errors:
             if isinstance(error, InvalidRequest):
                 self._found += error.problems[: MOST - len(self._found)]
@@ -41,6 +41,6 @@ class Problems:
                 self.add(error.param or "", error.message, error.code or "invalid_value")
 
     def check(self) -> None:
-        """Raise what was found, if anything was."""
+        """Raise `InvalidRequest` if there are any problems."""
         if self._found:
             raise InvalidRequest(tuple(self._found))

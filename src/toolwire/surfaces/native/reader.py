@@ -1,7 +1,7 @@
-"""Reads the body of `POST /native/v1/chat`: everything that is wrong with it is said at once.
+"""Decodes the body of `POST /native/v1/chat`, and reports all problems at once.
 
-What depends on a stored conversation (its tools, its calls) waits until it is loaded: `Incoming`
-is a request that was read, and `Incoming.request` the one that can be made of it.
+Checks that depend on a stored conversation (its tools, its calls) wait until it is loaded:
+`Incoming` is a decoded body, and `Incoming.request` builds the final request from it.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _REFUSED = {
 
 @dataclass(slots=True)
 class Earlier:
-    """What a request is put behind. `tools` and `model` are for one that has none of its own."""
+    """The conversation before a request. `tools` and `model` are defaults for the request."""
 
     instructions: list[wire.Message] = field(default_factory=list)
     messages: list[wire.Message] = field(default_factory=list)
@@ -44,34 +44,34 @@ class Earlier:
     tools: ToolSet = NO_TOOLS
     model: str = ""
     known_only: bool = False
-    """Whether calls that the request repeats must be in `ids`."""
+    """Whether calls repeated in the request must be in `ids`."""
 
 
 @dataclass(slots=True)
 class Incoming:
-    """A request that was read. `problems` is what is wrong with it so far."""
+    """A decoded body. `problems` collects its problems so far."""
 
     fields: dict[str, Any]
-    """Those of `ChatRequest`; None where one is not valid."""
+    """The fields of `ChatRequest`; None for each invalid one."""
     tools: ToolSet | None
-    """None if there are none, or they are not valid."""
+    """None if there are none, or they are invalid."""
     tools_json: Raw | None
     params: Params
     problems: Problems
     depth: int
     origins: list[str] = field(default_factory=list)
-    """Where each message of the request came from, for errors."""
+    """The origin of each message of the request, for errors."""
     said: list[wire.Message] = field(default_factory=list)
-    """What is new, in the order in which it counts; without `instructions`."""
+    """The new messages in effective order, without `instructions`."""
 
     @property
     def instructions(self) -> list[wire.Message]:
-        """The instructions that it begins with."""
+        """The instructions at the start of the request."""
         return list(takewhile(_is_instruction, self.messages))
 
     @property
     def conversation_id(self) -> str | None:
-        """The conversation that it belongs to, if any."""
+        """The conversation that the request belongs to, if any."""
         name: str | None = self.fields.get("conversation_id")
         return name
 
@@ -82,11 +82,11 @@ class Incoming:
 
     @property
     def results(self) -> list[wire.ToolResult]:
-        """The results that it sent beside them."""
+        """The tool results that the client sent separately."""
         return self.fields.get("tool_results") or []
 
     def request(self, earlier: Earlier) -> Request:
-        """The request behind what was said earlier. Raises `InvalidRequest` with all problems."""
+        """Build the request after the earlier conversation. Raises `InvalidRequest`."""
         messages = self._history(earlier)
         offered = earlier.tools if self.tools_json is None else self.tools
         model = self.fields.get("model") or earlier.model
@@ -115,7 +115,7 @@ class Incoming:
 
     def _history(self, earlier: Earlier) -> tuple[Message, ...]:
         if self.fields.get("messages", ()) is None:
-            return ()  # what else is wrong cannot be said without them
+            return ()  # further checks need them
         history = History(earlier.ids, self.problems, self.depth, known_only=earlier.known_only)
         instructions = self.instructions
         for number, message in enumerate(instructions):
@@ -150,7 +150,7 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class NativeRequestReader:
-    """Reads bodies. Has the tool cache and the limits, and no state of any request."""
+    """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
     tools: NativeToolReader
     max_messages: int
@@ -162,7 +162,7 @@ class NativeRequestReader:
         return self.tools.cache.limits.depth
 
     def read(self, body: bytes) -> Incoming:
-        """Decode one body. Raises `RequestError` if it is no JSON object; all else is collected."""
+        """Decode one body. Raises `RequestError` if it is not a JSON object; collects the rest."""
         check_width(body, "", self.max_values)
         members = {name: raw for name, raw in read_members(body).items() if raw != _NULL}
         problems = Problems()
@@ -200,7 +200,7 @@ class NativeRequestReader:
     def _check_messages(self, fields: dict[str, Any], problems: Problems) -> None:
         messages, results = fields.get("messages", ()), fields.get("tool_results", ())
         if messages is None or results is None:
-            return  # they are wrong, and that was said
+            return  # already reported as invalid
         if not messages and not results:
             problems.add("messages", _NO_MESSAGE, "empty_array")
         if (many := len(messages) + len(results)) > self.max_messages:
@@ -213,7 +213,7 @@ def _is_instruction(message: wire.Message) -> bool:
 
 
 def _param_errors(members: dict[str, Raw], depth: int) -> Iterator[RequestError]:
-    """What is wrong with each parameter."""
+    """Yield the error of each invalid parameter."""
     for name, raw in members.items():
         beside = {"logprobs": members["logprobs"]} if "logprobs" in members else {}
         alone = {name: raw} if name != "top_logprobs" else {name: raw, **beside}

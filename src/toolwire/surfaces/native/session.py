@@ -1,7 +1,7 @@
-"""A conversation as it is stored: one JSON document, in the words of the native wire.
+"""A stored conversation: one JSON document, in the format of the native API.
 
-Messages are kept as they were sent and answered, so what is shown is what was said, and one reader
-reads both.
+Messages are stored as they were sent and answered, so the API returns them unchanged, and one
+reader decodes both requests and stored messages.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ from toolwire.surfaces.native import wire
 from toolwire.surfaces.native.ids import ToolCallIdMap
 
 KIND = "conversation"
-"""What stores call these documents."""
+"""The kind of these documents in stores."""
 VERSION = 1
 _NO_TOOLS = Raw(b"[]")
 _MOST_ANSWERS = 8
 _ANSWER_BYTES = 256 * 1024
-"""Answers that are kept for requests that are sent again: so many, or so much of them."""
+"""Limits on stored answers for retried requests: their number, and their total size."""
 
 
 class KnownAnswer(msgspec.Struct, array_like=True):
@@ -55,16 +55,16 @@ class Session(msgspec.Struct):
         return self.tools != _NO_TOOLS
 
     def size(self) -> int:
-        """How many bytes its history and its tools have."""
+        """The size of its history and tools, in bytes."""
         said = sum(len(raw) for raw in self.system) + sum(len(raw) for raw in self.messages)
         return said + len(self.tools)
 
     def known(self, key: str) -> KnownAnswer | None:
-        """The answer to an earlier request with this key."""
+        """Return the answer to an earlier request with this key."""
         return next((known for known in self.answers if known.key == key), None)
 
     def remember(self, answer: KnownAnswer) -> None:
-        """Keep an answer, and drop the oldest ones that there is no room for."""
+        """Store an answer, and drop the oldest ones beyond the limits."""
         self.answers = [*self.answers, answer][-_MOST_ANSWERS:]
         while len(self.answers) > 1 and sum(len(a.answer) for a in self.answers) > _ANSWER_BYTES:
             self.answers = self.answers[1:]
@@ -76,12 +76,12 @@ _decode_messages = msgspec.json.Decoder(list[wire.Message]).decode
 
 
 def new_session(now: float) -> Session:
-    """A conversation in which nothing has been said."""
+    """Return an empty conversation."""
     return Session(VERSION, now, now)
 
 
 def read_session(document: bytes) -> Session:
-    """A conversation from a store. Raises `InternalError` if nobody here can read it."""
+    """Decode a stored conversation. Raises `InternalError` if this version cannot read it."""
     try:
         session = _decode(document)
     except msgspec.MsgspecError:
@@ -95,20 +95,20 @@ def read_session(document: bytes) -> Session:
 
 
 def write_session(session: Session) -> bytes:
-    """A conversation for a store."""
+    """Encode a conversation for a store."""
     return _encode(session)
 
 
 def read_messages(raw: list[Raw]) -> list[wire.Message]:
-    """Stored messages. They were checked when they were stored."""
+    """Decode stored messages. They were validated before they were stored."""
     return _decode_messages(b"[" + b",".join(map(bytes, raw)) + b"]") if raw else []
 
 
 def fingerprint(body: bytes) -> str:
-    """What tells two requests with the same key apart."""
+    """Return a hash that distinguishes two requests with the same key."""
     return hashlib.sha256(body).hexdigest()[:32]
 
 
 def minted_id(owner: str, key: str) -> str:
-    """The id of a new conversation whose request may be sent again: the same each time."""
+    """Return a deterministic id for a new conversation whose request may be retried."""
     return "conv_" + hashlib.sha256(f"{owner}\0{key}".encode("utf-8", "replace")).hexdigest()[:32]

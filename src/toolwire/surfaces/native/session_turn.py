@@ -1,4 +1,4 @@
-"""One turn of a stored conversation: claimed and loaded before it, kept after it, or released.
+"""One turn of a stored conversation: claim and load it, then commit or release it.
 
 A turn that fails, is cut off, or whose client leaves changes nothing.
 """
@@ -41,21 +41,21 @@ from toolwire.surfaces.native.session import (
 from toolwire.surfaces.native.wire import ChatResponse
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
-"""Seconds between two tries of a client that waits for a conversation."""
+"""Seconds between attempts to claim a busy conversation."""
 _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRules:
-    """How long conversations live, and how large they may be."""
+    """The lifetime and size limits of conversations."""
 
     ttl: float = 30 * 24 * 3600.0
     max_turns: int = 1000
     max_bytes: int = 8 * 1024 * 1024
     max_conversations: int = 10_000
-    """Of one API key."""
+    """Maximum per API key."""
     lease: float = 30.0
-    """Seconds that a turn holds its conversation; extended while it goes on."""
+    """Seconds that a turn claims its conversation; renewed while the turn runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Sessions:
 
     @property
     def store(self) -> Store:
-        """Where they are kept. Raises `SessionsOff`."""
+        """The store. Raises `SessionsOff`."""
         if self.configured is None:
             raise SessionsOff(
                 "This server keeps no conversations. Leave 'conversation_id' out, and send the "
@@ -78,12 +78,12 @@ class Sessions:
         return self.configured
 
     def key(self, owner: str, conversation_id: str) -> Key:
-        """The name of a conversation in the store."""
+        """Return the key of a conversation in the store."""
         return Key(KIND, owner, conversation_id)
 
 
 class AnswerKnown(Exception):
-    """The request was answered before. `answer` is the body of that answer."""
+    """The request was already answered. `answer` is the body of that answer."""
 
     def __init__(self, answer: bytes) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class AnswerKnown(Exception):
 
 
 class SessionTurn:
-    """The `Conversation` of one request. `stop` it in the end, and `release` what is claimed."""
+    """The `Conversation` of one request. Call `stop` at the end, and `release` if it is claimed."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class SessionTurn:
         return self._claim is not None
 
     async def load(self, _request: Request) -> Request:
-        """See `Conversation.load`. Raises `AnswerKnown` for a request that was answered."""
+        """See `Conversation.load`. Raises `AnswerKnown` for a request that was already answered."""
         claim = self._claim = await self._claimed()
         document = claim.value or b""
         large = len(document) + len(self._body) > LARGE_BODY
@@ -133,7 +133,7 @@ class SessionTurn:
         return request
 
     def _composed(self, document: bytes) -> Request:
-        """The request behind its history. In another thread, if it takes long."""
+        """Build the request with its history, in a thread if that is slow."""
         if document:
             self._session = read_session(document)
         session = self._session
@@ -169,27 +169,27 @@ class SessionTurn:
         try:
             await asyncio.shield(commit)
         except asyncio.CancelledError:
-            # Never half of it: nobody else may have the conversation before this has ended.
+            # Not interruptible: no other turn may claim the conversation before this ends.
             with contextlib.suppress(ClaimLost, StoreUnavailable):
                 await commit
             raise
 
     def stop(self) -> None:
-        """The turn is over: renew nothing any more."""
+        """End the turn, and stop renewing the claim."""
         if self._timer is not None:
             self._timer.cancel()
         if self._renewing is not None:
             self._renewing.cancel()
 
     async def release(self) -> None:
-        """The turn was not kept: the conversation is free, and as it was."""
+        """Release the conversation unchanged: the turn was not committed."""
         claim, self._claim = self._claim, None
         if claim is not None:
             with contextlib.suppress(StoreUnavailable):  # the claim expires by itself
                 await self._sessions.store.release(claim)
 
     async def _claimed(self) -> Claim:
-        """The conversation, as soon as it is free."""
+        """Claim the conversation as soon as it is free."""
         wait: float = self._incoming.fields.get("wait") or 0.0
         clock = asyncio.get_running_loop().time
         until, pause = clock() + wait, _FIRST_PAUSE
@@ -204,7 +204,7 @@ class SessionTurn:
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _start_renewing(self, claim: Claim) -> None:
-        """Most turns are over before this is needed."""
+        """Schedule the renewal. Most turns end before it is needed."""
         self._renewing = asyncio.create_task(self._renew(claim))
 
     async def _renew(self, claim: Claim) -> None:
@@ -213,9 +213,9 @@ class SessionTurn:
             try:
                 await self._sessions.store.renew(claim, lease)
             except ClaimLost:
-                return  # the commit will say so
+                return  # the commit will report it
             except StoreUnavailable:
-                pass  # it may be back before the claim expires
+                pass  # the store may recover before the claim expires
             await asyncio.sleep(lease / 3)
 
     def _check_known(self, session: Session) -> None:
@@ -230,7 +230,7 @@ class SessionTurn:
         raise AnswerKnown(bytes(known.answer))
 
     async def _check_count(self) -> None:
-        """Whether the owner may have another conversation."""
+        """Check whether the owner may create another conversation."""
         most = self._sessions.rules.max_conversations
         if await self._sessions.store.count(KIND, self._key.owner) >= most:
             raise ConversationFull(
@@ -253,7 +253,7 @@ class SessionTurn:
             )
 
     def _added(self, request: Request, answer: Whole, response: ChatResponse) -> bytes:
-        """The conversation with this turn, for the store."""
+        """Return the conversation including this turn, for the store."""
         session, incoming = self._session, self._incoming
         if incoming.instructions:
             session.system = _raw(incoming.instructions)

@@ -46,7 +46,7 @@ CONVERSATION = "toolwire-conversation"
 
 @dataclass(slots=True)
 class AnswerFrame:
-    """All that a sink needs to know of its request."""
+    """The request data that a sink needs."""
 
     exchange: Exchange
     context: RequestContext
@@ -54,13 +54,13 @@ class AnswerFrame:
     head: AnswerHead
     origins: Sequence[str] = ()
     call_map: Callable[[Sequence[ToolCall]], str | None] = lambda _: None
-    """Writes the header of a request without a conversation, for the calls of the answer."""
+    """Encodes the call map header, for a request without a conversation."""
     begun: Begun | None = None
     response: ChatResponse | None = field(default=None)
-    """The answer, once it is made."""
+    """The answer, once it exists."""
 
     def make(self, whole: Whole, report: Report) -> ChatResponse:
-        """The answer to the turn. It is made once: what is stored is what is sent."""
+        """Return the answer to the turn. It is built once, so what is stored is what is sent."""
         if self.response is None:
             usage = usage_of(report, self.plan, whole.characters)
             ignored = self.begun.ignored if self.begun else self.plan.request.ignored
@@ -69,7 +69,7 @@ class AnswerFrame:
         return self.response
 
     def headers(self, repairs: Sequence[str]) -> Headers:
-        """The headers that describe the answer."""
+        """Return the headers that describe the answer."""
         context = self.context
         headers = context.headers()
         if self.begun is not None:
@@ -85,7 +85,7 @@ class AnswerFrame:
 
 
 class _Sink:
-    """What both sinks share."""
+    """The base of both sinks."""
 
     def __init__(self, frame: AnswerFrame) -> None:
         self.frame = frame
@@ -143,7 +143,7 @@ class WholeSink(_Sink):
 
 
 class StreamSink(_Sink):
-    """Sends text as it comes, and calls when the turn is made: complete, checked and kept."""
+    """Sends text as it arrives, and calls once the turn is complete, validated and stored."""
 
     def __init__(self, frame: AnswerFrame) -> None:
         super().__init__(frame)
@@ -195,7 +195,7 @@ class StreamSink(_Sink):
         return usage_of(report, frame.plan, whole.characters)
 
     def fail(self, error: GatewayError) -> None:
-        """See `_Sink.fail`: what was said before the error goes out before it."""
+        """See `_Sink.fail`. Pending output is sent before the error."""
         self.flush()
         super().fail(error)
 

@@ -1,4 +1,4 @@
-"""The request's `tools`: stricter than OpenAI's, and with all problems at once."""
+"""Decodes `tools`: stricter than OpenAI's, and reports all problems at once."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ class NativeToolReader:
     def _add(
         self, draft: ToolSetDraft, spec: dict[str, Any], where: str, problems: Problems
     ) -> None:
-        """Check what types cannot say, of what has the right types."""
+        """Check rules that types cannot express."""
         name, parameters = spec.get("name"), spec.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
             return

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 NAME = "^[a-zA-Z0-9_]{1,64}$"
 CONVERSATION_ID = "^[a-zA-Z0-9][a-zA-Z0-9._~-]{0,127}$"
 NEW = "new"
-"""As a `conversation_id`: begin a conversation, under an id of our choice."""
+"""Pass this as `conversation_id` to start a conversation with a generated id."""
 LONGEST_WAIT = 60.0
 LONGEST_ID = 256
 
@@ -122,7 +122,7 @@ class DeveloperMessage(msgspec.Struct, tag_field="role", tag="developer", omit_d
 
 
 class UserMessage(msgspec.Struct, tag_field="role", tag="user", omit_defaults=True):
-    """What the user says."""
+    """A message of the user."""
 
     content: _Content
     name: _Speaker = None
@@ -220,7 +220,7 @@ class ChatRequest(msgspec.Struct):
 
 
 class AnswerWarning(msgspec.Struct, omit_defaults=True):
-    """Something that a program may want to know about an answer, and that is no error."""
+    """A warning about an answer."""
 
     code: Annotated[str, Meta(description="What it is: one of a fixed list.")]
     message: Annotated[str, Meta(description="A sentence for a reader.")]
@@ -235,7 +235,7 @@ class AnsweredFunction(msgspec.Struct):
 
 
 class AnsweredCall(msgspec.Struct):
-    """A call that the model made. It fits its tool."""
+    """A valid call that the model made."""
 
     id: CallId
     type: Literal["function"]
@@ -303,7 +303,7 @@ class ToolCallEvent(msgspec.Struct, tag_field="type", tag="tool_call"):
 
 
 class UsageEvent(msgspec.Struct, tag_field="type", tag="usage"):
-    """What the answer consumed."""
+    """The token usage of the answer."""
 
     usage: Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
 
@@ -325,7 +325,7 @@ class DoneEvent(msgspec.Struct, tag_field="type", tag="done", omit_defaults=True
 
 
 class Problem(msgspec.Struct):
-    """One thing that is wrong with a request."""
+    """One problem of a request."""
 
     path: Annotated[str, Meta(description="Where it is, such as `tools[1].function.name`.")]
     code: Annotated[str | None, Meta(description="What it is.")]
@@ -342,14 +342,14 @@ class SaidCall(msgspec.Struct):
 
 
 class ModelSaid(msgspec.Struct):
-    """What the model said, for a program that wants to decide what to do about it."""
+    """The model's output, for a program that handles the error itself."""
 
     content: str | None
     tool_calls: list[SaidCall]
 
 
 class Error(msgspec.Struct, omit_defaults=True):
-    """An error: OpenAI's four fields, and what a program can act on."""
+    """An error: OpenAI's four fields, and additional machine-readable fields."""
 
     message: str
     type: str
@@ -370,7 +370,7 @@ class ErrorResponse(msgspec.Struct):
 
 
 class ErrorEvent(msgspec.Struct, tag_field="type", tag="error"):
-    """The turn failed after the stream had begun. It is the last event, and nothing was kept."""
+    """The turn failed after the stream had started. This is the last event; nothing was stored."""
 
     error: Error
 
@@ -402,7 +402,7 @@ class ConversationList(msgspec.Struct):
 
 
 class StoredConversation(msgspec.Struct):
-    """All that is stored of a conversation."""
+    """A stored conversation."""
 
     id: str
     object: Literal["conversation"]

@@ -19,11 +19,11 @@ NAME = "openai_chat"
 
 @dataclass(frozen=True, slots=True)
 class OpenAiChat:
-    """The surface. It has no state of any request."""
+    """The surface. It keeps no state of requests."""
 
     reader: RequestReader
     new_id: Callable[[str], str]
-    """Makes a random id with this prefix."""
+    """Generates a random id with this prefix."""
     now: Callable[[], float]
     """Seconds since 1970."""
     name: str = NAME

@@ -1,6 +1,6 @@
-"""Events -> `chat.completion.chunk` events.
+"""Encodes events as `chat.completion.chunk` events.
 
-Uses byte templates, so that what does not change is encoded once per stream.
+Uses byte templates, so the constant parts are encoded once per stream.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class AnswerHead(msgspec.Struct, frozen=True):
-    """What all chunks of an answer have in common."""
+    """The fields that all chunks of an answer share."""
 
     response_id: str
     created: int
@@ -58,7 +58,7 @@ class ChunkEncoder:
         self._more = self._first.replace(b"%", b"%%") + arguments + self._open
 
     def encode(self, choice: int, events: Sequence[Event]) -> bytes:
-        """The chunks for the next events of one choice."""
+        """Encode the next events of one choice."""
         chunks: list[bytes] = []
         if choice not in self._roles and events:
             self._roles.add(choice)
@@ -92,9 +92,9 @@ class ChunkEncoder:
         notes: Mapping[str, object],
         about: Mapping[str, str] | None = None,
     ) -> bytes:
-        """The last chunks: finish reasons, usage if asked for, what we have to say, `[DONE]`.
+        """Encode the last chunks: finish reasons, usage if requested, Toolwire's notes, `[DONE]`.
 
-        `about` is what the backend says of the answer, which clients keep of the last chunk.
+        `about` is the backend's metadata of the answer. Clients keep that of the last chunk.
         """
         start = self._start
         for name, value in (about or {}).items():
@@ -157,7 +157,7 @@ class ChunkEncoder:
 
 
 def encode_usage(usage: Usage) -> bytes:
-    """The usage object; the total is always the sum."""
+    """Encode the usage object. The total is always the sum."""
     figures: dict[str, object] = {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,

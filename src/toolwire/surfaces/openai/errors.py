@@ -1,4 +1,4 @@
-"""A `GatewayError` -> the error body, or the event of a stream, of chat completions."""
+"""Converts a `GatewayError` to the error body or stream event of chat completions."""
 
 from toolwire.errors import GatewayError
 from toolwire.surfaces.openai.words import worded
@@ -14,5 +14,5 @@ def error_body(error: GatewayError) -> bytes:
 
 
 def error_event(error: GatewayError) -> bytes:
-    """The error as the last event of a stream."""
+    """Encode the error as the last event of a stream."""
     return b"data: " + error_body(error) + b"\n\n"

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, described: see `surfaces.operations`."""
+"""The description of OpenAI's chat completions: see `surfaces.operations`."""
 
 from toolwire.errors import ArgumentsUnfit, HistoryError, ModelNotFound, ToolChoiceUnmet
 from toolwire.surfaces.openai.wire import (

@@ -1,4 +1,4 @@
-"""The parameters of a chat completion besides the conversation and its tools.
+"""The parameters of a chat completion, except the conversation and its tools.
 
 A table of names and types. A value of the wrong type is an error that names the parameter. Unknown
 names are never an error. `null` always means "not given".
@@ -43,7 +43,7 @@ class ResponseFormatWire(msgspec.Struct):
     type: str
     json_schema: _Object = None
     schema: _Object = None
-    """Where llama.cpp takes it."""
+    """The field that llama.cpp reads."""
 
 
 PARAM_TYPES: dict[str, Any] = {
@@ -89,11 +89,11 @@ _KINDS: dict[str, FormatKind] = {
     "json_schema": "json_schema",
     "structural_tag": "other",
 }
-"""OpenAI's, and one of vLLM and SGLang."""
+"""OpenAI's types, and one of vLLM and SGLang."""
 
 
 def read_response_format(wire: ResponseFormatWire, raw: bytes) -> ResponseFormat:
-    """The form that the client wants text in."""
+    """Decode the requested response format."""
     if wire.type not in _KINDS:
         supported = "'text', 'json_object', and 'json_schema'"
         raise bad_value(wire.type, "response_format.type", supported)
@@ -134,11 +134,11 @@ class Params:
 
     @property
     def sampling_params(self) -> SamplingParams:
-        """Those that every server supports."""
+        """The parameters that every server supports."""
         return SamplingParams(**self.sampling) if self.sampling else DEFAULT_SAMPLING
 
     def add(self, name: str, value: Any, raw: bytes) -> None:
-        """A known parameter, checked."""
+        """Check and add a known parameter."""
         if name in _SAMPLING:
             self.sampling[name] = value
         elif name == "stop":
@@ -150,7 +150,7 @@ class Params:
 
 
 def read_params(fields: dict[str, Raw], depth: int) -> Params:
-    """Known parameters are checked, unknown ones kept. A backend's dialect decides later."""
+    """Check known parameters and keep unknown ones. The backend's dialect filters them later."""
     params = Params()
     for name, value in fields.items():
         raw = bytes(value)

@@ -1,4 +1,4 @@
-"""Content parts of OpenAI's chat wire: JSON -> typed parts."""
+"""Converts content parts of OpenAI's chat API to typed parts."""
 
 from typing import Any
 
@@ -34,8 +34,8 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "text": ("str",), "refusal": ("str",), "file": ("object",), "input_audio": ("object",),
     "image_url": ("object", "str"),
 }  # fmt: skip
-"""OpenAI's types, each with the field of its name, and what that may be. Some servers take the URL
-of an image as it is."""
+"""OpenAI's types, each with the field of the same name and its allowed types. Some servers accept
+an image URL as a plain string."""
 _OTHERS = frozenset(
     [
         "audio",
@@ -49,13 +49,13 @@ _OTHERS = frozenset(
         "reference",
     ]
 )
-"""Types of other servers. They are opaque, and forwarded."""
+"""Types of other servers, forwarded as opaque parts."""
 _SUPPORTED = "'text', 'image_url', 'input_audio', 'refusal', and 'file'"
 _FILE = ("file_data", "filename", "file_id")
 
 
 def read_part(raw: bytes, where: str) -> Part:
-    """One part; raises `RequestError` naming the place if it is none, or has not what it needs."""
+    """Decode one part. Raises `RequestError` with the location if it is invalid or incomplete."""
     part = decode(_decode, raw, where)
     origin = WireJson(WIRE, raw)
     if part.type in _OTHERS:

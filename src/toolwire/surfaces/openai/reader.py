@@ -60,7 +60,7 @@ _OURS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RequestReader:
-    """Reads bodies. Has the tool cache and the limits, and no state of any request."""
+    """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
     tools: ToolReader
     max_messages: int
@@ -100,8 +100,8 @@ class RequestReader:
         if asked is not None and _refuses(fields, toolset):
             raise needs_tools("parallel_tool_calls")
         if asked and toolset.strict and not self.strict_parallel:
-            # Strict and parallel exclude each other; the client is told that it was overruled.
-            # SDKs that say nothing expect several calls, each of which is checked anyway.
+            # Strict and parallel calls exclude each other; the override is reported to the client.
+            # SDKs that do not set it expect several calls, and each call is validated anyway.
             return False, ("parallel_tool_calls",)
         return asked is not False, ()
 
@@ -128,7 +128,7 @@ class RequestReader:
         return tuple(messages)
 
     def _check_width(self, calls: tuple[ToolCall, ...], at: int) -> None:
-        """Arguments are JSON inside JSON, and count towards the limit as well."""
+        """Check the width of arguments: they are JSON inside JSON, and count towards the limit."""
         for number, call in enumerate(calls):
             if len(call.arguments) > self.max_values and call.kind == "function":
                 where = f"messages[{at}].tool_calls[{number}].function.arguments"
@@ -146,7 +146,7 @@ class RequestReader:
 
 
 def _split(body: bytes) -> dict[str, Raw]:
-    """The top-level values. `null` is "not given" where that is allowed."""
+    """Return the top-level values. `null` means "not given" where that is allowed."""
     values = read_members(body)
     if _NULL in values.values():
         return {name: raw for name, raw in values.items() if raw != _NULL or name in _NEEDED}
@@ -187,7 +187,7 @@ def _stream(fields: dict[str, Raw]) -> tuple[bool, bool]:
 
 
 def _refuses(fields: dict[str, Raw], toolset: ToolSet) -> bool:
-    """OpenAI refuses parameters about tools if there are none; an empty list is accepted here."""
+    """Whether to refuse tool parameters without tools, as OpenAI does. `tools: []` is accepted."""
     return not toolset.tools and "tools" not in fields
 
 

@@ -20,7 +20,7 @@ from toolwire.surfaces.openai.whole import encode_completion
 
 
 class _Sink:
-    """What both sinks share: headers and errors."""
+    """The base of both sinks: headers and errors."""
 
     def __init__(
         self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
@@ -37,7 +37,7 @@ class _Sink:
         self.context.mode, self.context.backend = begun.mode, begun.backend
 
     def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
-        """The headers that describe this answer."""
+        """Return the headers that describe this answer."""
         context, request = self.context, self.plan.request
         headers = context.headers()
         headers.append(("toolwire-profile", context.profile))
@@ -68,7 +68,7 @@ class _Sink:
         self.exchange.respond(error.status, headers, error_body(error))
 
     def estimated(self, characters: int) -> Usage:
-        """An estimate of the usage, if the backend did not report it."""
+        """Return the usage, estimated if the backend did not report it."""
         outgoing = self.plan.outgoing
         return estimate(outgoing.messages, outgoing.tools.size, characters)
 
@@ -130,7 +130,7 @@ class StreamSink(_Sink):
         return usage
 
     def fail(self, error: GatewayError) -> None:
-        """See `_Sink.fail`: what was said before the error goes out before it."""
+        """See `_Sink.fail`. Pending output is sent before the error."""
         self.flush()
         super().fail(error)
 

@@ -1,4 +1,4 @@
-"""`tool_choice` in all its forms: JSON -> `ToolChoice`."""
+"""Decodes `tool_choice` in all its forms."""
 
 from typing import Any, get_args
 
@@ -22,7 +22,7 @@ _MODES: dict[str, ToolChoice] = {mode: ToolChoice(mode) for mode in get_args(Too
 
 
 def needs_tools(name: str) -> RequestError:
-    """OpenAI's refusal of a parameter about tools where none are given."""
+    """Return OpenAI's error for a tool parameter without tools."""
     return RequestError(
         f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified.",
         param=name,
@@ -30,7 +30,7 @@ def needs_tools(name: str) -> RequestError:
 
 
 def read_choice(raw: bytes, toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
-    """Decode a `tool_choice`. Raises `RequestError` with its place."""
+    """Decode a `tool_choice`. Raises `RequestError` with its location."""
     value = decode(_decode_any, raw, "tool_choice")
     if not toolset.tools and value not in ("none", "auto"):
         raise needs_tools("tool_choice")

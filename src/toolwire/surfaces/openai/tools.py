@@ -1,7 +1,7 @@
-"""The request's `tools` array: JSON -> a checked `ToolSet`.
+"""Decodes the request's `tools` array into a checked `ToolSet`.
 
-What is sent to a backend is encoded again from what was checked, so a backend never sees a
-duplicate key, or a schema that it could read differently.
+Backends get a fresh encoding of the checked tools, so they never see a duplicate key, or a schema
+that they could interpret differently.
 """
 
 from functools import partial
@@ -63,7 +63,7 @@ class ToolReader:
         return self.cache.limits.depth
 
     def read(self, raw: Raw, *, lenient_names: bool = False) -> ToolSet:
-        """Decode and check a JSON array of tools. Raises `RequestError` with the place."""
+        """Decode and check a JSON array of tools. Raises `RequestError` with the location."""
         kind = ("openai", lenient_names)
         return self.cache.toolset(raw, kind, partial(self._check, lenient_names=lenient_names))
 
@@ -103,7 +103,7 @@ class ToolReader:
 
 
 def _name(draft: ToolSetDraft, original: str, where: str, *, lenient: bool) -> str:
-    """The name of the next tool: checked, unique and safe for backends."""
+    """Return the name of the next tool: checked, unique and safe for backends."""
     name = safe_name(original) if lenient and original else original
     check_name(name, f"{where}.name")
     if name in draft.tools:

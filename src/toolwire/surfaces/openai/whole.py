@@ -1,4 +1,4 @@
-"""Whole messages -> one `chat.completion` body."""
+"""Encodes whole messages as one `chat.completion` body."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ def encode_completion(
     usage: Usage,
     about: Mapping[str, str] | None = None,
 ) -> bytes:
-    """The body of an answer that was not streamed."""
+    """Encode the body of an answer that is not streamed."""
     return _encode(
         _Completion(
             head.response_id,
@@ -77,7 +77,7 @@ def _call(call: ToolCall, head: AnswerHead) -> dict[str, Any]:
 
 
 def joined_json(values: list[bytes]) -> Any:
-    """Deltas of one field put together: strings and lists grow, anything else is replaced."""
+    """Merge the deltas of one field: strings and lists are concatenated, others replaced."""
     joined: Any = None
     for raw in values:
         value = msgspec.json.decode(raw)
@@ -87,7 +87,7 @@ def joined_json(values: list[bytes]) -> Any:
 
 
 def join_logprobs(values: list[bytes]) -> Any:
-    """The log probabilities of a choice, put together; None if there are none."""
+    """Merge the log probabilities of a choice; None if there are none."""
     if len(values) <= 1:
         return Raw(values[0]) if values else None
     parts = [msgspec.json.decode(raw) for raw in values]

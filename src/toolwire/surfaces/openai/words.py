@@ -1,18 +1,18 @@
-"""Errors of the gateway in OpenAI's wording, with places as JSON paths."""
+"""Words the gateway's errors as OpenAI does, with locations as JSON paths."""
 
 from collections.abc import Callable
 
 from toolwire.errors import GatewayError, HistoryError, HistoryFault, Place
 
 _FIELDS = {"arguments": "function.arguments", "kind": "type"}
-"""OpenAI's names of fields."""
+"""OpenAI's names for fields."""
 _RESULT_FIELDS = {"role": "role", "call_id": "tool_call_id"}
 _SHOWN = 100
 """Maximum number of ids in a message."""
 
 
 def path_of(place: Place) -> str:
-    """A place as the path of a parameter."""
+    """Return a location as the path of a parameter."""
     name = _FIELDS.get(place.field, place.field)
     if place.tool is not None:
         return f"tools[{place.tool}].{name}"
@@ -22,12 +22,12 @@ def path_of(place: Place) -> str:
         return f"messages[{place.message}].tool_calls[{place.call}].{name}"
     if place.part is not None:
         return f"messages[{place.message}].content[{place.part}]"
-    # The dot is OpenAI's own.
+    # OpenAI's message has this dot.
     return f"messages.[{place.message}].{_RESULT_FIELDS[place.field]}"
 
 
 def worded(error: GatewayError) -> tuple[str, str | None]:
-    """The message and the parameter of an error."""
+    """Return the message and the parameter of an error."""
     path = path_of(error.place) if error.place is not None else error.param
     if isinstance(error, HistoryError):
         return _SENTENCES[error.fault](error, path or ""), path

@@ -1,4 +1,4 @@
-"""Reads a body that is passed on: the model it names, and what it must not contain."""
+"""Reads a pass-through body: finds the model, and refuses forbidden parameters."""
 
 import msgspec
 from msgspec import Raw
@@ -22,7 +22,7 @@ _NEVER = frozenset(
         # a program that the server would run
         "chat_template", "chat_template_kwargs", "custom_logit_processor", "logits_processors",
         "mm_processor_kwargs",
-        # how the rest of a form is read
+        # changes how the rest of a form is read
         "_charset_",
     }
 )  # fmt: skip
@@ -34,7 +34,7 @@ _decode_name = msgspec.json.Decoder(str | None)
 def read_json(body: bytes, most_values: int) -> NamedBody:
     """Read a JSON object, whatever its content type. Raises `RequestError`."""
     if body.count(b'"') > most_values:
-        check_width(body, "", most_values)  # numbers alone are read fast, however many there are
+        check_width(body, "", most_values)  # plain numbers decode fast, however many there are
     members = read_members(body)
     at = places(body, members)
     chooses = _check_names(members)
@@ -49,7 +49,7 @@ def read_json(body: bytes, most_values: int) -> NamedBody:
 
 
 def read_named_form(content_type: str, body: bytes, boundary: str) -> NamedBody:
-    """Read a form. It is sent on with `boundary`, which clients cannot know."""
+    """Read a form. It is re-encoded with `boundary`, which clients cannot know."""
     fields = read_form(content_type, body)
     chooses = _check_names([field.name for field in fields])
     named = [number for number, field in enumerate(fields) if field.name == _MODEL]
@@ -61,14 +61,14 @@ def read_named_form(content_type: str, body: bytes, boundary: str) -> NamedBody:
         before, after = (field_head(Field(_MODEL, b""), boundary),), (b"\r\n", *pieces)
         return NamedBody(kind, None, before, after, pieces, str.encode, chooses)
     model = _form_name(fields[named[0]])
-    at = 3 * named[0] + 1  # of each field: its head, its value, a line end
+    at = 3 * named[0] + 1  # three pieces per field: head, value, line end
     return NamedBody(kind, model, pieces[:at], pieces[at + 1 :], pieces, str.encode, chooses)
 
 
 def _check_names(names: "dict[str, Raw] | list[str]") -> str:
-    """Refuse what must not be passed on. Returns the first name that may choose a model.
+    """Refuse forbidden parameters. Returns the first name that may choose a model.
 
-    Some servers do not tell capitals from small letters, nor `model[]` from `model`.
+    Some servers ignore case, or treat `model[]` as `model`.
     """
     chooses = ""
     for name in names:
@@ -83,7 +83,7 @@ def _check_names(names: "dict[str, Raw] | list[str]") -> str:
 
 
 def refuse_choice(name: str) -> RequestError:
-    """The body asks for a model other than the route's."""
+    """Return the error for a body that chooses a model other than the route's."""
     return _refused(name, "chooses a model beside 'model'. Name one model, in 'model'.")
 
 

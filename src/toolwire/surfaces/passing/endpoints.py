@@ -1,4 +1,4 @@
-"""Which requests are passed on to a backend: a list of methods and paths.
+"""The list of methods and paths that are passed through to a backend.
 
 The default is the inference endpoints that model servers have. They name their model in the body,
 and store and change nothing on the server. Endpoints that manage a server or an account (files,
@@ -37,14 +37,14 @@ _OURS = ("chat", "models")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method and a path below `/v1/`, in which a `*` stands for one segment."""
+    """A method and a path below `/v1/`, in which `*` matches one segment."""
 
     method: str
     path: str
 
     @staticmethod
     def read(entry: str) -> "Endpoint":
-        """`embeddings`, `GET files/*`; raises `ValueError` that says what is wrong."""
+        """Parse `embeddings` or `GET files/*`. Raises `ValueError` with the reason."""
         found = _ENTRY.fullmatch(entry)
         if found is None:
             raise ValueError('use paths below /v1/, such as ["embeddings", "GET files/*"]')
@@ -56,7 +56,7 @@ class Endpoint:
         return Endpoint(method, found[2])
 
     def fits(self, segments: Sequence[str]) -> bool:
-        """Whether this is a path of the endpoint."""
+        """Whether the path matches this endpoint."""
         wanted = self.path.split("/")
         if len(wanted) != len(segments):
             return False
@@ -77,7 +77,7 @@ class AllowList:
                 self._exact.setdefault(f"/v1/{endpoint.path}", []).append(endpoint.method)
 
     def methods(self, path: str) -> list[str]:
-        """The methods that are passed on for this path; none if it is not in the list."""
+        """Return the allowed methods for this path; empty if it is not in the list."""
         methods = list(self._exact.get(path, ()))
         if self._open and path.startswith("/v1/"):
             segments = path.split("/")[2:]

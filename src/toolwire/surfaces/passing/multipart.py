@@ -1,7 +1,7 @@
-"""A `multipart/form-data` body, parsed strictly and encoded again.
+"""Parses a `multipart/form-data` body strictly, and encodes it again.
 
 Parsers of forms disagree about nearly everything: quotes, escapes, line ends, boundaries, repeated
-fields. So a form is not passed on as it came. It is parsed by one narrow rule, anything else is
+fields. So a form is never forwarded verbatim. It is parsed by one narrow grammar, anything else is
 refused, and the result is encoded again, with a boundary that no client can know. A backend then
 reads exactly what was read here.
 """
@@ -30,7 +30,7 @@ _LONGEST_HEAD = 2048
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One field of a form. `filename` is None where the value is no file."""
+    """One field of a form. `filename` is None if the value is not a file."""
 
     name: str
     value: bytes
@@ -39,12 +39,12 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def is_form(content_type: str) -> bool:
-    """Whether a body of this type is a form."""
+    """Whether this content type is a form."""
     return _TYPE.match(content_type) is not None
 
 
 def read_form(content_type: str, body: bytes) -> list[Field]:
-    """The fields of a form, in their order; raises `RequestError` if it cannot be read."""
+    """Return the fields of a form, in order. Raises `RequestError` if it is invalid."""
     found = _BOUNDARY.findall(content_type)
     if len(found) != 1:
         raise _unreadable("its Content-Type must name one boundary")
@@ -58,7 +58,7 @@ def read_form(content_type: str, body: bytes) -> list[Field]:
 
 
 def write_form(fields: Sequence[Field], boundary: str) -> list[bytes]:
-    """The body of a form, in pieces: of each field its head, its value and a line end."""
+    """Return the body of a form in pieces: head, value and line end of each field."""
     pieces: list[bytes] = []
     for field in fields:
         pieces += [field_head(field, boundary), field.value, b"\r\n"]
@@ -66,7 +66,7 @@ def write_form(fields: Sequence[Field], boundary: str) -> list[bytes]:
 
 
 def field_head(field: Field, boundary: str) -> bytes:
-    """What stands before the value of a field."""
+    """Return the bytes before the value of a field."""
     head = f'--{boundary}\r\nContent-Disposition: form-data; name="{field.name}"'
     if field.filename is not None:
         head += f'; filename="{field.filename}"'
@@ -109,7 +109,7 @@ _HEADERS = frozenset({"content-disposition", "content-type", "content-length"})
 
 
 def _safe(filename: str) -> str:
-    """A file's name, escaped. It is kept because its extension is the file's type."""
+    """Escape a file name. It is kept because its extension gives the file's type."""
     return "".join(c if c.isprintable() and c not in '"\\' else "_" for c in filename)
 
 

@@ -1,4 +1,4 @@
-"""Other `/v1/*` requests (`completions`, `embeddings`, ...): passed on, if they are in the list.
+"""Passes other `/v1/*` requests (`completions`, `embeddings`, ...) through, if they are listed.
 
 Only the path, the body and its type reach a backend; the client's keys, other headers and query do
 not. The body is parsed whatever its Content-Type, and goes to the backends of the model it names,
@@ -31,7 +31,7 @@ _HEADERS = (b"content-type", b"retry-after", b"content-disposition")
 _QUERY = re.compile(rb"[\x21-\x7e]*+")
 _NO_BODY = NamedBody("", None, (), (), ())
 _LARGE_BODY = 128 * 1024
-"""Bodies of this size are read in a thread, so that they do not block the event loop."""
+"""Bodies of at least this size are read in a thread, so they do not block the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Passthrough:
     routes: Routes
     limits: TurnLimits
     new_id: Callable[[str], str]
-    """Makes a random id with this prefix."""
+    """Generates a random id with this prefix."""
     max_values: int = MOST_VALUES
     observer: TurnObserver = UNOBSERVED
-    """Told about each attempt at a backend."""
+    """Called for each attempt at a backend."""
 
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer one request, whose method and path are in the list."""
@@ -87,7 +87,7 @@ class Passthrough:
         return read_json(request.body, self.max_values)
 
     def _routed(self, body: NamedBody, method: str) -> tuple[ServedModel, NamedBody]:
-        """The model that is meant, and the body under its name."""
+        """Return the requested model, and the body with its upstream name."""
         if body.model is not None:
             model = self.routes.find(body.model)
         elif method == "POST" and self.routes.any is None and len(self.routes.models) > 1:
@@ -131,10 +131,10 @@ class Passthrough:
 
 
 def _target(request: HttpRequest) -> tuple[str, list[tuple[str, str]]]:
-    """The path below the base URL; and a header that names what of the query is left out.
+    """Return the path below the base URL, and a header that names dropped query parameters.
 
-    No endpoint for inference has a query, and some servers take a model's name from there. What
-    is read, not asked of a model, keeps it.
+    No inference endpoint has a query, and some servers read a model's name from it. Requests that
+    only read data keep their query.
     """
     path = request.path.removeprefix("/v1")
     raw = request.target.partition(b"?")[2]

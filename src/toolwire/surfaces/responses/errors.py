@@ -1,4 +1,4 @@
-"""A `GatewayError` in the words of the Responses API: a body, or the last events of a stream."""
+"""Converts a `GatewayError` to the Responses API: a body, or the last events of a stream."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,21 +14,21 @@ from toolwire.surfaces.openai_error import error_object
 
 
 class ResponseNotFound(GatewayError):
-    """There is no such response or item of this key. OpenAI gives it no code."""
+    """This API key has no such response or item. OpenAI's error has no code."""
 
     status = 404
     type = "invalid_request_error"
 
 
 _CODES = {"overloaded": "server_is_overloaded"}
-"""Codes that clients of this API know by another name."""
+"""Codes that have another name in this API."""
 _KEPT = frozenset({"context_length_exceeded", "rate_limit_exceeded", "insufficient_quota"})
 """Codes that clients act on when a stream ends with them."""
 _FIELDS = {"kind": "type", "id": "call_id", "messages": "input"}
 
 
 def path_of(place: Place, positions: Sequence[int] = ()) -> str:
-    """A place as the path of a parameter. `positions` are the items that messages were made of."""
+    """Return a location as a parameter path. `positions` maps messages to their items."""
     name = _FIELDS.get(place.field, place.field)
     if place.tool is not None:
         return f"tools[{place.tool}].{name}"
@@ -43,7 +43,7 @@ def path_of(place: Place, positions: Sequence[int] = ()) -> str:
 
 
 def worded(error: GatewayError, positions: Sequence[int] = ()) -> tuple[str, str | None]:
-    """The message and the parameter of an error."""
+    """Return the message and the parameter of an error."""
     param = path_of(error.place, positions) if error.place is not None else error.param
     if isinstance(error, HistoryError):
         return _SENTENCES[error.fault](error), param
@@ -80,15 +80,15 @@ def error_body(error: GatewayError, positions: Sequence[int] = ()) -> bytes:
 
 
 def code_of(error: GatewayError) -> str | None:
-    """The code of an error in a body."""
+    """Return the code of an error in a body."""
     return _CODES.get(error.code or "", error.code)
 
 
 def stream_code(error: GatewayError) -> str:
-    """The code of an error that ends a stream.
+    """Return the code of an error that ends a stream.
 
-    Clients ask again unless they know the code. So what a backend refuses for good must not look
-    like a failure that passes.
+    Clients retry unless they know the code. So a permanent refusal must not look like a temporary
+    failure.
     """
     code = code_of(error)
     if code in _KEPT:

@@ -1,8 +1,8 @@
-"""The fields of a request, besides the conversation and its tools: one table that says what is
-done with each. The table in the documentation is made from it.
+"""The request fields, except the conversation and its tools: one table that says how each is
+handled. The table in the documentation is generated from it.
 
-A value of the wrong type is an error that names the field. Unknown names are never an error: they
-are reported, and nothing is sent on that a backend might not know. `null` means "not given".
+A value of the wrong type is an error that names the field. Unknown names are never an error. They
+are reported, and not forwarded, since a backend might not know them. `null` means "not given".
 """
 
 from dataclasses import dataclass, field
@@ -47,14 +47,14 @@ class _Reasoning(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """What is done with one field."""
+    """How one field is handled."""
 
     use: Use
     about: str
     type: Any = None
-    """The type of its value; None: any."""
+    """The type of its value; None means any."""
     sent_as: str = ""
-    """What a chat completion calls it, if it is forwarded as it is."""
+    """Its name in chat completions, if it is forwarded unchanged."""
 
 
 _String = str | None
@@ -118,7 +118,7 @@ FIELDS: dict[str, FieldRule] = {
     "image": FieldRule("ignored", "never forwarded"),
 }
 _QUIET = frozenset({"client_metadata"})
-"""Ignored in every request of a client that cannot help it; a report would be noise."""
+"""Ignored without a report: some clients always send these."""
 REPORTED_AS = {
     "max_completion_tokens": "max_output_tokens",
     "max_tokens": "max_output_tokens",
@@ -128,7 +128,7 @@ REPORTED_AS = {
     "logprobs": f"include:{LOGPROBS}",
     "reasoning_content": "reasoning",
 }
-"""What this API calls the parameters that a backend is not sent."""
+"""This API's names for parameters that were dropped for a backend."""
 
 _SENT = frozenset(name for name, rule in FIELDS.items() if rule.sent_as)
 _DECODERS = {
@@ -148,14 +148,14 @@ _INSTEAD = {
 
 @dataclass(slots=True)
 class Params:
-    """What the fields of one request say."""
+    """The decoded fields of one request."""
 
     values: dict[str, Any] = field(default_factory=dict)
     raws: dict[str, Raw] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
 
     def sampling(self) -> SamplingParams:
-        """What the client set, and nothing else."""
+        """Return the sampling parameters that the client set."""
         values, reasoning = self.values, self.values.get("reasoning")
         logprobs = LOGPROBS in self.included
         return SamplingParams(
@@ -169,11 +169,11 @@ class Params:
 
     @property
     def included(self) -> list[str]:
-        """What else the client wants to have."""
+        """The additional output that the client requested."""
         return self.values.get("include") or []
 
     def extras(self) -> dict[str, bytes]:
-        """What is forwarded as it is."""
+        """Return the parameters that are forwarded unchanged."""
         extras = {
             FIELDS[name].sent_as: bytes(self.raws[name]) for name in self.raws if name in _SENT
         }
@@ -183,7 +183,7 @@ class Params:
         return extras
 
     def response_format(self) -> ResponseFormat | None:
-        """The form that the client wants text in."""
+        """Return the requested response format."""
         text = self.values.get("text")
         wanted = text.format if text is not None else None
         if wanted is None:
@@ -209,7 +209,7 @@ class Params:
 
 
 def read_params(fields: dict[str, Raw], depth: int) -> Params:
-    """Check the fields by the table. Raises `RequestError`."""
+    """Check the fields against the table. Raises `RequestError`."""
     params = Params(raws=fields)
     for name, raw in fields.items():
         rule = FIELDS.get(name)
@@ -228,7 +228,7 @@ def read_params(fields: dict[str, Raw], depth: int) -> Params:
 
 
 def _report_details(params: Params) -> None:
-    """Parts of known fields that nothing is done with."""
+    """Report unsupported parts of known fields."""
     known = (LOGPROBS, ENCRYPTED)
     params.ignored += [f"include:{word}" for word in params.included if word not in known]
     if params.values.get("top_logprobs") and LOGPROBS not in params.included:

@@ -1,7 +1,7 @@
-"""Input items -> messages.
+"""Converts input items to messages.
 
-Items are flat, messages are not: all that the assistant said and called up to the next item of
-somebody else is one message. Results are put behind the calls they belong to, wherever they are.
+Items are flat, messages are not: consecutive text and calls of the assistant form one message.
+Results are moved after the calls they belong to, wherever they are.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,14 +35,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 def is_reference(item: Item) -> bool:
-    """Whether an item only names one that was stored."""
+    """Whether an item is only a reference to a stored one."""
     kind = item.get("type")
     return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
 
 
 @dataclass(slots=True)
 class _Turn:
-    """What the assistant did before somebody else said something."""
+    """Consecutive items of the assistant."""
 
     at: int
     reasoning: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ class _Turn:
 
 @dataclass(slots=True)
 class _Said:
-    """What somebody else said."""
+    """An item of another role."""
 
     at: int
     role: Role
@@ -63,7 +63,7 @@ class _Said:
 
 @dataclass(slots=True)
 class ReadInput:
-    """The messages, the position of the item that each was made of, and what is reported."""
+    """The messages, the index of the item each came from, and the notes to report."""
 
     messages: list[Message] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
@@ -72,7 +72,7 @@ class ReadInput:
 
 
 def read_items(items: Sequence[Item], tools: OfferedTools, instructions: str | None) -> ReadInput:
-    """The conversation. Raises `RequestError` naming the item."""
+    """Convert the conversation. Raises `RequestError` with the item."""
     reader = _Reader(tools)
     for at, item in enumerate(items):
         reader.take(at, item)
@@ -83,13 +83,13 @@ def read_items(items: Sequence[Item], tools: OfferedTools, instructions: str | N
 
 @dataclass(slots=True)
 class _Reader:
-    """Items -> turns and what is between them."""
+    """Converts items to turns and the messages between them."""
 
     tools: OfferedTools
     out: ReadInput = field(default_factory=ReadInput)
     entries: list[_Turn | _Said] = field(default_factory=list)
     open: bool = False
-    """Whether the next item of the assistant belongs to the last turn."""
+    """Whether the assistant's next item belongs to the last turn."""
     owners: dict[str, list[_Turn]] = field(default_factory=dict)
 
     def take(self, at: int, item: Item) -> None:
@@ -117,7 +117,7 @@ class _Reader:
         self._say(at, _ROLES[role], content)
 
     def agent_message(self, at: int, item: Item) -> None:
-        """What one of several agents wrote to another."""
+        """Read a message from one agent to another."""
         content = read_content(item.get("content"), f"input[{at}].content", self.out.ignored)
         head = f"Message from {item.get('author')} to {item.get('recipient')}:"
         self._say(at, "user", joined(head, content))
@@ -142,7 +142,7 @@ class _Reader:
         return ""
 
     def call(self, at: int, item: Item) -> None:
-        """A call that the assistant made."""
+        """Read a call of the assistant."""
         tool_kind = BY_ITEM[item["type"]]
         known = KINDS[tool_kind]
         name, namespace = known.name, ""
@@ -162,11 +162,11 @@ class _Reader:
         turn.places[call_id] = at
         self.owners.setdefault(call_id, []).append(turn)
         if isinstance(own := item.get("id"), str) and tool_kind == "local_shell":
-            self.owners.setdefault(own, []).append(turn)  # whose output names the item
+            self.owners.setdefault(own, []).append(turn)  # outputs may refer to the item's id
             turn.places.setdefault(own, at)
 
     def output(self, at: int, item: Item) -> None:
-        """The result of a call."""
+        """Read the result of a call."""
         call_id = item.get("call_id") or item.get("id")
         if call_id is None and (call_id := self._unanswered()) is not None:
             self.out.repairs.append(f"call_id_missing:input[{at}]")
@@ -175,7 +175,7 @@ class _Reader:
         self._result(at, call_id, self._output(at, item))
 
     def tool_search_output(self, at: int, item: Item) -> None:
-        """What a search found. The tools themselves join those of the request."""
+        """Read the result of a tool search. Its tools join those of the request."""
         found = item.get("tools")
         names = ", ".join(_names(found if isinstance(found, list) else []))
         call_id = item.get("call_id")
@@ -198,7 +198,7 @@ class _Reader:
         turns = self.owners.get(call_id)
         self.open = False
         if not turns and isinstance(content, tuple):
-            self._say(at, "user", content)  # a screenshot: what asked for it is left out
+            self._say(at, "user", content)  # a screenshot: the call that requested it is omitted
             return
         if not turns:
             self.out.repairs.append(f"orphan_result:input[{at}]")
@@ -211,7 +211,7 @@ class _Reader:
         turn.results[call_id] = content
 
     def _unanswered(self) -> str | None:
-        """The only call of the last turn without a result."""
+        """Return the only call of the last turn without a result."""
         last = self.entries[-1] if self.entries else None
         if not isinstance(last, _Turn):
             return None
@@ -237,7 +237,7 @@ _WORDS = "'user', 'assistant', 'system', and 'developer'"
 
 @dataclass(frozen=True, slots=True)
 class ItemRule:
-    """What becomes of one type of item."""
+    """How one type of item is handled."""
 
     take: Callable[[_Reader, int, Item], None] | None
     about: str
@@ -270,13 +270,13 @@ ITEMS: dict[str, ItemRule] = {
     "agent_message": ItemRule(_Reader.agent_message, "a user message that names both agents"),
     "item_reference": ItemRule(None, "the stored item; unknown: 404"),
 }
-"""What becomes of items. Any other type is left out and reported."""
+"""How items are handled. Any other type is omitted and reported."""
 
 
 @dataclass(slots=True)
 class _Writer:
-    """Turns -> messages, in the order that every chat template takes: one system message, then
-    users and assistants by turns."""
+    """Converts turns to messages, in the order that every chat template accepts: one system
+    message, then alternating user and assistant messages."""
 
     out: ReadInput
 
@@ -300,7 +300,7 @@ class _Writer:
     def _user(self, said: _Said) -> None:
         content = said.content
         if said.role != "user":
-            # Later than at the beginning, it must neither move there, which would change the whole
+            # A later system message must neither move to the start, which would change the whole
             # prompt, nor stay a system message, which many chat templates refuse.
             content = f"<system-reminder>\n{text_of(content, chr(10))}\n</system-reminder>"
         last = self.out.messages[-1] if self.out.messages else None
@@ -337,7 +337,7 @@ def _result_key(turn: _Turn, call: ToolCall) -> str | None:
 
 
 def _split(content: Content) -> tuple[str, list[Part]]:
-    """The text of a result, and what else is in it: no server takes that in a tool message."""
+    """Split a result into text and other parts, which no server accepts in a tool message."""
     if content is None or isinstance(content, str):
         return content or "", []
     texts = [part.text for part in content if isinstance(part, TextPart)]
@@ -347,7 +347,7 @@ def _split(content: Content) -> tuple[str, list[Part]]:
 
 
 def _names(tools: Iterable[Any]) -> list[str]:
-    """The names of tools that were found, also of those in namespaces."""
+    """Return the names of the tools that were found, including those in namespaces."""
     names = []
     for tool in tools:
         if isinstance(tool, dict):

@@ -1,4 +1,4 @@
-"""Reads one string out of JSON that is still being written."""
+"""Decodes one string of JSON that is still streaming."""
 
 import re
 
@@ -13,13 +13,13 @@ _COMPLETE = re.compile(
     r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|\\u(?![dD][89abAB])[0-9a-fA-F]{4})*+"
 )
-"""Text of a string that ends in the middle of no escape and of no surrogate pair."""
+"""String text that does not end inside an escape or a surrogate pair."""
 
 
 class InputReader:
     """Decodes the text in the arguments of a wrapped custom tool, piece by piece.
 
-    Nothing comes out of arguments that do not begin with it, nor after the first that is not JSON.
+    Returns nothing if the arguments do not begin with that text, or after invalid JSON.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class InputReader:
         self._over = False
 
     def feed(self, json: str) -> str:
-        """The text that is certain after this piece of the arguments."""
+        """Consume the next piece of the arguments. Return the text that is now certain."""
         if self._over:
             return ""
         self._waiting += json

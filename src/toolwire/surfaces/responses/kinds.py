@@ -1,7 +1,7 @@
-"""The kinds of tools that a client runs: how the model is offered each, and how its calls look.
+"""The kinds of tools that a client runs: how the model sees each, and how its calls look.
 
-A model is only ever offered functions. A tool of another kind becomes a function with a schema of
-ours, and a call of it becomes the item that the client expects, and back again.
+A model only sees functions. A tool of another kind becomes a function with a schema defined here.
+Its calls are converted to the items that the client expects, and back.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ ToolKind: TypeAlias = Literal[
 Fields: TypeAlias = dict[str, Any]
 
 INPUT = "input"
-"""The only parameter of the function that stands for a custom tool."""
+"""The only parameter of the function that represents a custom tool."""
 
 _encode = msgspec.json.Encoder().encode
 _STRING = {"type": "string"}
@@ -40,25 +40,25 @@ class CallKind:
     item: str
     """The type of the item of a call."""
     prefix: str
-    """What the ids of such items begin with."""
+    """The prefix of the ids of such items."""
     write: Callable[[str], Fields]
-    """The fields of the item, by the arguments of the call, which may be no JSON."""
+    """Converts the call's arguments, which may not be JSON, to the fields of the item."""
     read: Callable[[Mapping[str, Any]], str | None]
-    """The arguments of a call, by the fields of its item; None if they are not there."""
+    """Converts the fields of an item to the call's arguments; None if they are missing."""
     needs: str
-    """The field that an item must have."""
+    """The required field of an item."""
     streamed: str = ""
-    """The name of the events that carry the arguments piece by piece, if there are any."""
+    """The name of the events that stream the arguments, if any."""
     named: bool = True
     """Whether the item has the name of the tool."""
     name: str = ""
-    """What the model knows the tool by, if clients do not name it."""
+    """The tool's name for the model, if clients do not name it."""
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 def free_text(arguments: str) -> str:
-    """The text that a call of a custom tool is about."""
+    """Return the input text of a custom tool call."""
     text = unwrap_text(arguments, INPUT)
     return arguments if text is None else text
 
@@ -229,4 +229,4 @@ KINDS: dict[ToolKind, CallKind] = {
     ),
 }
 BY_ITEM: dict[str, ToolKind] = {kind.item: name for name, kind in KINDS.items()}
-"""The kind of tool by the type of the item of a call."""
+"""The kinds of tools, by the type of their call items."""

@@ -1,7 +1,7 @@
-"""The Responses API, described: see `surfaces.operations`.
+"""The description of the Responses API: see `surfaces.operations`.
 
-The fields of a request come from the table by which they are read. The objects of an answer are
-described in outline: they are OpenAI's own.
+The request fields come from the table that the reader uses. Response objects are described only in
+outline, because OpenAI defines them.
 """
 
 from typing import Annotated, Any, Literal
@@ -81,7 +81,7 @@ class ItemList(msgspec.Struct):
 
 
 class InputTokens(msgspec.Struct):
-    """How many tokens a request has."""
+    """The number of tokens in a request."""
 
     object: Literal["response.input_tokens"]
     input_tokens: int

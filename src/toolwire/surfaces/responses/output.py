@@ -1,7 +1,7 @@
-"""Events of a turn -> output items, and the events of the stream about them.
+"""Converts the events of a turn to output items, and to the stream events about them.
 
-Both a streamed and a whole answer are built here, so they cannot differ. One item is open at a
-time. Its id is the same wherever it appears.
+Streamed and whole answers are both built here, so they cannot differ. One item is open at a time.
+Its id is the same wherever it appears.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _ADDED, _DONE = "response.output_item.added", "response.output_item.done"
 
 
 class _Message:
-    """A message under way."""
+    """A message in progress."""
 
     def __init__(self, writer: EventWriter, item_id: str, index: int) -> None:
         self._writer, self._id, self._index = writer, item_id, index
@@ -43,7 +43,7 @@ class _Message:
         writer.event(_ADDED, {"output_index": index, "item": self._item("in_progress")})
 
     def add(self, kind: str, text: str, logprobs: bytes = b"") -> None:
-        """The next piece of text, or of a refusal."""
+        """Add the next piece of text, or of a refusal."""
         if not self._parts or self._parts[-1]["type"] != kind:
             self._open(kind)
         self._text.append(text)
@@ -105,7 +105,7 @@ class _Message:
 
 
 class _Reasoning:
-    """Reasoning under way. It is given as the summary, which is what clients show."""
+    """Reasoning in progress. It is sent as the summary, which clients display."""
 
     def __init__(self, writer: EventWriter, item_id: str, index: int, *, sealed: bool) -> None:
         self._writer, self._id, self._index = writer, item_id, index
@@ -148,7 +148,7 @@ class _Reasoning:
 
 
 class _Call:
-    """A call under way."""
+    """A call in progress."""
 
     def __init__(
         self, writer: EventWriter, item_id: str, index: int, tool: WireTool, call_id: str
@@ -167,7 +167,7 @@ class _Call:
             writer.event(_ADDED, {"output_index": index, "item": item})
 
     def add(self, json: str) -> None:
-        """The next piece of its arguments."""
+        """Add the next piece of its arguments."""
         self._json.append(json)
         if not self._template:
             return
@@ -177,8 +177,8 @@ class _Call:
             self._writer.delta(self._template, text)
 
     def close(self, status: Status) -> Fields:
-        """The whole item. Nothing is sent of a call that is incomplete: clients run what is
-        done."""
+        """Return the whole item. An incomplete call is not sent as done, because clients would run
+        it."""
         fields = self._kind.write("".join(self._json))
         item = self._item(fields, status)
         if status == "completed":
@@ -220,7 +220,7 @@ class Output:
         sealed: bool,
     ) -> None:
         self.items: list[Fields] = []
-        """The items that are done, in their order."""
+        """The finished items, in order."""
         self.characters = 0
         self.cut: Literal["max_output_tokens", "content_filter"] | None = None
         """Why the response is incomplete, if it is."""
@@ -230,12 +230,12 @@ class Output:
         self._sealed = sealed
         self._open: _Message | _Reasoning | _Call | None = None
         self._held: list[Event] | None = None
-        """What came while a call was under way: only one item is open at a time."""
+        """Events that arrived during a call: only one item is open at a time."""
         self._late: list[Event] = []
         self._reason: FinishReason = "stop"
 
     def feed(self, events: Sequence[Event]) -> None:
-        """Take the next events."""
+        """Process the next events."""
         for event in events:
             if self._held is not None and not isinstance(event, ArgsDelta | CallEnd | TurnEnd):
                 self._held.append(event)
@@ -264,11 +264,11 @@ class Output:
 
     @property
     def begun(self) -> bool:
-        """Whether there is anything in it, so that it cannot be started over."""
+        """Whether there is any output, so the turn cannot be restarted."""
         return self._open is not None or bool(self.items)
 
     def finish(self) -> None:
-        """The turn is over: close what is open."""
+        """End the turn, and close the open item."""
         was_cut = self._reason in _CUT
         open_item = self._open
         if isinstance(open_item, _Call):
@@ -317,13 +317,13 @@ class Output:
             self._release()
 
     def _release(self) -> None:
-        """Take what had to wait for the end of a call."""
+        """Process the events that waited for the end of a call."""
         late, self._late = self._late, []
         if late:
             self.feed(late)
 
     def _extra(self, name: str, raw: bytes) -> None:
-        """Other fields have no place here."""
+        """Handle other fields. Most have no equivalent in this API."""
         said = msgspec.json.decode(raw) if name == "refusal" else None
         if isinstance(said, str) and said:
             self.characters += len(said)
@@ -336,7 +336,7 @@ class Output:
 
 
 def _logprobs(raw: bytes) -> list[Fields]:
-    """The log probabilities of a piece of text, with all that this API has of each."""
+    """Convert the log probabilities of a piece of text to this API's format."""
     said = msgspec.json.decode(raw)
     entries = said.get("content") if isinstance(said, dict) else None
     return [_logprob(entry) for entry in entries or ()]

@@ -1,4 +1,4 @@
-"""The content of items: strings and lists of parts -> neutral contents."""
+"""Converts the content of items, strings or lists of parts, to normalized content."""
 
 import binascii
 from base64 import b64decode
@@ -16,7 +16,7 @@ _TEXT_TYPES = ("application/json", "application/xml", "application/x-yaml")
 
 
 def read_content(value: Any, where: str, ignored: list[str]) -> Content:
-    """A content: text if there is nothing else in it, for some servers take no lists."""
+    """Convert content. Text alone becomes a string, because some servers do not accept lists."""
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, list):
@@ -28,7 +28,7 @@ def read_content(value: Any, where: str, ignored: list[str]) -> Content:
 
 
 def joined(one: Content, other: Content) -> Content:
-    """Two contents as one."""
+    """Concatenate two contents."""
     if not one or not other:
         return one or other
     if isinstance(one, str) and isinstance(other, str):
@@ -72,7 +72,7 @@ def _hidden(_raw: Mapping[str, Any], _where: str) -> Part:
 
 def _image(raw: Mapping[str, Any], where: str) -> Part:
     url = raw.get("image_url")
-    if isinstance(url, dict):  # as chat completions have it
+    if isinstance(url, dict):  # as in chat completions
         url = url.get("url")
     if url is None:
         raise _needs_data(raw, where, "image_url", "a URL or a data URL")
@@ -131,7 +131,7 @@ def _string(raw: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _needs_data(raw: Mapping[str, Any], where: str, name: str, wanted: str) -> RequestError:
-    """There is no file storage here, and nothing is fetched for a client."""
+    """Return the error for a file without data: files are neither stored nor fetched."""
     given = next((other for other in ("file_id", "file_url") if raw.get(other)), None)
     if given is None:
         return missing(f"{where}.{name}")
@@ -144,7 +144,7 @@ def _needs_data(raw: Mapping[str, Any], where: str, name: str, wanted: str) -> R
 
 
 def _decoded_text(url: str) -> str | None:
-    """The text in a data URL; None if it is something else."""
+    """Return the text in a data URL; None if it is not text."""
     head, comma, data = url.partition(",")
     kind = head.removeprefix("data:").partition(";")[0]
     if not comma or not (kind.startswith("text/") or kind in _TEXT_TYPES):

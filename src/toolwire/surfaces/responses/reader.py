@@ -1,4 +1,4 @@
-"""Reads the body of `POST /v1/responses`: first its fields, then, with what was stored, the
+"""Decodes the body of `POST /v1/responses`: first the fields, then, with stored items, the
 conversation."""
 
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ _decode_input = msgspec.json.Decoder(str | list[dict[str, Any]])
 _encode = msgspec.json.Encoder().encode
 _NULL = Raw(b"null")
 _ADDING = ("additional_tools", "tool_search_output")
-"""Items that bring tools."""
+"""Items that add tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request, before anything that was stored is added to it."""
+    """A decoded request, before stored items are added."""
 
     params: Params
     items: Sequence[Item]
@@ -41,29 +41,29 @@ class Asked:
 
     @property
     def refers(self) -> bool:
-        """Whether the conversation is not all here."""
+        """Whether the conversation refers to stored items."""
         return self.previous is not None or any(map(is_reference, self.items))
 
     @property
     def is_probe(self) -> bool:
-        """Whether nothing is asked: some tools try an API that way."""
+        """Whether the request is empty: some tools probe an API that way."""
         few = self.params.values.get("max_output_tokens") == 1
         return few and not self.items and self.previous is None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A request with all of its conversation."""
+    """A request with its whole conversation."""
 
     request: Request
     tools: OfferedTools
     positions: Sequence[int]
-    """The item that each message was made of."""
+    """The index of the item that each message came from."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseReader:
-    """Reads bodies. Has the tool cache and the limits, and no state of any request."""
+    """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
     tools: ToolReader
     max_items: int
@@ -82,7 +82,7 @@ class ResponseReader:
         return asked
 
     def request(self, asked: Asked, items: Sequence[Item]) -> ReadRequest:
-        """The request, with these items as its conversation. Raises `RequestError`."""
+        """Build the request with these items as its conversation. Raises `RequestError`."""
         params = asked.params
         tools = self._tools(params, items)
         conversation = read_items(items, tools, params.values.get("instructions"))
@@ -143,7 +143,7 @@ class ResponseReader:
         return asked is not False, ()
 
     def _check_width(self, conversation: ReadInput) -> None:
-        """Arguments are JSON inside JSON, and count towards the limit as well."""
+        """Check the width of arguments: they are JSON inside JSON, and count towards the limit."""
         for message, at in zip(conversation.messages, conversation.positions, strict=True):
             for call in message.calls or ():
                 check_width(call.arguments, f"input[{at}].arguments", self.max_values)

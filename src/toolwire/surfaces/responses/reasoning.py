@@ -1,8 +1,8 @@
-"""Reasoning in `encrypted_content`: a client gives it back as it is, and the model gets its own
-reasoning again without anything being stored.
+"""Reasoning in `encrypted_content`: the client returns it unchanged, so the model gets its own
+reasoning back without server-side storage.
 
-It is not secret, since the client has read it as the summary. The checksum only tells ours from
-what another provider wrote.
+It is not secret, since the client has seen it as the summary. The checksum only distinguishes
+Toolwire's envelopes from those of other providers.
 """
 
 import binascii
@@ -14,17 +14,17 @@ _PREFIX = "tw1."
 _SUM = 8
 _PERSON = b"toolwire"
 _LONGEST = 8 * 1024 * 1024
-"""Bytes of text in one envelope: compressed text may be much longer than it looks."""
+"""Maximum bytes of text in one envelope: compressed text may expand a lot."""
 
 
 def seal(text: str) -> str:
-    """The text in an envelope."""
+    """Wrap the text in an envelope."""
     packed = zlib.compress(text.encode("utf-8", "replace"), 1)
     return _PREFIX + urlsafe_b64encode(_checksum(packed) + packed).decode()
 
 
 def unseal(envelope: str) -> str | None:
-    """The text in an envelope; None if it is not one of ours."""
+    """Return the text in an envelope; None if it is not one of ours."""
     if not envelope.startswith(_PREFIX):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The response object: what is the same in all events of an answer, and what is not."""
+"""The response object: its constant and its changing fields."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,21 +26,21 @@ _ECHOED: dict[str, Any] = {
     "truncation": "disabled",
     "user": None,
 }
-"""Fields that come back as the client sent them, and what they are if it did not."""
+"""Fields that are echoed to the client, with their defaults."""
 _LONG: Fields = {"tools": [], "instructions": None}
-"""What is left out of events that only say that work is going on: clients send tens of kilobytes
-of it, and nobody reads it there."""
+"""Fields omitted from progress events: clients send tens of kilobytes in them, and do not read them
+there."""
 
 
 @dataclass(slots=True)
 class ResponseHead:
-    """What is known of a response before there is an answer."""
+    """The fields of a response that are known before the answer."""
 
     response_id: str
     created: int
     echo: Fields = field(default_factory=dict)
     short: bool = False
-    """Whether nothing that is long comes back at all."""
+    """Whether long fields are never echoed."""
 
     def object(
         self,
@@ -51,7 +51,7 @@ class ResponseHead:
         short: bool = False,
         **more: Any,
     ) -> Fields:
-        """The response as it is now."""
+        """Return the current response object."""
         return {
             "id": self.response_id,
             "object": "response",
@@ -70,7 +70,7 @@ class ResponseHead:
 
 
 def echo_of(params: Params, *, stored: bool, parallel: bool) -> Fields:
-    """The fields of a request that come back with every response object."""
+    """Return the request fields that every response object echoes."""
     echo = {name: params.raws.get(name, default) for name, default in _ECHOED.items()}
     reasoning, text = params.values.get("reasoning"), params.values.get("text")
     echo["model"] = params.values["model"]
@@ -92,7 +92,7 @@ def _with_format(verbosity: str | None) -> Fields:
 
 
 def usage_object(usage: Usage) -> Fields:
-    """The usage, with both objects of details: clients need them."""
+    """Return the usage with both details objects, which clients require."""
     details = usage.prompt_details
     return {
         "input_tokens": usage.prompt_tokens,

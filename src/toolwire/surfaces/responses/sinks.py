@@ -30,7 +30,7 @@ OVERFLOW = "context_length_exceeded"
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """What the sinks need to know of a request, besides its plan."""
+    """The request data that the sinks need, besides its plan."""
 
     exchange: Exchange
     context: RequestContext
@@ -40,13 +40,13 @@ class Answering:
     new_id: Callable[[str], str]
     now: Callable[[], float]
     sealed: bool = False
-    """Whether reasoning is to come with something that the client can send back."""
+    """Whether reasoning includes `encrypted_content` for the client to send back."""
     overflow_in_stream: bool = False
-    """Whether the client only understands that the context is full if a stream says so."""
+    """Whether the client recognizes a full context only as a stream event."""
 
 
 class _Sink:
-    """What both sinks share."""
+    """The base of both sinks."""
 
     def __init__(self, about: Answering, plan: Plan, writer: EventWriter) -> None:
         self.about = about
@@ -71,7 +71,7 @@ class _Sink:
         context.mode, context.backend = begun.mode, begun.backend
 
     def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
-        """The headers that describe this answer."""
+        """Return the headers that describe this answer."""
         context, request = self.about.context, self.plan.request
         headers = [*context.headers(), ("toolwire-profile", context.profile)]
         ignored: Sequence[str] = request.ignored
@@ -97,7 +97,7 @@ class _Sink:
         self.about.exchange.respond(error.status, headers, body)
 
     def usage_of(self, report: Report) -> Usage:
-        """What the turn consumed, estimated if the backend did not say."""
+        """Return the usage of the turn, estimated if the backend did not report it."""
         if report.usage is not None:
             return report.usage
         if self._estimated is None:
@@ -109,7 +109,7 @@ class _Sink:
         return estimate(outgoing.messages, outgoing.tools.size, self.output.characters)
 
     def finished(self, report: Report) -> Fields:
-        """The response as it is in the end, which is known before that is sent."""
+        """Return the final response, which is known before it is sent."""
         if self._finished is None:
             self.output.finish()
             self._finished = self._ended(self.usage_of(report))
@@ -126,8 +126,8 @@ class _Sink:
 
 
 class StreamSink(_Sink):
-    """Sends events as they arise. The first wait until the backend answers: until then, an error
-    can have its own status, and another backend can be tried."""
+    """Sends events as they occur. The first ones wait until the backend answers: until then, an
+    error can have its own status, and another backend can be tried."""
 
     def __init__(self, about: Answering, plan: Plan) -> None:
         super().__init__(about, plan, EventWriter())
@@ -171,7 +171,7 @@ class StreamSink(_Sink):
         return self.usage_of(report)
 
     def fail(self, error: GatewayError) -> None:
-        """Send an error body or, if a stream has begun, an error twice: some clients only know
+        """Send an error body or, if a stream has started, two error events: some clients only know
         the event `error`, and others only `response.failed`."""
         about = self.about
         if not about.exchange.started:

@@ -1,8 +1,8 @@
-"""Responses that are kept: what a later request can go on from, refer to, read and delete.
+"""Stored responses, which later requests can continue, refer to, read and delete.
 
-A document holds a response and all of the conversation before it, so that one read is enough to go
-on, and deleting one response breaks no other. Each output item is a document, too, since clients
-refer to items by their ids alone.
+A document contains a response and the whole conversation before it. So one read is enough to
+continue, and deleting one response breaks no other. Each output item is a document too, since
+clients refer to items by id alone.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _decode_item = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class StoredResponse(msgspec.Struct):
-    """A response, and the items that it answered."""
+    """A response, and its input items."""
 
     response: dict[str, Any]
     input: list[dict[str, Any]]
@@ -36,7 +36,7 @@ _decode = msgspec.json.Decoder(StoredResponse).decode
 
 @dataclass(frozen=True, slots=True)
 class ResponseStore:
-    """Keeps the responses of one owner apart from those of all others."""
+    """Stores responses, isolated by owner."""
 
     store: Store | None
     ttl: float
@@ -44,18 +44,18 @@ class ResponseStore:
 
     @property
     def on(self) -> bool:
-        """Whether anything is kept."""
+        """Whether storage is enabled."""
         return self.store is not None
 
     async def get(self, owner: str, response_id: str) -> StoredResponse:
-        """A response; raises `ResponseNotFound`."""
+        """Return a response. Raises `ResponseNotFound`."""
         found = await self._read(Key(RESPONSE, owner, response_id))
         if found is None:
             raise ResponseNotFound(f"Response with id '{response_id[:100]}' not found. {self._why}")
         return _decode(found)
 
     async def delete(self, owner: str, response_id: str) -> None:
-        """Delete a response and its items; raises `ResponseNotFound`."""
+        """Delete a response and its items. Raises `ResponseNotFound`."""
         stored = await self.get(owner, response_id)
         assert self.store is not None  # noqa: S101
         for item in stored.response["output"]:
@@ -63,7 +63,7 @@ class ResponseStore:
         await self.store.delete(Key(RESPONSE, owner, response_id))
 
     async def put(self, owner: str, stored: StoredResponse) -> bool:
-        """Keep a response; False if it is too large."""
+        """Store a response. False if it is too large."""
         assert self.store is not None  # noqa: S101
         whole = _encode(stored)
         if len(whole) > self.max_bytes:
@@ -77,7 +77,7 @@ class ResponseStore:
     async def resolve(
         self, owner: str, previous: str | None, items: Sequence[Item]
     ) -> Sequence[Item]:
-        """All of a conversation: what came before, then these items, each with all of it."""
+        """Return the whole conversation: earlier items, then these, with references resolved."""
         before: list[Item] = []
         if previous is not None:
             before = await self._before(owner, previous)
@@ -126,8 +126,8 @@ class ResponseStore:
 
 
 def as_kept(items: Sequence[Item], response_id: str) -> list[Fields]:
-    """Items as they are kept: each has an id, which lists are paged by, and messages have parts, as
-    clients that list them expect."""
+    """Prepare items for storage. Each gets an id, which lists are paged by, and messages get parts,
+    as clients that list them expect."""
     tail = response_id.partition("_")[2]
     kept = []
     for at, item in enumerate(items):

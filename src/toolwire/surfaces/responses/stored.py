@@ -1,4 +1,4 @@
-"""The endpoints about responses that are kept: `/v1/responses/{id}` and what is below it."""
+"""The endpoints of stored responses: `/v1/responses/{id}` and below."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class StoredResponses:
     stored: ResponseStore
 
     async def show(self, exchange: Exchange, context: RequestContext) -> None:
-        """Answer with a response as it was in the end."""
+        """Answer with a stored response."""
         if _query(exchange).get("stream") == "true":
             raise _unsupported(
                 "'stream' is not supported here: the events of a response are not kept. "
@@ -43,7 +43,7 @@ class StoredResponses:
         _send(exchange, context, {"id": name, "object": "response", "deleted": True})
 
     async def list_input(self, exchange: Exchange, context: RequestContext) -> None:
-        """A page of the items that a response answered."""
+        """Answer with a page of a response's input items."""
         query = _query(exchange)
         limit, order = _limit(query.get("limit")), query.get("order", "desc")
         if order not in ("asc", "desc"):
@@ -64,7 +64,7 @@ class StoredResponses:
         _send(exchange, context, body)
 
     async def cancel(self, exchange: Exchange, context: RequestContext) -> None:
-        """Refuse: nothing runs in the background here."""
+        """Refuse: background responses are not supported."""
         await self.stored.get(context.key_name or "", _id(exchange))
         raise _unsupported(
             "Only responses that were made with 'background' set to true can be cancelled, and "

@@ -35,18 +35,18 @@ _JSON = ("content-type", "application/json")
 
 
 class Nothing(Exception):
-    """A request that asks for nothing, which is answered with nothing."""
+    """An empty request, which gets an empty answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Responses:
-    """The surface. It has no state of any request."""
+    """The surface. It keeps no state of requests."""
 
     reader: ResponseReader
     turns: TurnService
     stored: ResponseStore
     new_id: Callable[[str], str]
-    """Makes a random id with this prefix."""
+    """Generates a random id with this prefix."""
     now: Callable[[], float]
     """Seconds since 1970."""
 
@@ -124,11 +124,11 @@ class ResponsesCaller:
 
     @property
     def conversation(self) -> Conversation | None:
-        """See `Caller.conversation`: this request, if it needs what was kept, or is kept."""
+        """See `Caller.conversation`: this request, if it reads or writes stored responses."""
         return self if self._keeps or self._given.refers else None
 
     def read(self) -> Request:
-        """See `Caller.read`. What refers to something that was kept is read in `load`."""
+        """See `Caller.read`. Requests that refer to stored items are decoded in `load`."""
         http = self._exchange.request
         self._profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
         self._context.profile = self._profile.name
@@ -158,7 +158,7 @@ class ResponsesCaller:
         return self._request(list(found))
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:  # noqa: ARG002
-        """See `Conversation.keep`: the items as the client got them."""
+        """See `Conversation.keep`. Stores the items as the client received them."""
         if not self._keeps or self._sink is None:
             return
         response = self._sink.finished(report)
@@ -166,7 +166,7 @@ class ResponsesCaller:
         try:
             response["store"] = await self._api.stored.put(self._owner, stored)
         except StoreUnavailable:
-            # The answer is there, and is worth more than the promise to keep it.
+            # Sending the answer matters more than storing it.
             response["store"] = False
 
     def sink(self, plan: Plan) -> StreamSink | WholeSink:
@@ -187,9 +187,9 @@ class ResponsesCaller:
         return self._sink
 
     def head(self, *, parallel: bool) -> ResponseHead:
-        """What is known of the response."""
+        """Return the fields of the response that are known in advance."""
         echo = echo_of(self._given.params, stored=self._keeps, parallel=parallel)
-        short = self._profile.name == CODEX  # which reads nothing of it
+        short = self._profile.name == CODEX  # Codex does not read these fields
         return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo, short)
 
     def _request(self, items: list[Item]) -> Request:
@@ -205,5 +205,5 @@ class ResponsesCaller:
 
     @property
     def _keeps(self) -> bool:
-        """Whether the response is kept."""
+        """Whether the response is stored."""
         return self._api.stored.on and self._given.params.values.get("store") is not False

@@ -1,4 +1,4 @@
-"""`tool_choice` in all its forms: JSON -> `ToolChoice`."""
+"""Decodes `tool_choice` in all its forms."""
 
 from typing import Any, get_args
 
@@ -25,7 +25,7 @@ _BUILT_IN = frozenset(kind for kind, known in KINDS.items() if not known.named)
 
 
 def read_choice(raw: bytes, tools: OfferedTools) -> ToolChoice:
-    """Decode a `tool_choice`. Raises `RequestError` with its place."""
+    """Decode a `tool_choice`. Raises `RequestError` with its location."""
     value = decode(_any, raw, "tool_choice")
     if value in ("auto", "none"):
         return ToolChoice(value)
@@ -64,13 +64,13 @@ def _allowed(value: dict[str, Any], tools: OfferedTools) -> ToolChoice:
         if tool.get("type", "function") in (*_NAMED, *_BUILT_IN):
             names.add(_offered(tool, tools, where))
     if not names:
-        # Nothing but tools that are not run here: the model may call none.
+        # Only tools that are not available here: the model may call none.
         return FREE_CHOICE if mode == "auto" and not tools.tools else ToolChoice("none")
     return ToolChoice(mode, frozenset(names))
 
 
 def _offered(value: dict[str, Any], tools: OfferedTools, where: str) -> str:
-    """The name that the model knows the chosen tool by."""
+    """Return the model's name for the chosen tool."""
     kind = value.get("type", "function")
     name, namespace = value.get("name"), str(value.get("namespace") or "")
     if kind in _BUILT_IN:

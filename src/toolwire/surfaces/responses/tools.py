@@ -1,8 +1,8 @@
-"""The tools of a request: function, custom, namespace and built-in ones -> a checked `ToolSet`.
+"""Converts function, custom, namespace and built-in tools to a checked `ToolSet`.
 
-Tools come from `tools`, and from items of the conversation that add more. A tool in a namespace is
-offered under one flat name; which tool of the client that is, is looked up in a table and never
-guessed from the text.
+Tools come from `tools`, and from items of the conversation that add more. A tool in a namespace
+gets one flat name. A table maps flat names back to the client's tools; they are never guessed from
+text.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from toolwire.surfaces.explain import check_nesting, decode, json_kind, missing,
 from toolwire.surfaces.responses.kinds import INPUT, KINDS, ToolKind, WireTool
 
 DEFAULT_NAMESPACE = "functions"
-"""Tools in this namespace keep their bare names: it is what Codex calls the top level."""
+"""Tools in this namespace keep their bare names: Codex uses it for the top level."""
 _UNUSED = ("output_schema", "allowed_callers", "async")
 _BUILT_IN: tuple[ToolKind, ...] = ("local_shell", "shell", "apply_patch")
 TOOLS: dict[str, tuple[str, str]] = {
@@ -33,7 +33,7 @@ TOOLS: dict[str, tuple[str, str]] = {
     "local_shell, shell, apply_patch": ("translated", "functions with schemas of Toolwire's"),
     "others": ("ignored", "what the provider runs: `web_search`, `image_generation`, `mcp`, ..."),
 }
-"""What becomes of tools, for the documentation."""
+"""How tools are handled, for the documentation."""
 _decode_tools = msgspec.json.Decoder(list[dict[str, Any]])
 _EXAMPLE = """
 Example of a complete input:
@@ -49,13 +49,13 @@ Example of a complete input:
 
 @dataclass(frozen=True, eq=False)
 class OfferedTools(ToolSet):
-    """The tools by the names that the model is given, and what the client knows each by."""
+    """The tools by the model's names, and the client's name for each."""
 
     wire: Mapping[str, WireTool] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
 
     def offered_name(self, tool: WireTool) -> str:
-        """What the model knows this tool of the client by; also one that is no longer offered."""
+        """Return the model's name for a client's tool, even if it is no longer offered."""
         name = flat_name(tool)
         if self.wire.get(name) == tool:
             return name
@@ -63,7 +63,7 @@ class OfferedTools(ToolSet):
         return other if other in self.wire else name
 
     def named(self, name: str, namespace: str = "") -> str | None:
-        """What the model knows a tool by, whatever its kind."""
+        """Return the model's name for a tool of any kind."""
         for offered, tool in self.wire.items():
             if tool.name == name and (not namespace or tool.namespace == namespace):
                 return offered
@@ -74,14 +74,14 @@ NO_OFFER = OfferedTools()
 
 
 def flat_name(tool: WireTool) -> str:
-    """The name of a tool with its namespace, in a form that every backend takes."""
+    """Join namespace and name into a name that every backend accepts."""
     if not tool.namespace or tool.namespace == DEFAULT_NAMESPACE:
         return safe_name(tool.name)
     return safe_name(f"{tool.namespace}__{tool.name}")
 
 
 def _told_apart(tool: WireTool) -> str:
-    """The name of a tool whose flat name another one has."""
+    """Return a distinct name for a tool whose flat name is already used."""
     digest = hashlib.sha256(f"{tool.namespace}\0{tool.name}\0{tool.kind}".encode()).hexdigest()[:8]
     return f"{flat_name(tool)[: MAX_NAME - 9]}_{digest}"
 
@@ -94,7 +94,7 @@ class _Draft(ToolSetDraft):
     ignored: list[str] = field(default_factory=list)
 
     def name_for(self, tool: WireTool) -> str:
-        """The name of the next tool. One that is there already is replaced."""
+        """Return the name of the next tool. An existing tool is replaced."""
         name = flat_name(tool)
         if self.wire.get(name, tool) != tool:
             name = _told_apart(tool)
@@ -117,7 +117,7 @@ class _Draft(ToolSetDraft):
 
 
 def _aliases(wire: Mapping[str, WireTool]) -> dict[str, str]:
-    """Bare names of tools in namespaces, as far as only one tool can be meant."""
+    """Return the unambiguous bare names of tools in namespaces."""
     bare = Counter(tool.name for tool in wire.values())
     return {
         tool.name: name
@@ -139,7 +139,7 @@ class ToolReader:
         return self._cache.limits.depth
 
     def read(self, lists: Mapping[str, Raw]) -> OfferedTools:
-        """Decode and check JSON arrays of tools, by where they are. Raises `RequestError`."""
+        """Decode and check JSON arrays of tools, keyed by location. Raises `RequestError`."""
         places = tuple(lists)
         first, *more = lists.values()
         raw = Raw(b"\n".join(map(bytes, (first, *more)))) if more else first
@@ -212,8 +212,8 @@ class ToolReader:
         draft.ignored += [f"{where}.{unused}" for unused in _UNUSED if spec.get(unused)]
 
     def _custom(self, draft: _Draft, spec: dict[str, Any], where: str, namespace: str) -> None:
-        """A tool that takes free text: a function with one string, for there is nothing that more
-        backends can do."""
+        """Read a tool that takes free text. It becomes a function with one string parameter, which
+        most backends support."""
         name = self._name(draft, spec, "custom", where, namespace)
         about, text = _text(spec, "description", where) or "", f"The whole {INPUT}, as plain text."
         schema = {
@@ -261,19 +261,19 @@ def _text(spec: Mapping[str, Any], name: str, where: str) -> str | None:
 
 
 def _described(member: dict[str, Any], about: str) -> dict[str, Any]:
-    """A tool with the description of its namespace before its own."""
+    """Prefix a tool's description with that of its namespace."""
     own = member.get("description")
     return {**member, "description": f"{about}\n{own}" if isinstance(own, str) and own else about}
 
 
 def _runs_elsewhere(spec: Mapping[str, Any]) -> bool:
-    """Whether a shell is one of the provider's containers."""
+    """Whether a shell runs in the provider's container."""
     environment = spec.get("environment")
     return isinstance(environment, dict) and environment.get("type") not in (None, "local")
 
 
 def _grammar(spec: Mapping[str, Any], name: str) -> str:
-    """What is to be said about the form of a custom tool's input."""
+    """Describe the input format of a custom tool."""
     form = spec.get("format")
     definition = form.get("definition") if isinstance(form, dict) else None
     if not isinstance(form, dict) or not isinstance(definition, str):

@@ -9,7 +9,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class EventWriter:
-    """Collects encoded events until they are taken. Their numbers have no gaps."""
+    """Collects encoded events until `take`. Sequence numbers have no gaps."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -25,19 +25,19 @@ class EventWriter:
         self._events.append(b"event: %b\ndata: %b\n\n" % (kind.encode(), data))
 
     def template(self, kind: str, fields: Mapping[str, Any], tail: bytes = b"") -> bytes:
-        """What the many events with a `delta` of one item have in common, for `delta`."""
+        """Encode the constant part of an item's delta events once, for `delta`."""
         common = _encode(fields)[1:-1].replace(b"%", b"%%")
         name = kind.encode()
         head = b'event: %b\ndata: {"type":"%b","sequence_number":%%d,' % (name, name)
         return head + common + b',"delta":%b' + tail + b"}\n\n"
 
     def delta(self, template: bytes, text: str) -> None:
-        """Add the next piece of something."""
+        """Add a delta event."""
         self._events.append(template % (self._number, _encode(text)))
         self._number += 1
 
     def take(self) -> bytes:
-        """What was added since the last time."""
+        """Return the events since the last call of `take`."""
         events = self._events
         taken = events[0] if len(events) == 1 else b"".join(events)
         events.clear()
@@ -45,7 +45,7 @@ class EventWriter:
 
 
 class NoEvents(EventWriter):
-    """For an answer that is sent whole."""
+    """Discards events, for an answer that is sent whole."""
 
     def event(self, kind: str, fields: Mapping[str, Any]) -> None:
         """Nothing is sent."""
