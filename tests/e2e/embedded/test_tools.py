@@ -64,7 +64,8 @@ def test_a_streamed_call_is_the_whole_call(without_examples: openai.OpenAI) -> N
     options = {**PLAIN, "messages": [PARIS], "tools": [WEATHER, TIME], "tool_choice": "required"}
     whole = without_examples.chat.completions.create(**options)
     (call,) = whole.choices[0].message.tool_calls or []
-    stream = without_examples.chat.completions.create(stream=True, **options)
+    live = {"toolwire-profile": "live"}
+    stream = without_examples.chat.completions.create(stream=True, extra_headers=live, **options)
     pieces = [
         delta
         for chunk in stream

@@ -45,6 +45,8 @@ MADE_OF_DATA = {
     "formats/scalars.py",
     "formats/signatures.py",
     "formats/engines/head_json.py",
+    "server/router.py",
+    "surfaces/native/faults.py",
 }
 _USES = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 

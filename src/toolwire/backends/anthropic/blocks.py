@@ -4,7 +4,6 @@ The API has two roles. Tool results are blocks at the start of a user turn. Syst
 the first ones become text of a user turn.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -18,12 +17,11 @@ from toolwire.protocol.tools import ToolCall
 
 Block: TypeAlias = dict[str, Any]
 NO_OUTPUT = "(no output)"
-_DATA_URL = re.compile(r"data:([\w.+-]{1,64}/[\w.+-]{1,64})(?:;[\w=.-]{1,64})*;base64,", re.ASCII)
 _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 _SYSTEM = ("system", "developer")
 
 
-class Turn(msgspec.Struct):
+class WireTurn(msgspec.Struct):
     """One entry of `messages`."""
 
     role: str
@@ -37,17 +35,17 @@ def split_system(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
     return "\n\n".join(filter(None, texts)), messages[start:]
 
 
-def turns_of(messages: Sequence[Message], form: IdForm) -> list[Turn]:
+def turns_of(messages: Sequence[Message], form: IdForm) -> list[WireTurn]:
     """Return the conversation, with consecutive messages of one role joined."""
     ids = provider_ids((call for message in messages for call in message.calls), form)
-    turns: list[Turn] = []
+    turns: list[WireTurn] = []
     for message in messages:
         role = "assistant" if message.role == "assistant" else "user"
         blocks = list(_blocks(message, ids))
         if turns and turns[-1].role == role:
             turns[-1].content += blocks
         elif blocks:
-            turns.append(Turn(role, blocks))
+            turns.append(WireTurn(role, blocks))
     return turns
 
 
@@ -94,9 +92,10 @@ def _other(part: Part) -> Block:
 
 
 def _source(url: str, kind: str = "") -> Block:
-    found = _DATA_URL.match(url)
-    if found is not None:
-        return {"type": "base64", "media_type": found[1], "data": url[found.end() :]}
+    head, _, data = url.partition(",")
+    if head.startswith("data:") and head.endswith(";base64"):
+        media_type = head.removeprefix("data:").partition(";")[0]
+        return {"type": "base64", "media_type": media_type, "data": data}
     if kind:  # data without a media type
         return {"type": "base64", "media_type": kind, "data": url}
     return {"type": "url", "url": url}
