@@ -18,6 +18,7 @@ from tests.scripted.play import play_stream, play_whole
 
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.errors import UpstreamError
+from toolwire.formats.signatures import signatures
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.sse import SseDecoder, SseEvent
 
@@ -30,6 +31,7 @@ _TOOLS = [tool("f", {"type": "object", "properties": {"a": {"type": "integer"}}}
 
 def answer_seeds() -> list[bytes]:
     """What the scripted backend says, in each of its odd ways, streamed and whole."""
+    signatures()  # the gateway makes them at start, so no answer is charged for them
     bodies = {
         play(variant, _SCRIPT).body for variant in VARIANTS for play in (play_stream, play_whole)
     }

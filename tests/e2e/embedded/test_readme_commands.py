@@ -46,6 +46,7 @@ def ready(tmp_path: Path) -> dict[str, str]:
     for stamp in (".ready", ".serves"):
         (venv / stamp).touch()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TOOLWIRE_")}
+    kept.pop("ARGS", None)  # those of the `make` that runs this test
     path = f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return {**kept, "PATH": path, "MAKEFLAGS": f"VENV={venv}", "TOOLWIRE_WARM_UP": "false"}
 
