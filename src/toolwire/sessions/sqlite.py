@@ -229,7 +229,6 @@ class SqliteStore:
             db = sqlite3.connect(self._path, isolation_level=None, timeout=sql.BUSY_SECONDS)
             try:
                 _set_up(db)
-                db.execute("PRAGMA busy_timeout = 0")  # see _begin
             except BaseException:
                 db.close()
                 raise
@@ -272,15 +271,23 @@ def _begin(db: sqlite3.Connection, begin: str) -> None:
     write, it would never wake up at the right moment.
     """
     until = time.monotonic() + sql.BUSY_SECONDS
-    while True:
-        try:
-            db.execute(begin)
-        except sqlite3.OperationalError as error:
-            if not _is_busy(error) or time.monotonic() > until:
-                raise
+    db.execute("PRAGMA busy_timeout = 0")
+    try:
+        while not _began(db, begin, until):
             time.sleep(random.uniform(*_RETRY_SECONDS))  # noqa: S311 - not a secret
-        else:
-            return
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {sql.BUSY_SECONDS * 1000:.0f}")
+
+
+def _began(db: sqlite3.Connection, begin: str, until: float) -> bool:
+    """Try to begin a transaction; False if another process is in one. Raises after `until`."""
+    try:
+        db.execute(begin)
+    except sqlite3.OperationalError as error:
+        if not _is_busy(error) or time.monotonic() > until:
+            raise
+        return False
+    return True
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
