@@ -27,11 +27,11 @@ from toolwire.server.config.settings import (
     Limits,
     Listen,
     Log,
-    Native,
+    NativeSettings,
     Repair,
     Retries,
     RouteConfig,
-    Sessions,
+    SessionSettings,
     Timeouts,
     TraceFiles,
 )
@@ -137,8 +137,8 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[log]", Log),
     ("[health]", Health),
     ("[trace]", TraceFiles),
-    ("[sessions]", Sessions),
-    ("[native]", Native),
+    ("[sessions]", SessionSettings),
+    ("[native]", NativeSettings),
 )
 
 

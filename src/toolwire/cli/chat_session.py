@@ -181,7 +181,7 @@ class Session:
         self._screen.note("\n".join(lines) or "Nothing has been said yet.")
 
     def clear(self, _: str) -> None:
-        """Begin anew."""
+        """Start a new conversation."""
         self._messages = list(self._start)
         self._screen.note("A new conversation begins.")
 

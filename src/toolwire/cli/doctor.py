@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
-from toolwire.cli.doctor_report import Report
+from toolwire.cli.doctor_report import DoctorReport
 from toolwire.cli.usage_error import Complaint
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
 from toolwire.doctor import Diagnosis, Examination, ServerFacts, Way, diagnose, examine, look_at
@@ -58,7 +58,7 @@ def command(url: str, template: Path | None, *, as_json: bool, **options: Any) -
     The exit code is 0 if the server's own tool calling works, 1 if not, and 2 if the server cannot
     be asked.
     """
-    report = Report(as_json=as_json)
+    report = DoctorReport(as_json=as_json)
     seen, diagnosis = run_doctor(url, template, report, **options)
     needed = str(template or "") if seen.lacks_chat else ""
     report.end(seen, diagnosis, key_env=options["key_env"], template=needed)
@@ -66,7 +66,13 @@ def command(url: str, template: Path | None, *, as_json: bool, **options: Any) -
 
 
 def run_doctor(
-    url: str, template: Path | None, report: Report, *, model: str, key_env: str, timeout: float
+    url: str,
+    template: Path | None,
+    report: DoctorReport,
+    *,
+    model: str,
+    key_env: str,
+    timeout: float,
 ) -> tuple[Examination, Diagnosis]:
     """Look at a server, and ask it for calls. Complains if it cannot be asked."""
     own = _template(template)

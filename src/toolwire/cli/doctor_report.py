@@ -15,7 +15,7 @@ _STYLES = {Verdict.WORKS: "green", Verdict.FAILS: "red", Verdict.UNSURE: "yellow
 _MOST_MODELS = 8
 
 
-class Report:
+class DoctorReport:
     """Prints one examination."""
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from toolwire.cli.doctor import run_doctor
-from toolwire.cli.doctor_report import Report
+from toolwire.cli.doctor_report import DoctorReport
 from toolwire.cli.usage_error import Complaint
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
 from toolwire.doctor.prescription import file_for
@@ -68,7 +68,7 @@ def command(
         text = file_for(None, None)
     else:
         click.echo(f"Asking {found} ...", err=True)
-        seen, diagnosis = run_doctor(found, template, Report(quiet=True), **options)
+        seen, diagnosis = run_doctor(found, template, DoctorReport(quiet=True), **options)
         click.echo(diagnosis.cause, err=True)
         path = str(template.resolve()) if template and seen.lacks_chat else ""
         text = file_for(seen.facts, diagnosis, key_env=options["key_env"], template=path)

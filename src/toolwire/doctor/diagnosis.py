@@ -15,7 +15,7 @@ _REFUSED = re.compile(r"HTTP (400|404|405|415|422|500|501)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class AdvisedSetting:
     """The settings of a Toolwire with which calls arrived."""
 
     mode: str = "auto"
@@ -31,7 +31,7 @@ class Diagnosis:
     cause: str
     server_flags: str = ""
     """What to start the server with so that it parses calls itself."""
-    setting: Setting | None = None
+    setting: AdvisedSetting | None = None
     """With which Toolwire calls arrive; None if with none."""
 
 
@@ -90,12 +90,12 @@ def _format(seen: Examination) -> str:
     return seen.facts.format.format if seen.facts.format is not None else ""
 
 
-def _setting(seen: Examination, form: str) -> Setting | None:
+def _setting(seen: Examination, form: str) -> AdvisedSetting | None:
     """The simplest setting with which an agent gets its calls."""
     ways: tuple[Way, ...] = ("auto", "prompted")
     for way in ways:
         if seen.calls(way):
             known = seen.facts.format
             needed = form if known is None or known.format != form else ""
-            return Setting(way, needed)
+            return AdvisedSetting(way, needed)
     return None

@@ -1,4 +1,4 @@
-"""What a server says of itself: its kind and version, its models, and their format."""
+"""What a server reports about itself: its kind and version, its models, and their format."""
 
 import asyncio
 from dataclasses import dataclass

@@ -2,12 +2,12 @@
 
 import json
 
-from toolwire.doctor.diagnosis import Diagnosis, Setting
+from toolwire.doctor.diagnosis import AdvisedSetting, Diagnosis
 from toolwire.doctor.facts import ServerFacts
 
 
 def command_for(
-    facts: ServerFacts, setting: Setting, *, key_env: str = "", template: str = ""
+    facts: ServerFacts, setting: AdvisedSetting, *, key_env: str = "", template: str = ""
 ) -> str:
     """The command that starts a Toolwire with this setting."""
     words = ["toolwire serve", f"--upstream {facts.url}"]
@@ -22,7 +22,9 @@ def command_for(
     return " ".join(words)
 
 
-def toml_for(facts: ServerFacts, setting: Setting, *, key_env: str = "", template: str = "") -> str:
+def toml_for(
+    facts: ServerFacts, setting: AdvisedSetting, *, key_env: str = "", template: str = ""
+) -> str:
     """The same as lines of a file."""
     lines = ["[[models]]", 'name = "*"                     # every model of this server']
     if setting.mode != "auto":
@@ -48,7 +50,7 @@ def file_for(
     else:
         setting = diagnosis.setting if diagnosis is not None else None
         found = _found(facts, diagnosis)
-        models = toml_for(facts, setting or Setting(), key_env=key_env, template=template)
+        models = toml_for(facts, setting or AdvisedSetting(), key_env=key_env, template=template)
     return f"{_HEAD}\n{found}{models}{_TAIL}"
 
 

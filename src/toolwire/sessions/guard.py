@@ -4,8 +4,8 @@ A store that does not answer anybody for a second is down, and those who wait ar
 on callers are refused at once, and the store is asked again and again in the background until it
 answers: it recovers by itself, and nobody waits for it in vain.
 
-The second is counted in ticks of the event loop, and begins anew with every answer. A process that
-is late itself, or that asks more than the store can answer at once, does not blame the store.
+The second is counted in ticks of the event loop, and restarts with every answer. A process that is
+late itself, or that asks more than the store can answer at once, does not blame the store.
 
 A claim whose answer never arrived may have been granted all the same. It is released as soon as the
 store answers, so that the conversation is not locked until the claim expires.
@@ -146,7 +146,7 @@ class GuardedStore:
         return answer
 
     def _watch(self, limit: asyncio.Timeout) -> None:
-        """See to it that somebody who waits does not wait too long."""
+        """Limit how long this caller waits."""
         if not self._waiting:
             self._answered = self._ticks
         self._waiting[limit] = self._ticks

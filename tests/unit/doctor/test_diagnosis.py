@@ -1,5 +1,5 @@
 from toolwire.conformance.endpoint import REACH, TrialResult, Verdict
-from toolwire.doctor.diagnosis import Setting, diagnose
+from toolwire.doctor.diagnosis import AdvisedSetting, diagnose
 from toolwire.doctor.examination import CALL, STREAMED, TALK, Examination, Observation, Way
 from toolwire.doctor.facts import ServerFacts
 from toolwire.formats import Detection
@@ -32,13 +32,13 @@ def test_a_call_that_works_overrules_a_guess_from_token_counts() -> None:
 def test_vllm_without_a_parser_gets_its_flags() -> None:
     found = diagnose(seen("vllm", ("server", CALL, AS_TEXT), *AUTO))
     assert found.server_flags == "--enable-auto-tool-choice --tool-call-parser hermes"
-    assert found.setting == Setting("auto", "hermes")
+    assert found.setting == AdvisedSetting("auto", "hermes")
 
 
 def test_a_format_that_is_known_anyway_is_not_in_the_settings() -> None:
     found = diagnose(seen("sglang", ("server", CALL, AS_TEXT), *AUTO, known="hermes"))
     assert found.server_flags == "--tool-call-parser qwen25"
-    assert found.setting == Setting("auto", "")
+    assert found.setting == AdvisedSetting("auto", "")
 
 
 def test_what_was_not_seen_to_work_is_not_advised() -> None:
@@ -50,7 +50,7 @@ def test_what_was_not_seen_to_work_is_not_advised() -> None:
 def test_a_call_that_only_comes_whole_is_no_working_mode() -> None:
     half: tuple[Way, str, str] = ("auto", CALL, "")
     found = diagnose(seen("", ("server", CALL, NO_CALL), half, *PROMPTED))
-    assert found.setting == Setting("prompted", "")
+    assert found.setting == AdvisedSetting("prompted", "")
 
 
 def test_a_broken_stream_is_named() -> None:

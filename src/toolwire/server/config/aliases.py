@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolwire.gateway.routes import is_pattern
-from toolwire.server.config.fields import At, Problem, dotted, setting_of, value
+from toolwire.server.config.fields import At, ConfigProblem, dotted, setting_of, value
 from toolwire.server.config.settings import Config, RouteConfig
 
 
@@ -30,9 +30,11 @@ def with_aliases(config: Config, env: Mapping[str, str], flags: Mapping[str, Any
 def _named(routes: Mapping[str, RouteConfig], name: str, source: str) -> RouteConfig:
     """Return a separate route for a model that the route "*" serves."""
     if not name or is_pattern(name):
-        raise Problem((), f"{source}: use ALIAS=MODEL, such as claude-*=qwen3-coder")
+        raise ConfigProblem((), f"{source}: use ALIAS=MODEL, such as claude-*=qwen3-coder")
     if "*" not in routes:
-        raise Problem((), f"{source}: there is no model '{name}': use one of {', '.join(routes)}")
+        raise ConfigProblem(
+            (), f"{source}: there is no model '{name}': use one of {', '.join(routes)}"
+        )
     return replace(routes["*"], name=name, aliases=())
 
 
@@ -45,5 +47,5 @@ def refuse_shared_names(routes: Sequence[RouteConfig], places: Sequence[At]) -> 
                 owner = "this model" if taken[alias] == route.name else f"'{taken[alias]}'"
                 text = f'"{alias}" is already a name of {owner}: give each name to one model, once'
                 at = (*place, "aliases") if place else ()
-                raise Problem(at, f"{dotted(at) or '--model-alias'}: {text}")
+                raise ConfigProblem(at, f"{dotted(at) or '--model-alias'}: {text}")
             taken[alias] = route.name

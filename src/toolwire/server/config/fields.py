@@ -1,6 +1,6 @@
 """Reads one record of `settings.py` from one table of the file.
 
-It checks types, ranges and keys, but not files and lines. An error is a `Problem` at a path;
+It checks types, ranges and keys, but not files and lines. An error is a `ConfigProblem` at a path;
 `loader.py` finds its line.
 """
 
@@ -20,7 +20,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
-class Problem(Exception):
+class ConfigProblem(Exception):
     """An error at path `at`; `text` says what is wrong, and what to do.
 
     It becomes a `ConfigError` once its line is known.
@@ -30,7 +30,7 @@ class Problem(Exception):
         super().__init__(text)
         self.at = at
         self.text = text
-        self.more: tuple[Problem, ...] = ()
+        self.more: tuple[ConfigProblem, ...] = ()
         """Other problems that were found at the same time."""
 
 
@@ -41,12 +41,12 @@ class Gathered:
     """
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[ConfigProblem] = []
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> bool:
-        if not isinstance(error, Problem):
+        if not isinstance(error, ConfigProblem):
             return False
         self.problems += [error, *error.more]
         return True
@@ -109,7 +109,9 @@ def read(cls: type[T], table: object, at: At, made: Mapping[str, Any] = _NOTHING
             if name in items and name in setting.keys:
                 found[name] = value(setting, items[name], (*at, name))
             elif setting.required:
-                raise Problem(at, f"{dotted(at)} has no '{name}': add it ({setting.option.help})")
+                raise ConfigProblem(
+                    at, f"{dotted(at)} has no '{name}': add it ({setting.option.help})"
+                )
     gathered.settle()
     return cls(**found)
 
@@ -117,14 +119,16 @@ def read(cls: type[T], table: object, at: At, made: Mapping[str, Any] = _NOTHING
 def as_table(table: object, at: At) -> dict[str, Any]:
     """Return `table` if it is one."""
     if not isinstance(table, dict):
-        raise Problem(at, f"{dotted(at)} must be a table: write [{dotted(at)}] on a line above it")
+        raise ConfigProblem(
+            at, f"{dotted(at)} must be a table: write [{dotted(at)}] on a line above it"
+        )
     return table
 
 
 def as_tables(tables: object, at: At) -> list[Any]:
     """Return `tables` if it is a list, for an array of tables."""
     if not isinstance(tables, list):
-        raise Problem(at, f"{dotted(at)} must be a list of tables: write [[{dotted(at)}]]")
+        raise ConfigProblem(at, f"{dotted(at)} must be a list of tables: write [[{dotted(at)}]]")
     return tables
 
 
@@ -138,7 +142,7 @@ def value(setting: Setting, raw: object, at: At, source: str = "") -> Any:
         return setting.option.parse(typed) if setting.option.parse else typed
     except ValueError as complaint:
         shown = setting.option.show(raw)
-        raise Problem(at, f"{source or dotted(at)}{shown}: {complaint}") from None
+        raise ConfigProblem(at, f"{source or dotted(at)}{shown}: {complaint}") from None
 
 
 def from_text(setting: Setting, text: str) -> object:
@@ -202,7 +206,7 @@ def _refuse_unknown(items: Mapping[str, Any], known: set[str], at: At, gathered:
     where = f" in [{dotted(at)}]" if at else ""
     for key in (key for key in items if key not in known):
         text = f"'{key}' is not a known key{where}: {_advice(key, known, at)}"
-        gathered.problems.append(Problem((*at, key), text))
+        gathered.problems.append(ConfigProblem((*at, key), text))
 
 
 _KEY_ADVICE = (

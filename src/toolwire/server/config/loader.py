@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from toolwire.server.config.fields import Gathered, Problem, read
+from toolwire.server.config.fields import ConfigProblem, Gathered, read
 from toolwire.server.config.models import RouteReader, key_from, read_keys
 from toolwire.server.config.overrides import SECTIONS, known_flags, with_overrides
 from toolwire.server.config.secret import Secret
@@ -29,7 +29,7 @@ from toolwire.server.config.settings import (
     Repair,
     Retries,
     RouteConfig,
-    Sessions,
+    SessionSettings,
     Timeouts,
 )
 from toolwire.server.config.toml_lines import find_line
@@ -48,7 +48,7 @@ __all__ = [
     "Retries",
     "RouteConfig",
     "Secret",
-    "Sessions",
+    "SessionSettings",
     "Timeouts",
     "load",
     "secrets_of",
@@ -95,13 +95,13 @@ def load(path: Path | None, *, env: Mapping[str, str], flags: Mapping[str, Any])
             config = with_overrides(config, env, flags)
         gathered.settle()
         _check_whole(config)
-    except Problem as problem:
+    except ConfigProblem as problem:
         errors = [_located(one, text, path) for one in (problem, *problem.more)]
         raise (errors[0] if len(errors) == 1 else ConfigErrors(errors)) from None
     return config
 
 
-def _located(problem: Problem, text: str, path: Path | None) -> ConfigError:
+def _located(problem: ConfigProblem, text: str, path: Path | None) -> ConfigError:
     """Add the location in the file to an error, unless it concerns a flag or a variable."""
     if not problem.at:
         return ConfigError(problem.text)
@@ -171,7 +171,7 @@ def _from_file(tree: dict[str, Any], path: Path | None, env: Mapping[str, str]) 
     gathered.settle()
     if "embedded" in tree and config.models and not config.serves_embedded:
         advice = 'give one of them backend = { url = "embedded:" }'
-        raise Problem(("embedded",), f"none of the [[models]] uses [embedded]: {advice}")
+        raise ConfigProblem(("embedded",), f"none of the [[models]] uses [embedded]: {advice}")
     return config
 
 
@@ -185,7 +185,7 @@ def _beside(path: Path, record: Any, *names: str) -> Any:
     return replace(record, **{name: at and path.parent / at for name, at in given.items()})
 
 
-def _store_beside(path: Path, sessions: Sessions) -> Sessions:
+def _store_beside(path: Path, sessions: SessionSettings) -> SessionSettings:
     if sessions.store == DEFAULT_STORE or not sessions.store.startswith(SQLITE):
         return sessions
     return replace(sessions, store=f"{SQLITE}{path.parent / sessions.store.removeprefix(SQLITE)}")
@@ -196,10 +196,12 @@ def _check_whole(config: Config) -> None:
     listen = config.listen
     gguf = config.embedded.gguf
     if gguf is not None and not gguf.is_file():
-        raise Problem(("embedded", "gguf"), f"no file at {gguf}: check the path of the model file")
+        raise ConfigProblem(
+            ("embedded", "gguf"), f"no file at {gguf}: check the path of the model file"
+        )
     _check_trace(config.trace.dir)
     if not (is_loopback(listen.host) or config.keys or listen.public):
-        raise Problem(
+        raise ConfigProblem(
             ("listen", "host"),
             f'listen.host = "{listen.host}" can be reached from other machines and no client keys '
             "are configured: add [[keys]] or set TOOLWIRE_API_KEY, listen on 127.0.0.1, "
@@ -212,16 +214,18 @@ def _check_tls(cert: Path | None, key: Path | None) -> None:
     if cert is None and key is None:
         return
     if cert is None or key is None:
-        raise Problem(("listen",), "listen.tls_cert and listen.tls_key go together: set both")
+        raise ConfigProblem(("listen",), "listen.tls_cert and listen.tls_key go together: set both")
     for file in (cert, key):
         if not file.is_file():
-            raise Problem(("listen",), f"no file at {file}: check listen.tls_cert and tls_key")
+            raise ConfigProblem(
+                ("listen",), f"no file at {file}: check listen.tls_cert and tls_key"
+            )
     try:
         # Without a password callback, OpenSSL would prompt at every start.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
     except OSError as error:
         why = getattr(error, "reason", None) or "OpenSSL cannot read them"
-        raise Problem(
+        raise ConfigProblem(
             ("listen", "tls_cert"),
             f"{cert} and {key} cannot be used for TLS ({why}): "
             "give a certificate chain and its private key, both PEM and without a pass phrase",
@@ -233,6 +237,6 @@ def _check_trace(folder: Path | None) -> None:
         return
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        raise Problem(
+        raise ConfigProblem(
             ("trace", "dir"), f"cannot write into {folder}: give trace.dir another folder"
         )

@@ -16,7 +16,15 @@ from toolwire.backends.tokenizers import SERVER, NoTokenizer, open_tokenizer
 from toolwire.server import auth
 from toolwire.server.config import values
 from toolwire.server.config.aliases import refuse_shared_names
-from toolwire.server.config.fields import At, Gathered, Problem, as_table, as_tables, dotted, read
+from toolwire.server.config.fields import (
+    At,
+    ConfigProblem,
+    Gathered,
+    as_table,
+    as_tables,
+    dotted,
+    read,
+)
 from toolwire.server.config.secret import Secret
 from toolwire.server.config.settings import BackendConfig, ClientKey, RouteConfig, Timeouts
 
@@ -57,7 +65,7 @@ class RouteReader:
 
     def _route(self, table: dict[str, Any], at: At) -> RouteConfig:
         if "backend" in table and "backends" in table:
-            raise Problem((*at, "backend"), "give either 'backend' or 'backends', not both")
+            raise ConfigProblem((*at, "backend"), "give either 'backend' or 'backends', not both")
         gathered, backends, made = Gathered(), list[BackendConfig](), dict[str, Any]()
         with gathered:
             if "backend" in table:
@@ -72,7 +80,7 @@ class RouteReader:
             route = replace(route, tokenizer=self._tokenizer(route.tokenizer or "", at))
         if route.mode == "native" and any(b.chat_template is not None for b in backends):
             text = 'a prompt has no tools of its own: with chat_template use "auto" or "prompted"'
-            raise Problem((*at, "mode"), f"{dotted((*at, 'mode'))}: {text}")
+            raise ConfigProblem((*at, "mode"), f"{dotted((*at, 'mode'))}: {text}")
         return route
 
     def _tokenizer(self, path: str, at: At) -> str:
@@ -81,14 +89,14 @@ class RouteReader:
             open_tokenizer(found)
         except NoTokenizer as error:
             place = (*at, "tokenizer")
-            raise Problem(place, f"{dotted(place)}: {error}") from None
+            raise ConfigProblem(place, f"{dotted(place)}: {error}") from None
         return str(found)
 
     def _backends(self, tables: object, at: At) -> list[BackendConfig]:
         placed = _placed(tables, (*at, "backends"))
         if not placed:
             advice = 'add backend = { url = "http://host:8000/v1" }'
-            raise Problem(at, f"{dotted(at)} has no backend: {advice}")
+            raise ConfigProblem(at, f"{dotted(at)} has no backend: {advice}")
         gathered, backends = Gathered(), []
         for place, table in placed:
             with gathered:
@@ -118,7 +126,7 @@ class RouteReader:
         gathered.settle()
         if backend.chat_template is not None and backend.is_embedded:
             text = "the embedded model has its chat template in its file: leave it out"
-            raise Problem((*at, "chat_template"), f"{dotted((*at, 'chat_template'))}: {text}")
+            raise ConfigProblem((*at, "chat_template"), f"{dotted((*at, 'chat_template'))}: {text}")
         return backend
 
 
@@ -141,14 +149,18 @@ def key_from(variable: object, env: Mapping[str, str], at: At, source: str = "")
     try:
         name = values.variable(variable)
     except ValueError as complaint:
-        raise Problem(at, f"{source}: {complaint}") from None
+        raise ConfigProblem(at, f"{source}: {complaint}") from None
     if name not in env:
         # A key put here by mistake may look like a variable name, but not in capitals.
         shown = f" {name}" if name.isupper() else ""
-        raise Problem(at, f"{source}: environment variable{shown} is not set: export it first")
+        raise ConfigProblem(
+            at, f"{source}: environment variable{shown} is not set: export it first"
+        )
     key = env[name].strip()
     if not auth.is_usable(key):
-        raise Problem(at, f"{source}: the variable must hold a key of visible ASCII, no spaces")
+        raise ConfigProblem(
+            at, f"{source}: the variable must hold a key of visible ASCII, no spaces"
+        )
     return Secret(key)
 
 
@@ -156,11 +168,11 @@ def template_from(path: object, folder: Path, at: At, source: str = "") -> ChatT
     """Read the chat template in the file at `path`."""
     source = source or dotted(at)
     if not isinstance(path, str | Path) or not os.fspath(path):
-        raise Problem(at, f"{source} must be a path in quotes")
+        raise ConfigProblem(at, f"{source} must be a path in quotes")
     try:
         return read_template(folder / Path(path).expanduser())
     except NoTemplate as error:
-        raise Problem(at, f"{source}: {error}") from None
+        raise ConfigProblem(at, f"{source}: {error}") from None
 
 
 def _placed(tables: object, at: At) -> list[tuple[At, Any]]:
@@ -174,5 +186,5 @@ def _refuse_twice(
     for value, place in zip(values, places, strict=True):
         at = (*place, key)
         if value in seen:
-            raise Problem(at, f"{dotted(at)}{show(value)} is there twice: make it unique")
+            raise ConfigProblem(at, f"{dotted(at)}{show(value)} is there twice: make it unique")
         seen.add(value)

@@ -14,8 +14,8 @@ from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.server import auth
 from toolwire.server.config.aliases import with_aliases
 from toolwire.server.config.fields import (
+    ConfigProblem,
     Gathered,
-    Problem,
     from_text,
     setting_of,
     settings_of,
@@ -91,7 +91,9 @@ def _with_upstream(config: Config, env: Mapping[str, str], flags: Mapping[str, A
     if not urls:
         for flag in UPSTREAM_FLAGS:
             if flags.get(flag):
-                raise Problem((), f"{_as_flag(flag)} is for the server of --upstream: give both")
+                raise ConfigProblem(
+                    (), f"{_as_flag(flag)} is for the server of --upstream: give both"
+                )
         return config
     url = setting_of(BackendConfig, "url")
     common: dict[str, Any] = {
@@ -107,7 +109,9 @@ def _with_upstream(config: Config, env: Mapping[str, str], flags: Mapping[str, A
 def _with_embedded(config: Config, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
     flag, upstream = flags.get("gguf"), flags.get("upstream")
     if flag and upstream:
-        raise Problem((), "--gguf and --upstream: each serves every model name, so give only one")
+        raise ConfigProblem(
+            (), "--gguf and --upstream: each serves every model name, so give only one"
+        )
     if config.models and not flag and (upstream or not env.get("TOOLWIRE_GGUF")):
         return config
     # Not every model file has a chat template with tools.
@@ -152,7 +156,7 @@ def _with_client_key(config: Config, env: Mapping[str, str]) -> Config:
     if not plain:
         return config
     if not auth.is_usable(plain):
-        raise Problem((), "TOOLWIRE_API_KEY: use visible ASCII without spaces as a key")
+        raise ConfigProblem((), "TOOLWIRE_API_KEY: use visible ASCII without spaces as a key")
     key = ClientKey(name="TOOLWIRE_API_KEY", sha256=auth.hash_key(plain))
     return replace(config, keys=(*config.keys, key))
 

@@ -285,7 +285,7 @@ class TraceFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Sessions:
+class SessionSettings:
     """Where conversations are stored, and how much of them: see [sessions](sessions.md)."""
 
     store: Annotated[
@@ -547,7 +547,7 @@ class RouteConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
+class NativeSettings:
     """The native API: see [native-api](native-api.md)."""
 
     call_map_key: Annotated[
@@ -577,8 +577,8 @@ class Config:
     health: Annotated[Health, Option("whether backends are there")] = Health()
     trace: Annotated[TraceFiles, Option("traces of requests")] = TraceFiles()
     embedded: Annotated[Embedded, Option("the embedded model")] = Embedded()
-    sessions: Annotated[Sessions, Option("stored conversations")] = Sessions()
-    native: Annotated[Native, Option("the native API")] = Native()
+    sessions: Annotated[SessionSettings, Option("stored conversations")] = SessionSettings()
+    native: Annotated[NativeSettings, Option("the native API")] = NativeSettings()
     history: Annotated[
         Literal["refuse", "repair"],
         Option(

@@ -29,7 +29,7 @@ _ROLES: dict[type[Any], Role] = {
 
 
 @dataclass(slots=True)
-class History:
+class NativeHistory:
     """Builds a conversation: messages, their wire originals, and the location of each in the
     request."""
 

@@ -18,7 +18,7 @@ from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.native import wire
 from toolwire.surfaces.native.fields import FIELDS, read_value
-from toolwire.surfaces.native.history import History
+from toolwire.surfaces.native.history import NativeHistory
 from toolwire.surfaces.native.ids import ToolCallIdMap
 from toolwire.surfaces.native.problems import Problems
 from toolwire.surfaces.native.tools import NativeToolReader
@@ -116,7 +116,9 @@ class Incoming:
     def _history(self, earlier: Earlier) -> tuple[Message, ...]:
         if self.fields.get("messages", ()) is None:
             return ()  # further checks need them
-        history = History(earlier.ids, self.problems, self.depth, known_only=earlier.known_only)
+        history = NativeHistory(
+            earlier.ids, self.problems, self.depth, known_only=earlier.known_only
+        )
         instructions = self.instructions
         for number, message in enumerate(instructions):
             history.add(message, f"messages[{number}]")
