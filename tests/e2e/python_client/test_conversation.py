@@ -76,11 +76,12 @@ def test_a_failed_tool_is_told_to_be_one(
     client: Client, backend: ScriptedServer, *, stored: bool
 ) -> None:
     backend.use("std", [CALL, "No idea."])
-    client.conversation(stored=stored).run("Weather?", [no_weather])
-    told = json.loads(backend.requests[-1].body)["messages"][-1]
-    assert told["role"] == "tool"
-    assert "no station in Paris" in told["content"]
-    assert "rror" in told["content"]
+    conversation = client.conversation(stored=stored)
+    conversation.run("Weather?", [no_weather])
+    assert "no station in Paris" in json.loads(backend.requests[-1].body)["messages"][-1]["content"]
+    kept = conversation.history()["messages"] if stored else conversation._state._history
+    results = [said for said in kept if isinstance(said, dict) and said["role"] == "tool"]
+    assert [result["is_error"] for result in results] == [True]
 
 
 def test_only_what_is_new_is_sent(client: Client, backend: ScriptedServer) -> None:
