@@ -5,19 +5,19 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from toolwire.formats.catalog import get, names
-from toolwire.formats.detect import (
+from toolwire.formats.detection.detect import (
     Detection,
     detect_model,
     detect_output,
     detect_template,
     notice_mismatch,
 )
-from toolwire.formats.detector import OutputDetector
+from toolwire.formats.detection.detector import OutputDetector
 from toolwire.formats.given_tools import DescribedTool, GivenTool, InvalidTool, as_tools
 from toolwire.formats.parser import Delivery, Extracted, ExtractedCall, Parser, join
 from toolwire.formats.prose import prose_parser
 from toolwire.formats.record import Format
-from toolwire.formats.render import (
+from toolwire.formats.rendering.render import (
     PromptTurn,
     RenderedCall,
     RenderedResult,

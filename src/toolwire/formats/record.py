@@ -6,8 +6,8 @@ from typing import Literal, Protocol, TypeAlias
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need
+from toolwire.formats.rendering.writing import PLAIN_RESULTS, Results, Writing
 from toolwire.formats.turn_state import FormatEngine, TurnState
-from toolwire.formats.writing import PLAIN_RESULTS, Results, Writing
 
 IdPolicy: TypeAlias = Literal["random", "mistral9", "kimi", "wire"]
 

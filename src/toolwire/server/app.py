@@ -27,29 +27,29 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.trace.records import TraceSwitch
 from toolwire.gateway.turn import TurnService
 from toolwire.inspector.endpoints import POLLED, page_endpoints
+from toolwire.server.access.auth import Admission, Keyring
+from toolwire.server.access.web_guard import WebGuard, is_preflight, preflight_headers
+from toolwire.server.apis.descriptions import Descriptions
+from toolwire.server.apis.inspector import inspector_api
+from toolwire.server.apis.messages import messages_api
+from toolwire.server.apis.native import native_api
+from toolwire.server.apis.responses import responses_api
 from toolwire.server.assembly import (
     build_routes,
     repair_policy,
     request_reader,
     turn_limits,
 )
-from toolwire.server.auth import Admission, Keyring
-from toolwire.server.backend_watch import BackendWatch
-from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
-from toolwire.server.descriptions import Descriptions
-from toolwire.server.inspector_api import inspector_api
-from toolwire.server.logs import Logs, TurnFacts
-from toolwire.server.messages_api import messages_api
-from toolwire.server.metrics import Metrics
-from toolwire.server.native_api import native_api
-from toolwire.server.random_ids import new_id
-from toolwire.server.readiness import Readiness
-from toolwire.server.responses_api import responses_api
+from toolwire.server.health.backend_watch import BackendWatch
+from toolwire.server.health.readiness import Readiness
+from toolwire.server.process.check_process import CheckProcess
+from toolwire.server.process.random_ids import new_id
 from toolwire.server.router import Handler, Resource, Router
-from toolwire.server.trace_memory import MemoryTraces
-from toolwire.server.trace_store import TraceStore
-from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
+from toolwire.server.telemetry.logs import Logs, TurnFacts
+from toolwire.server.telemetry.metrics import Metrics
+from toolwire.server.telemetry.trace_memory import MemoryTraces
+from toolwire.server.telemetry.trace_store import TraceStore
 from toolwire.sessions.open import open_store
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest

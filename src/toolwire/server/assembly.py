@@ -18,7 +18,7 @@ from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
-from toolwire.formats.signatures import signatures
+from toolwire.formats.detection.signatures import signatures
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE

@@ -12,7 +12,7 @@ from toolwire.formats.engines.tags import spelled
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 _head = partial(Format, family="header")
 

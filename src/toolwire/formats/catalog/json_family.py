@@ -9,7 +9,7 @@ from toolwire.formats.engines.py_calls import PyCalls
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning, thinking
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 THINK = thinking()
 _json = partial(Format, family="json", engine=JsonCalls())

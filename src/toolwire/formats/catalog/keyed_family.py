@@ -9,7 +9,7 @@ from toolwire.formats.engines.tagged import Tagged
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 _tagged = partial(Format, family="tagged")
 _PLAIN_RESULT = "<tool_response>{result}</tool_response>"

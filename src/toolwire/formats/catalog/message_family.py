@@ -20,8 +20,8 @@ from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
+from toolwire.formats.rendering.writing import Results, Writing
 from toolwire.formats.stripped import StrippableChannels
-from toolwire.formats.writing import Results, Writing
 
 _messages = partial(Format, family="messages")
 _lax = partial(Format, family="lax object")

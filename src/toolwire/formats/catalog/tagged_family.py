@@ -13,7 +13,7 @@ from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers, ToolMarkers
 from toolwire.formats.markers import Reasoning, thinking
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 _tagged = partial(Format, family="tagged")
 _PLAIN_RESULT = "<tool_response>{result}</tool_response>"

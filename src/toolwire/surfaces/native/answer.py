@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report

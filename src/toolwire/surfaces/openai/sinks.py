@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from toolwire.errors import GatewayError
-from toolwire.gateway.collect import Collector
+from toolwire.gateway.answer.collect import Collector
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan

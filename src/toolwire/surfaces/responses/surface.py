@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from toolwire.errors import GatewayError, RequestError, StoreUnavailable
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan
