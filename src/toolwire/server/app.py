@@ -51,7 +51,6 @@ from toolwire.server.telemetry.metrics import Metrics
 from toolwire.server.telemetry.trace_memory import MemoryTraces
 from toolwire.server.telemetry.trace_store import TraceStore
 from toolwire.sessions.open import open_store
-from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange, HttpRequest
 from toolwire.surfaces.models import Models
 from toolwire.surfaces.openai.chat import OpenAiChat
@@ -102,12 +101,12 @@ class App:
             observer=self.watch,
             tracing=self._traces.tracing if self._traces is not None else TraceSwitch(on=False),
         )
-        self._openai = OpenAiChat(request_reader(config), new_id, time.time)
+        self._openai = OpenAiChat(request_reader(config), turns, new_id, time.time)
         described = Descriptions()
         native = native_api(config, turns, self.sessions, self._openai.reader.tools.cache)
         models = Models(self.routes, int(time.time()), self._fetch_models)
         table = {
-            "/v1/chat/completions": self._turn(self._openai, turns),
+            "/v1/chat/completions": Resource(self._openai, {"POST": self._openai.answer}),
             **native,
             **responses_api(config, turns, self.sessions, self._openai.reader.tools.cache),
             "/v1/models": self._get(models.list),
@@ -120,7 +119,7 @@ class App:
             "/readyz": self._get(self._ready),
         }
         if self._traces is not None and config.has_inspector:
-            table |= inspector_api(config, self._openai, turns, self._traces, self._checker)
+            table |= inspector_api(config, self._openai, self._traces, self._checker)
         self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
         self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", *page_endpoints()})
@@ -244,9 +243,6 @@ class App:
             error.request_id = context.request_id
             headers, body = self._router.writer(exchange.request.path).error(error)
             exchange.respond(error.status, [*context.headers(), *headers], body)
-
-    def _turn(self, api: Surface, turns: TurnService) -> Resource:
-        return Resource(api, {"POST": TurnEndpoint(api, turns).answer})
 
     def _get(self, handler: Handler) -> Resource:
         return Resource(self._openai, {"GET": handler})

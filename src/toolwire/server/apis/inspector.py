@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from toolwire.gateway.turn import TurnService
 from toolwire.inspector.endpoints import inspector_endpoints
 from toolwire.server.config.settings import Config
 from toolwire.server.process.check_process import CheckProcess
@@ -15,14 +14,12 @@ from toolwire.surfaces.openai.chat import OpenAiChat
 def inspector_api(
     config: Config,
     chat: OpenAiChat,
-    turns: TurnService,
     traces: TraceStore | MemoryTraces,
     checker: CheckProcess,
 ) -> dict[str, Resource]:
     """Return the resources of the inspector, by path."""
     endpoints = inspector_endpoints(
         chat,
-        turns,
         traces,
         checker,
         bodies=config.trace.bodies,
