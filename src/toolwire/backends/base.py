@@ -80,7 +80,7 @@ UNKNOWN = Capabilities()
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class CapabilityProbe:
     """The path, at a server's root, that reports its capabilities, and how to read them.
 
     `read` raises `ValueError`.

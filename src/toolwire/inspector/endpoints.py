@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from toolwire import __version__
-from toolwire.errors import NotFound, RequestError
+from toolwire.errors import RequestError, ResourceNotFound
 from toolwire.formats.given_tools import InvalidTool, tools_of
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.repair.costly import Checker
@@ -118,7 +118,7 @@ class Inspector:
     async def _record(self, request_id: str, context: RequestContext) -> dict[str, Any]:
         record = await asyncio.to_thread(self.turns.find, request_id, context.key_name)
         if record is None:
-            raise NotFound(f"There is no trace of a request '{request_id[:100]}'.")
+            raise ResourceNotFound(f"There is no trace of a request '{request_id[:100]}'.")
         return record
 
 

@@ -12,11 +12,11 @@ from toolwire.client.events import Call
 from toolwire.client.executor import ThreadExecutor
 from toolwire.client.loop import Job
 from toolwire.client.tools import tool
-from toolwire.client.workers import CallStopped, LoopThread, Outcome, ThreadWork, attempt
+from toolwire.client.workers import CallOutcome, CallStopped, LoopThread, ThreadWork, attempt
 
 
-def started(work: Callable[[], Any]) -> tuple[ThreadWork, list[Outcome], threading.Thread]:
-    done: list[Outcome] = []
+def started(work: Callable[[], Any]) -> tuple[ThreadWork, list[CallOutcome], threading.Thread]:
+    done: list[CallOutcome] = []
     one = ThreadWork(work, done.append, "test")
     one.start()
     return one, done, one._thread

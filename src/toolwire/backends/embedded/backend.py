@@ -27,7 +27,7 @@ from toolwire.backends.embedded.request import bodies_for, ignored
 from toolwire.backends.embedded.tuning import AS_WRITTEN
 from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai.answer import AnswerDecoder
-from toolwire.errors import NotFound, Place, ToolsRefused, UpstreamError, UpstreamRefused
+from toolwire.errors import Place, ResourceNotFound, ToolsRefused, UpstreamError, UpstreamRefused
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Request
 
@@ -224,7 +224,9 @@ class EmbeddedBackend:
 
     async def forward(self, _method: str, target: str, _body: NamedBody) -> NoReturn:
         """Refuse what is not a chat completion."""
-        raise NotFound(f"The embedded model has no '/v1{target[:200]}', only chat completions.")
+        raise ResourceNotFound(
+            f"The embedded model has no '/v1{target[:200]}', only chat completions."
+        )
 
     async def check(self) -> str:
         """See `Backend.check`. A loaded model always works."""
