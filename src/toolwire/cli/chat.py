@@ -11,7 +11,7 @@ import click
 
 from toolwire.cli.chat_embedded import embedded_server, is_listening
 from toolwire.cli.chat_screen import Screen
-from toolwire.cli.chat_session import Session
+from toolwire.cli.chat_session import ChatSession
 from toolwire.cli.python_tools import load_tools
 from toolwire.cli.usage_error import Complaint
 from toolwire.client.client import Client, only_model
@@ -75,7 +75,7 @@ def command(
             for server in servers:
                 box.add(stack.enter_context(_mcp(server)))
             client = stack.enter_context(_client(base_url, key))
-            session = Session(
+            session = ChatSession(
                 client,
                 _model(client, model),
                 box,
@@ -89,7 +89,7 @@ def command(
         _talk(session, prompt, box)
 
 
-def _talk(session: Session, prompt: str | None, box: Toolbox) -> None:
+def _talk(session: ChatSession, prompt: str | None, box: Toolbox) -> None:
     if prompt is not None:
         sys.exit(0 if session.say(prompt) else 1)
     if not sys.stdin.isatty():

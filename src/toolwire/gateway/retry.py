@@ -92,7 +92,7 @@ class Retry:
     what was wrong with it."""
 
 
-class RetryPolicy:
+class TurnRetryPolicy:
     """Decides what follows each attempt at one turn.
 
     After a failure, another backend is tried, or the same one after a delay (`Tries`). An answer

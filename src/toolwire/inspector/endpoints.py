@@ -21,7 +21,7 @@ from toolwire.inspector.reading import AUTO, MOST_CHARACTERS, read_text
 from toolwire.inspector.replaying import replayed
 from toolwire.inspector.samples import formats, samples_of
 from toolwire.inspector.trying import turns_by_mode
-from toolwire.inspector.turns import Traces, Turns
+from toolwire.inspector.turns import Traces, TurnLog
 from toolwire.protocol.tools import Tool
 from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange
@@ -63,7 +63,7 @@ class Which(msgspec.Struct, forbid_unknown_fields=True):
 class Inspector:
     """Answers the page's requests."""
 
-    turns: Turns
+    turns: TurnLog
     checker: Checker
     about: dict[str, Any]
     alone: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 1))
@@ -135,7 +135,7 @@ def inspector_endpoints(
     """Every path of the inspector, with its handlers. `lasting`: every request is traced, not only
     while somebody looks; `bodies`: with what clients and models wrote."""
     about = {"version": __version__, "bodies": bodies, "lasting": lasting}
-    inspector = Inspector(Turns(traces, sees_all), checker, about)
+    inspector = Inspector(TurnLog(traces, sees_all), checker, about)
     table: Endpoints = {
         **page_endpoints(),
         f"{_API}/info": {"GET": inspector.info},

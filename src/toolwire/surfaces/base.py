@@ -7,7 +7,7 @@ from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.sink import Flow
-from toolwire.gateway.turn import Conversation, TurnService, TurnSink
+from toolwire.gateway.turn import StoredHistory, TurnService, TurnSink
 from toolwire.protocol.requests import Request
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 
@@ -44,7 +44,7 @@ class SurfaceCaller:
     api: Surface
     exchange: Exchange
     context: RequestContext
-    conversation: Conversation | None = None
+    conversation: StoredHistory | None = None
 
     @property
     def surface(self) -> str:

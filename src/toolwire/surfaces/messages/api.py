@@ -13,7 +13,7 @@ from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Flow
 from toolwire.gateway.token_count import count_prompt
-from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
+from toolwire.gateway.turn import LARGE_BODY, StoredHistory, TurnService
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
@@ -114,7 +114,7 @@ class _Caller:
     context: RequestContext
     waits: bool = False
     """Whether to retry the turn with an adapted request."""
-    conversation: Conversation | None = None
+    conversation: StoredHistory | None = None
     surface: str = NAME
     _asked: Asked | None = None
     _changes: int = 0

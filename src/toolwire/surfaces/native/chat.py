@@ -8,7 +8,7 @@ from toolwire.errors import GatewayError, RequestError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.sink import Flow
-from toolwire.gateway.turn import Conversation, TurnService
+from toolwire.gateway.turn import StoredHistory, TurnService
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import ToolCall
 from toolwire.surfaces.exchange import Exchange, Headers
@@ -112,7 +112,7 @@ class NativeCaller:
         return self._exchange.on_flow
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """See `Caller.conversation`."""
         return self._conversation
 

@@ -14,7 +14,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Flow
 from toolwire.gateway.token_count import count_prompt
-from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
+from toolwire.gateway.turn import LARGE_BODY, StoredHistory, TurnService
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
@@ -92,7 +92,7 @@ class Responses:
 
 
 class ResponsesCaller:
-    """One request: see `Caller` and `Conversation`."""
+    """One request: see `Caller` and `StoredHistory`."""
 
     surface = NAME
 
@@ -123,7 +123,7 @@ class ResponsesCaller:
         return self._exchange.on_flow
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """See `Caller.conversation`: this request, if it reads or writes stored responses."""
         return self if self._keeps or self._given.refers else None
 
@@ -141,7 +141,7 @@ class ResponsesCaller:
         return self._request(list(asked.items))
 
     async def load(self, request: Request) -> Request:
-        """See `Conversation.load`."""
+        """See `StoredHistory.load`."""
         asked = self._given
         if not asked.refers:
             return request
@@ -158,7 +158,7 @@ class ResponsesCaller:
         return self._request(list(found))
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:  # noqa: ARG002
-        """See `Conversation.keep`. Stores the items as the client received them."""
+        """See `StoredHistory.keep`. Stores the items as the client received them."""
         if not self._keeps or self._sink is None:
             return
         response = self._sink.finished(report)
