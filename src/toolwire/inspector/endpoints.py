@@ -36,7 +36,7 @@ POLLED = f"{_API}/turns"
 _JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
 
 
-class Asked(msgspec.Struct, forbid_unknown_fields=True):
+class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A text to be read. `tools` is any JSON that has some."""
 
     text: Annotated[str, msgspec.Meta(max_length=MOST_CHARACTERS)]
@@ -80,16 +80,16 @@ class Inspector:
 
     async def parse(self, exchange: Exchange, context: RequestContext) -> None:
         """A text, read."""
-        asked = _body(exchange, Asked)
-        how = asked.format, asked.text, asked.declared()
-        read = await self._read(partial(read_text, *how, size=asked.chunk_size))
+        wanted = _body(exchange, ParseRequest)
+        how = wanted.format, wanted.text, wanted.declared()
+        read = await self._read(partial(read_text, *how, size=wanted.chunk_size))
         _send(exchange, context, read)
 
     async def case(self, exchange: Exchange, context: RequestContext) -> None:
         """A text and what is found in it, as a conformance case."""
-        asked = _body(exchange, Asked)
-        how = asked.format, asked.text, asked.declared()
-        _send(exchange, context, await self._read(partial(case_file, *how, called=asked.name)))
+        wanted = _body(exchange, ParseRequest)
+        how = wanted.format, wanted.text, wanted.declared()
+        _send(exchange, context, await self._read(partial(case_file, *how, called=wanted.name)))
 
     async def list_turns(self, exchange: Exchange, context: RequestContext) -> None:
         """The last requests; from now on, for a while, requests are traced."""

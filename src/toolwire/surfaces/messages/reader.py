@@ -1,4 +1,4 @@
-"""Decodes a request body into `Asked`: the normalized request, and what the answer needs.
+"""Decodes a request body into `ParsedMessagesRequest`: the request, and what the answer needs.
 
 Anything that can be ignored is accepted: agents send new fields every month, and retry a refused
 request several times with fewer features.
@@ -136,7 +136,7 @@ class ThreadUnsupported(RequestError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedMessagesRequest:
     """A decoded request."""
 
     request: Request
@@ -153,7 +153,7 @@ class RequestReader:
     max_messages: int
     max_values: int
 
-    def read(self, body: bytes, *, counting: bool = False) -> Asked:
+    def read(self, body: bytes, *, counting: bool = False) -> ParsedMessagesRequest:
         """Decode one body; token counting requires fewer fields. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields, notes = split(body), Notes()
@@ -181,7 +181,7 @@ class RequestReader:
             adjusted=tuple(notes.adjusted),
             repairs=(*toolset.repairs, *notes.repairs),
         )
-        return Asked(request, tuple(conversation.origins), params.shows_thinking)
+        return ParsedMessagesRequest(request, tuple(conversation.origins), params.shows_thinking)
 
     def _messages(
         self, fields: Fields, conversation: ConversationBuilder, *, counting: bool

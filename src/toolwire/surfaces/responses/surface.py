@@ -24,7 +24,7 @@ from toolwire.surfaces.profiles import PLAIN, Profile, profile_for
 from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.fields import ENCRYPTED
 from toolwire.surfaces.responses.items import Item
-from toolwire.surfaces.responses.reader import Asked, ReadRequest, ResponseReader
+from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
 from toolwire.surfaces.responses.response import ResponseHead, echo_of
 from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
 from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
@@ -102,7 +102,7 @@ class ResponsesCaller:
         self._context = context
         self._owner = context.key_name or ""
         self._profile: Profile = PLAIN
-        self._asked: Asked | None = None
+        self._asked: ParsedResponsesRequest | None = None
         self._items: list[Item] = []
         self._read: ReadRequest | None = None
         self._sink: StreamSink | WholeSink | None = None
@@ -198,7 +198,7 @@ class ResponsesCaller:
         return self._profile.adapted(self._read.request)
 
     @property
-    def _given(self) -> Asked:
+    def _given(self) -> ParsedResponsesRequest:
         if self._asked is None:
             raise RuntimeError("the request was not read yet")
         return self._asked
