@@ -16,7 +16,7 @@ from toolwire.client.running.limits import Limits
 from toolwire.client.running.runner import Approve, AsyncRun, RunOptions
 from toolwire.client.settings import find_settings
 from toolwire.client.stream import AsyncStream, read_whole
-from toolwire.client.transport import READ_SECONDS, AsyncTransport, Outgoing
+from toolwire.client.transport import READ_SECONDS, ApiRequest, AsyncTransport
 
 
 class AsyncClient:
@@ -127,7 +127,7 @@ class AsyncClient:
             parameters=parameters,
         )
         response = await self.transport.send(
-            Outgoing(CHAT, body, headers=headers, timeout=timeout, stream=stream)
+            ApiRequest(CHAT, body, headers=headers, timeout=timeout, stream=stream)
         )
         if stream:
             return AsyncStream(response, self.transport.lost)
@@ -196,7 +196,7 @@ class AsyncClient:
 
     async def models(self) -> list[str]:
         """Return the names of the server's models."""
-        return model_names((await self.transport.send(Outgoing(MODELS))).content)
+        return model_names((await self.transport.send(ApiRequest(MODELS))).content)
 
     async def aclose(self) -> None:
         """Close the connections."""

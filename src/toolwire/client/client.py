@@ -17,7 +17,7 @@ from toolwire.client.running.limits import Limits
 from toolwire.client.running.runner import Approve, Run, RunOptions
 from toolwire.client.settings import find_settings
 from toolwire.client.stream import Stream, read_whole
-from toolwire.client.transport import READ_SECONDS, Outgoing, Transport
+from toolwire.client.transport import READ_SECONDS, ApiRequest, Transport
 
 CHAT = "/chat/completions"
 MODELS = "/models"
@@ -131,7 +131,7 @@ class Client:
             parameters=parameters,
         )
         response = self.transport.send(
-            Outgoing(CHAT, body, headers=headers, timeout=timeout, stream=stream)
+            ApiRequest(CHAT, body, headers=headers, timeout=timeout, stream=stream)
         )
         if stream:
             return Stream(response, self.transport.lost)
@@ -198,7 +198,7 @@ class Client:
 
     def models(self) -> list[str]:
         """Return the names of the server's models."""
-        return model_names(self.transport.send(Outgoing(MODELS)).content)
+        return model_names(self.transport.send(ApiRequest(MODELS)).content)
 
     def close(self) -> None:
         """Close the connections."""

@@ -49,7 +49,7 @@ _ERRORS: dict[int, type[APIError]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class ApiRequest:
     """One request. `timeout` is the read timeout, in seconds."""
 
     path: str
@@ -100,7 +100,7 @@ class _Shared:
             return self._httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))  # type: ignore[no-any-return]
         return timeout  # type: ignore[no-any-return]
 
-    def _request(self, http: Any, outgoing: Outgoing) -> "httpx2.Request":
+    def _request(self, http: Any, outgoing: ApiRequest) -> "httpx2.Request":
         headers = {**self._headers, **(outgoing.headers or {})}
         timeout = self._timeout if outgoing.timeout is None else self._seconds(outgoing.timeout)
         return http.build_request(  # type: ignore[no-any-return]
@@ -170,7 +170,7 @@ class Transport(_Shared):
         _check_options(http, options)
         self._http: httpx2.Client = http or self._httpx.Client(**options)
 
-    def send(self, outgoing: Outgoing) -> "httpx2.Response":
+    def send(self, outgoing: ApiRequest) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""
         attempt = 0
         while True:
@@ -183,7 +183,7 @@ class Transport(_Shared):
             attempt += 1
             time.sleep(delay)
 
-    def _attempt(self, outgoing: Outgoing) -> "httpx2.Response":
+    def _attempt(self, outgoing: ApiRequest) -> "httpx2.Response":
         request = self._request(self._http, outgoing)
         try:
             response = self._http.send(request, stream=outgoing.stream)
@@ -218,7 +218,7 @@ class AsyncTransport(_Shared):
         _check_options(http, options)
         self._http: httpx2.AsyncClient = http or self._httpx.AsyncClient(**options)
 
-    async def send(self, outgoing: Outgoing) -> "httpx2.Response":
+    async def send(self, outgoing: ApiRequest) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""
         attempt = 0
         while True:
@@ -231,7 +231,7 @@ class AsyncTransport(_Shared):
             attempt += 1
             await asyncio.sleep(delay)
 
-    async def _attempt(self, outgoing: Outgoing) -> "httpx2.Response":
+    async def _attempt(self, outgoing: ApiRequest) -> "httpx2.Response":
         request = self._request(self._http, outgoing)
         try:
             response = await self._http.send(request, stream=outgoing.stream)

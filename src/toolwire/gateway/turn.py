@@ -44,7 +44,7 @@ class TurnSink(Sink, Protocol):
         ...
 
 
-class Conversation(Protocol):
+class StoredHistory(Protocol):
     """A history that is stored between turns."""
 
     async def load(self, request: Request) -> Request:
@@ -76,7 +76,7 @@ class Caller(Protocol):
         ...
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """The stored history, if it is not in the request. Available after `read`."""
         ...
 

@@ -15,9 +15,9 @@ from toolwire.errors import (
     GatewayError,
     InternalError,
     MethodNotAllowed,
-    NotFound,
     Overloaded,
     RequestError,
+    ResourceNotFound,
     ShuttingDown,
     TooLarge,
     UpstreamError,
@@ -226,7 +226,7 @@ class App:
             else dict.fromkeys(self._allowed.methods(path), self._pass_on)
         )
         if not methods:
-            raise NotFound(f"There is nothing at '{path[:200]}'. {_ABOUT_PATHS}")
+            raise ResourceNotFound(f"There is nothing at '{path[:200]}'. {_ABOUT_PATHS}")
         # HEAD is allowed wherever GET is: some monitors use it.
         handler = methods.get("GET" if method == "HEAD" else method)
         if handler is None:

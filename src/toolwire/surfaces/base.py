@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 from toolwire.errors import GatewayError, MethodNotAllowed
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.turn import Conversation, TurnSink
+from toolwire.gateway.turn import StoredHistory, TurnSink
 from toolwire.protocol.requests import Request
 from toolwire.surfaces.exchange import JSON, Exchange, Headers
 from toolwire.surfaces.profiles import Profile, profile_for
@@ -39,7 +39,7 @@ class SurfaceCaller(ABC):
         return self.exchange.gone
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """See `Caller.conversation`."""
         return None
 

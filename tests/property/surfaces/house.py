@@ -11,7 +11,7 @@ from unittest.mock import patch
 from tests.contract.chatting import Backend, Client
 from tests.property.surfaces.doors import DOORS, Answer, Door, Json, events_of
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.pool import BackendPool
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
@@ -85,7 +85,7 @@ class House:
         await self.app(client)
 
     @property
-    def outgoing(self) -> Outgoing:
+    def outgoing(self) -> BackendRequest:
         """What the backend was asked at last."""
         return self.backend.opened[-1]
 

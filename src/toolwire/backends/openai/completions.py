@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from toolwire.backends.base import Answer, Outgoing
+from toolwire.backends.base import Answer, BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import HttpPool
 from toolwire.backends.openai.backend import OpenAiHttpBackend
@@ -45,7 +45,7 @@ class CompletionsBackend(OpenAiHttpBackend):
     def _speak(self, dialect: Dialect) -> None:
         super()._speak(completions_dialect(dialect))
 
-    async def open(self, outgoing: Outgoing) -> Answer:
+    async def open(self, outgoing: BackendRequest) -> Answer:
         """See `Backend.open`."""
         if outgoing.tools.tools:
             raise ToolsRefused(
@@ -62,7 +62,7 @@ class CompletionsBackend(OpenAiHttpBackend):
         opening = opened_reasoning(prompt)
         return ReasoningAnswer(answer, opening) if opening else answer
 
-    async def prompt(self, outgoing: Outgoing) -> str:
+    async def prompt(self, outgoing: BackendRequest) -> str:
         """Render the conversation with the chat template. Raises `UpstreamError`."""
         messages = template_messages(outgoing.messages)
         try:
@@ -111,7 +111,7 @@ class CompletionsBackend(OpenAiHttpBackend):
     async def check(self) -> str:
         """See `Backend.check`."""
         messages = (Message("system", "Be brief."), Message("user", "Hello"))
-        await self.prompt(Outgoing(Request("", messages), messages, NO_TOOLS))
+        await self.prompt(BackendRequest(Request("", messages), messages, NO_TOOLS))
         return "the chat template makes prompts of messages"
 
     async def aclose(self) -> None:

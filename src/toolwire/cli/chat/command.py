@@ -12,7 +12,7 @@ import click
 from toolwire.cli.chat.embedded import embedded_server, is_listening
 from toolwire.cli.chat.python_tools import load_tools
 from toolwire.cli.chat.screen import Screen
-from toolwire.cli.chat.session import Session
+from toolwire.cli.chat.session import ChatSession
 from toolwire.cli.usage_error import Complaint
 from toolwire.client.client import Client, only_model
 from toolwire.client.errors import ClientError
@@ -75,7 +75,7 @@ def command(
             for server in servers:
                 box.add(stack.enter_context(_mcp(server)))
             client = stack.enter_context(_client(base_url, key))
-            session = Session(
+            session = ChatSession(
                 client,
                 _model(client, model),
                 box,
@@ -89,7 +89,7 @@ def command(
         _talk(session, prompt, box)
 
 
-def _talk(session: Session, prompt: str | None, box: Toolbox) -> None:
+def _talk(session: ChatSession, prompt: str | None, box: Toolbox) -> None:
     if prompt is not None:
         sys.exit(0 if session.say(prompt) else 1)
     if not sys.stdin.isatty():

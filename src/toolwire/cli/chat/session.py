@@ -32,7 +32,7 @@ _LINES = 1000
 _QUESTION = "  Run {call}? [y]es, [n]o, [a]lways, [e]dit: "
 
 
-class Session:
+class ChatSession:
     """One conversation. `say` is one turn of the user's; `run` asks for them."""
 
     def __init__(
@@ -197,16 +197,16 @@ class Session:
             self._screen.error(f"Error: {error}")
 
 
-_COMMANDS: dict[str, tuple[str, Callable[[Session, str], None]]] = {
-    "/tools": ("the tools the model has", Session.show_tools),
+_COMMANDS: dict[str, tuple[str, Callable[[ChatSession, str], None]]] = {
+    "/tools": ("the tools the model has", ChatSession.show_tools),
     "/trace": (
         "what happened in the last turn: requests, calls, times, tokens",
-        Session.show_trace,
+        ChatSession.show_trace,
     ),
-    "/history": ("the conversation so far", Session.show_history),
-    "/clear": ("begin a new conversation", Session.clear),
-    "/model": ("list the models, or change to another: /model NAME", Session.change_model),
-    "/help": ("this list", Session.show_help),
+    "/history": ("the conversation so far", ChatSession.show_history),
+    "/clear": ("begin a new conversation", ChatSession.clear),
+    "/model": ("list the models, or change to another: /model NAME", ChatSession.change_model),
+    "/help": ("this list", ChatSession.show_help),
 }
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from toolwire.client.running.loop import Job
 from toolwire.client.running.results import CallResult, error_of, raised, result_of
 from toolwire.client.running.workers import (
+    CallOutcome,
     LoopThread,
-    Outcome,
     ThreadWork,
     attempt_async,
 )
@@ -32,7 +32,7 @@ class ThreadExecutor:
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Finished]:
         """Each job's place and result, as they finish. Closed early, it stops what still runs."""
-        done: queue.SimpleQueue[tuple[int, Outcome]] = queue.SimpleQueue()
+        done: queue.SimpleQueue[tuple[int, CallOutcome]] = queue.SimpleQueue()
         waiting = list(enumerate(jobs))[::-1]
         running: dict[int, tuple[Any, float]] = {}
         try:
@@ -104,7 +104,7 @@ class _LoopWork:
         self._loop = loop
         self._call = call
         self._done = done
-        self._future: Future[Outcome] | None = None
+        self._future: Future[CallOutcome] | None = None
 
     def start(self) -> None:
         self._future = self._loop.submit(attempt_async(_awaited_call(self._call)))
@@ -116,12 +116,12 @@ class _LoopWork:
             self._future.cancel()
 
 
-def _outcome(future: "Future[Outcome]") -> Outcome:
+def _outcome(future: "Future[CallOutcome]") -> CallOutcome:
     """Report how it ended. If we cancelled it, nothing waits for it."""
     if future.cancelled():
-        return Outcome(error=asyncio.CancelledError("the tool was cancelled"))
+        return CallOutcome(error=asyncio.CancelledError("the tool was cancelled"))
     error = future.exception()
-    return future.result() if error is None else Outcome(error=error)
+    return future.result() if error is None else CallOutcome(error=error)
 
 
 class TaskExecutor:
@@ -153,7 +153,7 @@ class TaskExecutor:
                 return at, timed_out(job.seconds or 0.0, self._limit, seconds)
             return at, told(outcome, self._limit, time.monotonic() - began)
 
-    async def _outcome(self, job: Job) -> Outcome:
+    async def _outcome(self, job: Job) -> CallOutcome:
         call = job.runnable.bind(job.arguments)
         if job.runnable.is_async:
             return await attempt_async(_awaited_call(call))
@@ -163,11 +163,11 @@ class TaskExecutor:
         return outcome
 
 
-async def _in_thread(call: Any, name: str) -> Outcome:
+async def _in_thread(call: Any, name: str) -> CallOutcome:
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Outcome] = loop.create_future()
+    future: asyncio.Future[CallOutcome] = loop.create_future()
 
-    def finish(outcome: Outcome) -> None:
+    def finish(outcome: CallOutcome) -> None:
         if not future.done():
             future.set_result(outcome)
 
@@ -187,7 +187,7 @@ async def _awaited_call(call: Any) -> Any:
     return await call()
 
 
-def told(outcome: Outcome, limit: int, seconds: float) -> CallResult:
+def told(outcome: CallOutcome, limit: int, seconds: float) -> CallResult:
     """Convert an outcome to a result for the model."""
     if outcome.error is not None:
         return raised(outcome.error, limit, seconds)

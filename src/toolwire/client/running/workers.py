@@ -24,7 +24,7 @@ class CallStopped(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """The outcome of a call: a value, or the exception it raised."""
 
     value: Any = None
@@ -35,7 +35,7 @@ class ThreadWork:
     """One call in its own thread. `done` is called in that thread."""
 
     def __init__(
-        self, work: Callable[[], Any], done: Callable[[Outcome], object], name: str
+        self, work: Callable[[], Any], done: Callable[[CallOutcome], object], name: str
     ) -> None:
         self._work = work
         self._done = done
@@ -90,27 +90,27 @@ def _await_interrupt() -> None:
         time.sleep(0.001)
 
 
-def attempt(work: Callable[[], Any]) -> Outcome:
+def attempt(work: Callable[[], Any]) -> CallOutcome:
     """Run a tool and capture any exception for the model. Only `CallStopped` escapes."""
     try:
-        return Outcome(work())
+        return CallOutcome(work())
     except CallStopped:
         raise
     except BaseException as error:  # noqa: BLE001
-        return Outcome(error=error)
+        return CallOutcome(error=error)
 
 
-async def attempt_async(work: Coroutine[Any, Any, Any]) -> Outcome:
+async def attempt_async(work: Coroutine[Any, Any, Any]) -> CallOutcome:
     """Like `attempt`, for a coroutine. A cancellation is ours, unless the tool raised it itself."""
     try:
-        return Outcome(await work)
+        return CallOutcome(await work)
     except (Exception, SystemExit) as error:  # noqa: BLE001
-        return Outcome(error=error)
+        return CallOutcome(error=error)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        return Outcome(error=error)
+        return CallOutcome(error=error)
 
 
 class LoopThread:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from toolwire.errors import ArgumentsUnchecked, ArgumentsUnfit, UpstreamError
-from toolwire.gateway.answer.choice import Choice, Reading
+from toolwire.gateway.answer.choice import ChoicePipeline, Reading
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.text_calls import TextCallReader
 from toolwire.gateway.plan import Plan
@@ -53,7 +53,7 @@ class Attempt:
         self._new_call_id = new_call_id
         self._final = final
         self._resumed = resumed
-        self._choices: dict[int, Choice] = {}
+        self._choices: dict[int, ChoicePipeline] = {}
         self._sent: list[tuple[int, list[Event]]] = []
         self._ends: list[tuple[int, list[Event]]] = []
         self._allowance = Allowance()
@@ -162,7 +162,7 @@ class Attempt:
                 return correction(validator.said, validator.calls, validator.findings)
         return []
 
-    def _open(self, index: int) -> Choice:
+    def _open(self, index: int) -> ChoicePipeline:
         if len(self._choices) >= MOST_CHOICES:
             raise UpstreamError(f"The backend's answer has more than {MOST_CHOICES} choices.")
         plan, strategy = self._plan, self._strategy
@@ -174,7 +174,9 @@ class Attempt:
                 native, make_parser, self._new_call_id, promoting=strategy.promotes
             )
         validator = plan.validator(self._allowance, final=self._final, resumed=self._resumed)
-        choice = self._choices[index] = Choice(reading, plan.policy(final=self._final), validator)
+        choice = self._choices[index] = ChoicePipeline(
+            reading, plan.policy(final=self._final), validator
+        )
         return choice
 
 

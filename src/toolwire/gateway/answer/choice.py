@@ -6,8 +6,8 @@ policy comes first, then the validator.
 
 Most chunks of a streamed call only add arguments to the current call. Such a chunk needs no more
 than JSON tracking and a copy for the validator. So once every stage would pass the rest of a call
-through, `Choice` creates a `FastPath` that bypasses them. Any other chunk ends the fast path and
-is processed normally.
+through, `ChoicePipeline` creates a `FastPath` that bypasses them. Any other chunk ends the fast
+path and is processed normally.
 """
 
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class FastPath:
     """Whether the arguments go out immediately."""
 
 
-class Choice:
+class ChoicePipeline:
     """The stages of one choice."""
 
     __slots__ = ("_fast", "_stages", "policy", "reading", "validator")

@@ -6,7 +6,7 @@ It holds everything, unmasked: `trace.text` decides what is written to disk.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError
 from toolwire.formats import Trace
 from toolwire.gateway.answer.collect import Collector, Whole
@@ -34,7 +34,7 @@ class AttemptTrace:
     resumed: bool
     told: tuple[Message, ...] = ()
     """The messages that were added after the previous attempt."""
-    asked: Outgoing | None = None
+    asked: BackendRequest | None = None
     """What the backend was sent."""
     heard: list[tuple[float, list[Fragment]]] = field(default_factory=list)
     spans: dict[int, Trace] = field(default_factory=dict)

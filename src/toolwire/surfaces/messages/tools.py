@@ -16,7 +16,7 @@ from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft, safe_name
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, Tool, ToolChoice, ToolSet
 from toolwire.surfaces.messages.blocks import Block
-from toolwire.surfaces.messages.conversation import Turns
+from toolwire.surfaces.messages.conversation import ConversationBuilder
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 
 _MAX_NAME = 128
@@ -114,13 +114,13 @@ class ToolReader:
         self._max_tools = max_tools
         self._cache = ToolCache(cache_bytes, limits)
 
-    def read(self, raw: Raw | None, turns: Turns) -> ToolSet:
+    def read(self, raw: Raw | None, conversation: ConversationBuilder) -> ToolSet:
         """Return the tools available at the end of a conversation. Raises `RequestError`."""
-        if turns.defined:
-            raw = Raw(msgspec.json.encode([*_listed(raw), *turns.defined]))
+        if conversation.defined:
+            raw = Raw(msgspec.json.encode([*_listed(raw), *conversation.defined]))
         if raw is None:
             return NO_TOOLS
-        shown, removed = tuple(turns.shown), frozenset(turns.removed)
+        shown, removed = tuple(conversation.shown), frozenset(conversation.removed)
         read = partial(self._check, shown=shown, removed=removed)
         return self._cache.toolset(raw, ("messages", shown, removed), read)
 

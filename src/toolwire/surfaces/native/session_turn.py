@@ -91,7 +91,7 @@ class AnswerKnown(Exception):
 
 
 class SessionTurn:
-    """The `Conversation` of one request. Call `stop` at the end, and `release` if it is claimed."""
+    """The `StoredHistory` of one request. Call `stop` at the end, and `release` if claimed."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class SessionTurn:
         return self._claim is not None
 
     async def load(self, _request: Request) -> Request:
-        """See `Conversation.load`. Raises `AnswerKnown` for a request that was already answered."""
+        """See `StoredHistory.load`. Raises `AnswerKnown` for a request that was answered before."""
         claim = self._claim = await self._claimed()
         document = claim.value or b""
         large = len(document) + len(self._body) > LARGE_BODY
@@ -154,7 +154,7 @@ class SessionTurn:
         return request
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:
-        """See `Conversation.keep`."""
+        """See `StoredHistory.keep`."""
         claim = self._claim
         if claim is None:
             return

@@ -11,12 +11,18 @@ import pytest
 from toolwire.client.events import Call
 from toolwire.client.running.executor import ThreadExecutor
 from toolwire.client.running.loop import Job
-from toolwire.client.running.workers import CallStopped, LoopThread, Outcome, ThreadWork, attempt
+from toolwire.client.running.workers import (
+    CallOutcome,
+    CallStopped,
+    LoopThread,
+    ThreadWork,
+    attempt,
+)
 from toolwire.client.tools.tool import tool
 
 
-def started(work: Callable[[], Any]) -> tuple[ThreadWork, list[Outcome], threading.Thread]:
-    done: list[Outcome] = []
+def started(work: Callable[[], Any]) -> tuple[ThreadWork, list[CallOutcome], threading.Thread]:
+    done: list[CallOutcome] = []
     one = ThreadWork(work, done.append, "test")
     one.start()
     return one, done, one._thread

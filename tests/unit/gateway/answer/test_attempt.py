@@ -10,7 +10,7 @@ from tests.contract.chatting import Backend, Client, Recitation, chat
 from tests.contract.wire import body, read, tool
 from tests.schemas import fan
 
-from toolwire.backends.base import Capabilities, Outgoing
+from toolwire.backends.base import BackendRequest, Capabilities
 from toolwire.errors import ArgumentsUnfit, UpstreamRefused
 from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.strategies.native import NATIVE
@@ -33,7 +33,7 @@ class OnceOnly(Backend):
 
     late: Sequence[Fragment] = ()
 
-    async def open(self, outgoing: Outgoing) -> Recitation:
+    async def open(self, outgoing: BackendRequest) -> Recitation:
         self.opened.append(outgoing)
         if len(self.opened) == 1:
             return Recitation(self.blocks, done=True, error=None)
@@ -147,7 +147,7 @@ def test_a_refusal_of_tools_is_no_answer_of_the_model() -> None:
 class Constraining(Backend):
     """Makes a call that does not fit, unless it is held to a schema."""
 
-    async def open(self, outgoing: Outgoing) -> Recitation:
+    async def open(self, outgoing: BackendRequest) -> Recitation:
         self.opened.append(outgoing)
         if outgoing.constraint is not None:
             text = '{"tool_calls":[{"name":"f","arguments":{"x":1}}]}'

@@ -12,10 +12,10 @@ from toolwire.server.config.loader import (
     BackendConfig,
     Config,
     ConfigError,
-    Limits,
     Listen,
     RouteConfig,
     Secret,
+    ServerLimits,
     Timeouts,
     load,
     secrets_of,
@@ -159,7 +159,7 @@ def test_a_whole_file_is_read(load_text: Loader) -> None:
         (Endpoint("POST", "rerank"), Endpoint("GET", "files/*")),
     )
     assert config.listen == Listen(host="::1", port=9000)
-    assert (config.limits, config.retries.attempts) == (Limits(tools=256), 0)
+    assert (config.limits, config.retries.attempts) == (ServerLimits(tools=256), 0)
     assert (config.log.level, config.log.format) == ("debug", "json")
     assert (config.keys[0].name, config.keys[0].sha256) == ("me", HASH)
     assert first == BackendConfig(
