@@ -107,7 +107,7 @@ _hy = partial(
         sections=("<tool_calls>",),
         opens=("<tool_call>",),
         ends=("</tool_call>", "</tool_calls>"),
-        reasoning=Reasoning(("<think>",), ("</think>",)),
+        reasoning=(Reasoning(("<think>",), ("</think>",)),),
         loose=_HY_TAGS,
     ),
     results=Results(role="tool", before="<tool_responses>\n", after="\n</tool_responses>"),
@@ -143,9 +143,9 @@ K2_HORIZON = _tagged(
         sections=("<ifm|tool_calls>",),
         opens=("<ifm|tool_call>",),
         ends=("</ifm|tool_call>", "</ifm|tool_calls>"),
-        reasoning=Reasoning(
-            tuple(f"<ifm|think{how}>" for how in ("", "_fast", "_faster")),
-            tuple(f"</ifm|think{how}>" for how in ("", "_fast", "_faster")),
+        reasoning=tuple(
+            Reasoning((f"<ifm|think{how}>",), (f"</ifm|think{how}>",))
+            for how in ("", "_fast", "_faster")
         ),
     ),
     engine=json_or(_keyed("ifm|", types=True), JsonCalls()),

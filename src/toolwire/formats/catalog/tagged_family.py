@@ -20,7 +20,7 @@ _PLAIN_RESULT = "<tool_response>{result}</tool_response>"
 _BARS = (("｜", "|"),)  # fullwidth bars of the tokenizer, written as ASCII
 
 
-def _functions(wrapper: str, *, think: Reasoning = THINK) -> Markers:
+def _functions(wrapper: str, *, think: tuple[Reasoning, ...] = THINK) -> Markers:
     """`<wrapper> <function=NAME> ... </function> </wrapper>`; the wrapper may be missing."""
     return Markers(
         sections=(f"<{wrapper}>",),
