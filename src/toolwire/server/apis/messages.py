@@ -10,6 +10,7 @@ from toolwire.server.config.settings import Config
 from toolwire.server.process.random_ids import new_id
 from toolwire.server.router import Resource
 from toolwire.surfaces.messages.api import Messages
+from toolwire.surfaces.messages.errors import STATUSES
 from toolwire.surfaces.messages.token_limits import TokenLimits
 
 _BASES = ("/v1", "", "/v1/v1")
@@ -23,6 +24,6 @@ def messages_api(config: Config, turns: TurnService) -> dict[str, Resource]:
     api = Messages(messages_reader(config), own, new_id, TokenLimits(time.time))
     table: dict[str, Resource] = {}
     for base in _BASES:
-        table[f"{base}/messages"] = Resource(api, {"POST": api.answer})
-        table[f"{base}/messages/count_tokens"] = Resource(api, {"POST": api.count})
+        table[f"{base}/messages"] = Resource(api, {"POST": api.answer}, STATUSES)
+        table[f"{base}/messages/count_tokens"] = Resource(api, {"POST": api.count}, STATUSES)
     return table
