@@ -14,7 +14,7 @@ from toolwire.cli.chat_screen import Screen
 from toolwire.cli.chat_session import Session
 from toolwire.cli.python_tools import load_tools
 from toolwire.cli.usage_error import Complaint
-from toolwire.client.client import Client, only_model
+from toolwire.client.client import Client
 from toolwire.client.errors import ClientError
 from toolwire.client.mcp import MCPServer
 from toolwire.client.settings import LOCAL, find_settings
@@ -77,7 +77,7 @@ def command(
             client = stack.enter_context(_client(base_url, key))
             session = Session(
                 client,
-                _model(client, model),
+                model or client.default_model(),
                 box,
                 Screen(),
                 system=system,
@@ -110,11 +110,6 @@ def _client(base_url: str | None, key: str | None) -> Iterator[Client]:
             yield stack.enter_context(own)
         else:
             yield stack.enter_context(Client(base_url, key))
-
-
-def _model(client: Client, model: str | None) -> str:
-    named = model or find_settings(os.environ).model
-    return named or only_model(client.models())
 
 
 def _key(variable: str | None) -> str | None:
