@@ -12,6 +12,7 @@ import click
 from toolwire.cli.chat_embedded import embedded_server, is_listening
 from toolwire.cli.chat_screen import Screen
 from toolwire.cli.chat_session import Session
+from toolwire.cli.options import tools_option
 from toolwire.cli.python_tools import load_tools
 from toolwire.cli.usage_error import Complaint
 from toolwire.client.client import Client
@@ -23,14 +24,7 @@ from toolwire.client.toolbox import Toolbox
 
 @click.command("chat")
 @click.argument("prompt", required=False)
-@click.option(
-    "--tools",
-    "files",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="Python file with functions marked with @tool. May be given several times.",
-)
+@tools_option()
 @click.option(
     "--mcp",
     "servers",
