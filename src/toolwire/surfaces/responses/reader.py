@@ -12,7 +12,7 @@ from toolwire.errors import RequestError
 from toolwire.protocol.json_limits import MOST_VALUES, check_width, is_deeper
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import FREE_CHOICE, ToolChoice
-from toolwire.surfaces.explain import decode, missing
+from toolwire.surfaces.explain import check_length, decode, missing
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.responses.fields import ResponsesParams, read_params
 from toolwire.surfaces.responses.items import Item, ReadInput, is_reference, read_items
@@ -120,13 +120,7 @@ class ResponseReader:
             )
         if isinstance(said, str):
             return ({"type": "message", "role": "user", "content": said},)
-        if len(said) > self.max_items:
-            raise RequestError(
-                f"Invalid 'input': array too long. Expected an array with maximum length "
-                f"{self.max_items}, but got an array with length {len(said)} instead.",
-                param="input",
-                code="array_above_max_length",
-            )
+        check_length("input", len(said), self.max_items)
         return said
 
     def _tools(self, params: ResponsesParams, items: Sequence[Item]) -> OfferedTools:

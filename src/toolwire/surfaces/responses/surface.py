@@ -1,10 +1,7 @@
 """`POST /v1/responses`: the surface, and one request to it."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import msgspec
 
 from toolwire.errors import GatewayError, RequestError, StoreUnavailable
 from toolwire.gateway.answer.collect import Whole
@@ -12,12 +9,11 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
-from toolwire.gateway.token_count import count_prompt
-from toolwire.gateway.turn import LARGE_BODY, StoredHistory, TurnService
+from toolwire.gateway.turn import StoredHistory, TurnService, off_loop
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
-from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of
-from toolwire.surfaces.exchange import JSON, Exchange, Headers
+from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of, send_json
+from toolwire.surfaces.exchange import ESTIMATED, Exchange, Headers
 from toolwire.surfaces.explain import missing
 from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.fields import ENCRYPTED
@@ -55,33 +51,23 @@ class Responses:
         except Nothing:
             head = caller.head(parallel=True)
             body = head.object("completed", usage=Usage(0, 0), completed_at=head.created)
-            headers = [*context.headers(), JSON]
-            exchange.respond(200, headers, msgspec.json.encode(body))
+            send_json(exchange, context, body)
 
     async def count(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with the number of tokens of a prompt. Nothing is generated."""
         caller = ResponsesCaller(self, exchange, context)
-        large = len(caller.body) > LARGE_BODY
         try:
-            request = await asyncio.to_thread(caller.read) if large else caller.read()
+            request = await off_loop(len(caller.body), caller.read)
         except Nothing:
             raise missing("input") from None
         request = await caller.load(request)
-        model = self.turns.routes.find(request.model)
-        context.model, context.route = request.model, model.name
-        tools = model.offered(request.tools)
-        tokens = None
-        if model.tokens is not None:
-            backend = model.pool.pick().backend.name
-            tokens = await count_prompt(
-                model.tokens, request.messages, tools, backend=backend, model=request.model
-            )
-        headers = [*context.headers(), JSON]
-        if tokens is None:
-            tokens = estimate(request.messages, tools.size, 0).prompt_tokens
-            headers.append(("toolwire-usage", "estimated"))
+        tokens, estimated = await self.turns.count_prompt(
+            request,
+            context,
+            lambda tools: estimate(request.messages, tools.size, 0).prompt_tokens,
+        )
         body = {"object": "response.input_tokens", "input_tokens": tokens}
-        exchange.respond(200, headers, msgspec.json.encode(body))
+        send_json(exchange, context, body, *([ESTIMATED] if estimated else []))
 
     def error(self, error: GatewayError) -> tuple[Headers, bytes]:
         """See `ErrorWriter.error`."""
@@ -131,9 +117,7 @@ class ResponsesCaller(SurfaceCaller):
                 param="input",
                 code="array_above_max_length",
             )
-        if len(self.body) > LARGE_BODY:
-            return await asyncio.to_thread(self._request, list(found))
-        return self._request(list(found))
+        return await off_loop(len(self.body), self._request, list(found))
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:  # noqa: ARG002
         """See `StoredHistory.keep`. Stores the items as the client received them."""
