@@ -8,7 +8,7 @@ import msgspec
 
 from toolwire.backends.named_body import NamedBody
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import ToolSet
 
 Listener: TypeAlias = Callable[[list[Fragment]], None]
@@ -30,14 +30,14 @@ class Constraint(msgspec.Struct, frozen=True):
 
     schema: bytes
     optional: bool = False
-    messages: Sequence[Message] = ()
+    messages: Sequence[ChatMessage] = ()
 
 
 class BackendRequest(msgspec.Struct, frozen=True):
     """What a backend is sent for one turn: the checked history, and only the allowed tools."""
 
     request: Request
-    messages: Sequence[Message]
+    messages: Sequence[ChatMessage]
     tools: ToolSet
     constraint: Constraint | None = None
     keep_special_tokens: bool = False

@@ -26,7 +26,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from toolwire.cli.lines import Block, LineParser, Lines
 from toolwire.cli.usage_error import Complaint
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _BLOCK = 1 << 16
 _AHEAD = 4  # blocks in the hands of each process, so that none waits for work
@@ -50,7 +50,7 @@ class BulkTally:
         self.lines += block.count
 
 
-def parse_file(source: str, format_name: str, tools: tuple[Tool, ...], jobs: int | None) -> int:
+def parse_file(source: str, format_name: str, tools: tuple[ToolSpec, ...], jobs: int | None) -> int:
     """Parse every line of a file to standard output. The exit code is 1 if a line was bad."""
     parser = LineParser(format_name, tools)
     tally = BulkTally()

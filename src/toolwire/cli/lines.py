@@ -11,7 +11,7 @@ import msgspec
 from toolwire.cli.parse_report import result_of
 from toolwire.formats import AUTO, InvalidTool, extract, get
 from toolwire.formats.given_tools import tools_of
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class LineParser:
     """Parses lines with a format and tools, unless a line brings its own."""
 
     format: str
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolSpec, ...]
 
     def parse_block(self, block: bytes) -> Block:
         """Parse some lines."""
@@ -116,7 +116,7 @@ def _format(name: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _tools(written: bytes) -> tuple[Tool, ...]:
+def _tools(written: bytes) -> tuple[ToolSpec, ...]:
     """The tools of a line. Recorded turns repeat the same ones in every line."""
     try:
         return tools_of(_own({"tools": msgspec.Raw(written)}, "tools", Any))

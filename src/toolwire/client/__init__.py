@@ -44,10 +44,8 @@ from toolwire.client.events import (
     Deny,
     Event,
     FinishedCall,
-    ReasoningDelta,
     RunFinished,
     RunResult,
-    TextDelta,
     TurnFinished,
     TurnStarted,
 )
@@ -58,6 +56,7 @@ from toolwire.client.stream import AsyncStream, Stream
 from toolwire.client.toolbox import Toolbox
 from toolwire.client.tools import Tool, tool
 from toolwire.client.workers import CallStopped
+from toolwire.protocol.events import ReasoningDelta, TextDelta
 
 __all__ = [
     "APIError",

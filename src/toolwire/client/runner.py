@@ -15,16 +15,15 @@ from toolwire.client.events import (
     CallFinished,
     Deny,
     Event,
-    ReasoningDelta,
     RunFinished,
     RunResult,
-    TextDelta,
 )
 from toolwire.client.executor import TaskExecutor, ThreadExecutor
 from toolwire.client.limits import Limits
 from toolwire.client.loop import Ask, Decide, Execute, ToolLoop
 from toolwire.client.request import Messages, ToolChoice, message_list, runnable
 from toolwire.client.results import CallResult
+from toolwire.protocol.events import ReasoningDelta, TextDelta
 
 if TYPE_CHECKING:
     from toolwire.client.async_client import AsyncClient

@@ -28,7 +28,7 @@ from toolwire.formats.render import (
 )
 from toolwire.formats.trace import Span, Trace
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, ReasoningDelta, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 __all__ = [
     "AUTO",
@@ -51,7 +51,7 @@ __all__ = [
     "RenderedResult",
     "Span",
     "TextDelta",
-    "Tool",
+    "ToolSpec",
     "Trace",
     "detect_model",
     "detect_output",
@@ -86,8 +86,8 @@ def parser_for(
 ) -> Parser:
     """Return a streaming parser for one turn in the format `name`.
 
-    `tools` are those of the request, each as OpenAI's JSON (a dictionary), a `Tool`, or a function
-    with `@tool`. With them, names are recognized and values converted by their schemas.
+    `tools` are those of the request, each as OpenAI's JSON (a dictionary), a `ToolSpec`, or a
+    function with `@tool`. With them, names are recognized and values converted by their schemas.
     `delivery` is `"live"` to get arguments as the model writes them, or `"whole"` to get each call
     once it is complete. Set `starts_inside` if the prompt ended inside a reasoning block. With a
     `trace`, the parser records how it classified each span of the text. Raises `KeyError` if

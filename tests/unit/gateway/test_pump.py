@@ -16,7 +16,7 @@ from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 
 AT_ONCE = TurnLimits(backoff=0.0)
 
@@ -80,7 +80,7 @@ class Sink:
 
 def turn(backend: Backend, limits: TurnLimits = AT_ONCE) -> Report:
     async def run() -> Report:
-        request = Request("m", (Message("user", "hi"),))
+        request = Request("m", (ChatMessage("user", "hi"),))
         plan = make_plan(request, repair_history=False)
         clock: Callable[[], float] = asyncio.get_running_loop().time
         model = ServedModel("m", BackendPool([backend], clock))

@@ -21,7 +21,7 @@ from toolwire.gateway.trace.text import VERSION
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 Check: TypeAlias = Callable[[Sequence[CostlyCall]], Sequence[CheckedCall]]
 
@@ -162,7 +162,7 @@ def _fragment(written: Mapping[str, Any]) -> Fragment:
     fields["calls"] = tuple(_call(call) for call in fields.get("calls", ()))
     fields["extras"] = tuple((name, text.encode()) for name, text in fields.get("extras", ()))
     if "usage" in fields:
-        fields["usage"] = Usage(*fields["usage"])
+        fields["usage"] = TokenUsage(*fields["usage"])
     return Fragment(**fields)
 
 

@@ -16,7 +16,7 @@ from toolwire.gateway.token_count import count_prompt
 from toolwire.gateway.turn import LARGE_BODY, StoredHistory, TurnService
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
@@ -102,7 +102,7 @@ def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -
     sink = caller.sink(plan)
     sink.send(0, [TurnEnd("length")])
     prompt = estimated_prompt(plan.outgoing.messages, plan.outgoing.tools.size)
-    context.usage = sink.done(Report(usage=Usage(prompt, 0)))
+    context.usage = sink.done(Report(usage=TokenUsage(prompt, 0)))
 
 
 @dataclass(slots=True)

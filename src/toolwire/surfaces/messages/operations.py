@@ -55,7 +55,7 @@ CountRequest = msgspec.defstruct(
 )  # fmt: skip
 
 
-class TokenUsage(msgspec.Struct):
+class MessageUsage(msgspec.Struct):
     """The token usage of a turn. `input_tokens` excludes cached tokens."""
 
     input_tokens: int
@@ -78,7 +78,7 @@ class MessageObject(msgspec.Struct):
         str | None, Meta(description=f"{', '.join(STOP_REASONS.values())} or stop_sequence")
     ]
     stop_sequence: str | None
-    usage: TokenUsage
+    usage: MessageUsage
 
 
 class StreamEvent(msgspec.Struct):

@@ -11,7 +11,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
 from toolwire.surfaces.messages.answer import BlockList, BlockStream
 from toolwire.surfaces.messages.errors import error_body, error_event, error_headers, status_of
@@ -100,10 +100,10 @@ class _Sink:
         outgoing = self.plan.outgoing
         return estimated_prompt(outgoing.messages, outgoing.tools.size)
 
-    def _usage(self, report: Report, characters: int) -> Usage:
+    def _usage(self, report: Report, characters: int) -> TokenUsage:
         if report.usage is not None:
             return report.usage
-        return Usage(self._prompt_tokens(), estimated_answer(characters))
+        return TokenUsage(self._prompt_tokens(), estimated_answer(characters))
 
     def _headers(self, repairs: Sequence[str], labels: Sequence[str] = ()) -> Headers:
         """Return the headers that describe this answer."""
@@ -168,7 +168,7 @@ class StreamSink(_Sink):
             self._start()
         self.exchange.write(PING)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         self._blocks.finish()
         usage = self._usage(report, self._blocks.characters)
@@ -207,7 +207,7 @@ class StreamSink(_Sink):
         headers.append(("cache-control", "no-cache"))
         headers.append(("x-accel-buffering", "no"))
         self.exchange.start(200, headers)
-        message = self._message(usage_fields(Usage(self._prompt_tokens(), 1)))
+        message = self._message(usage_fields(TokenUsage(self._prompt_tokens(), 1)))
         start = _encode({"type": "message_start", "message": message})
         self.exchange.write(b"event: message_start\ndata: " + start + b"\n\n")
 
@@ -241,7 +241,7 @@ class WholeSink(_Sink):
     def keepalive(self) -> None:
         """Nothing can be sent before a whole message."""
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the message."""
         blocks = self._blocks
         blocks.finish()

@@ -14,7 +14,7 @@ from msgspec import Raw
 from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft, safe_name
-from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, Tool, ToolChoice, ToolSet
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet, ToolSpec
 from toolwire.surfaces.messages.blocks import Block
 from toolwire.surfaces.messages.conversation import ConversationBuilder
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
@@ -153,7 +153,7 @@ class ToolReader:
         strict = checked is not None
         if checked is None:
             checked = self._schema(schema, safe, draft, where)
-        draft.add(Tool(safe, description, checked.schema, strict), checked, original=name)
+        draft.add(ToolSpec(safe, description, checked.schema, strict), checked, original=name)
 
     def _strict_schema(
         self, schema: dict[str, Any], name: str, draft: ToolSetDraft

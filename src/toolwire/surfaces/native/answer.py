@@ -10,8 +10,8 @@ from toolwire.gateway.collect import Whole
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
-from toolwire.protocol.tools import ToolCall
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.tools import AssistantCall
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.native.wire import (
     AnsweredCall,
     AnsweredFunction,
@@ -45,7 +45,7 @@ class AnswerHead:
     warnings: list[AnswerWarning] = field(default_factory=list)
 
 
-def usage_of(report: Report, plan: Plan, characters: int) -> Usage:
+def usage_of(report: Report, plan: Plan, characters: int) -> TokenUsage:
     """Return the usage of the turn, estimated if the backend did not report it."""
     outgoing = plan.outgoing
     return report.usage or estimate(outgoing.messages, outgoing.tools.size, characters)
@@ -70,7 +70,7 @@ def warnings_of(head: AnswerHead, report: Report, ignored: Iterable[str]) -> lis
 
 
 def chat_response(
-    head: AnswerHead, whole: Whole, usage: Usage, warnings: list[AnswerWarning]
+    head: AnswerHead, whole: Whole, usage: TokenUsage, warnings: list[AnswerWarning]
 ) -> ChatResponse:
     """The body of an answer."""
     message = AnswerMessage(
@@ -94,7 +94,7 @@ def chat_response(
     )
 
 
-def answered(call: ToolCall) -> AnsweredCall:
+def answered(call: AssistantCall) -> AnsweredCall:
     """Return a call with its arguments as an object. They were validated before."""
     text = call.arguments if call.arguments.strip() else "{}"
     arguments = msgspec.json.format(text.encode(), indent=-1)  # an event is one line

@@ -10,7 +10,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.sink import Flow
 from toolwire.gateway.turn import StoredHistory, TurnService
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.tools import AssistantCall
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.native.answer import AnswerHead, encode_event, replayed
 from toolwire.surfaces.native.call_map import HEADER, CallMapSigner, InvalidCallMap, SignedMap
@@ -200,7 +200,7 @@ class NativeCaller:
             return Earlier()
         return Earlier(ids=signed.ids, known_only=not signed.truncated)
 
-    def _call_map(self, calls: Sequence[ToolCall]) -> str | None:
+    def _call_map(self, calls: Sequence[AssistantCall]) -> str | None:
         """Return the map for the next request: the calls of this history and of this answer."""
         if self._conversation is not None:
             return None

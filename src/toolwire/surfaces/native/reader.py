@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from toolwire.errors import RequestError
 from toolwire.protocol.json_limits import MOST_VALUES, check_width
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.native import wire
@@ -113,7 +113,7 @@ class Incoming:
             exact_calls=True,
         )
 
-    def _history(self, earlier: Earlier) -> tuple[Message, ...]:
+    def _history(self, earlier: Earlier) -> tuple[ChatMessage, ...]:
         if self.fields.get("messages", ()) is None:
             return ()  # further checks need them
         history = NativeHistory(

@@ -13,8 +13,8 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event, ReasoningDelta, TextDelta
 from toolwire.protocol.sse import KEEPALIVE
-from toolwire.protocol.tools import ToolCall
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.tools import AssistantCall
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
 from toolwire.surfaces.native.answer import (
     AnswerHead,
@@ -53,7 +53,7 @@ class AnswerFrame:
     plan: Plan
     head: AnswerHead
     origins: Sequence[str] = ()
-    call_map: Callable[[Sequence[ToolCall]], str | None] = lambda _: None
+    call_map: Callable[[Sequence[AssistantCall]], str | None] = lambda _: None
     """Encodes the call map header, for a request without a conversation."""
     begun: Begun | None = None
     response: ChatResponse | None = field(default=None)
@@ -128,7 +128,7 @@ class WholeSink(_Sink):
     def keepalive(self) -> None:
         """Nothing can be sent before a whole body."""
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the body."""
         whole, frame = self.collector.whole(), self.frame
         response = frame.make(whole, report)
@@ -182,7 +182,7 @@ class StreamSink(_Sink):
         self._start()
         self.exchange.write(KEEPALIVE)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         whole, frame = self.collector.whole(), self.frame
         response = frame.make(whole, report)

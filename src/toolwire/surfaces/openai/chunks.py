@@ -20,7 +20,7 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.sse import DONE
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 _encode = msgspec.json.Encoder().encode
 
@@ -88,7 +88,7 @@ class ChunkEncoder:
     def end(
         self,
         reasons: Sequence[tuple[int, FinishReason]],
-        usage: Usage | None,
+        usage: TokenUsage | None,
         notes: Mapping[str, object],
         about: Mapping[str, str] | None = None,
     ) -> bytes:
@@ -156,7 +156,7 @@ class ChunkEncoder:
         )
 
 
-def encode_usage(usage: Usage) -> bytes:
+def encode_usage(usage: TokenUsage) -> bytes:
     """Encode the usage object. The total is always the sum."""
     figures: dict[str, object] = {
         "prompt_tokens": usage.prompt_tokens,

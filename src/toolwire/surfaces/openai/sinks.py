@@ -12,7 +12,7 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event, FinishReason, TurnEnd
 from toolwire.protocol.sse import KEEPALIVE
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
 from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder
 from toolwire.surfaces.openai.errors import error_body, error_event, error_headers
@@ -67,7 +67,7 @@ class _Sink:
         headers = [*self.headers(self.plan.repairs), *error_headers(error)]
         self.exchange.respond(error.status, headers, error_body(error))
 
-    def estimated(self, characters: int) -> Usage:
+    def estimated(self, characters: int) -> TokenUsage:
         """Return the usage, estimated if the backend did not report it."""
         outgoing = self.plan.outgoing
         return estimate(outgoing.messages, outgoing.tools.size, characters)
@@ -110,7 +110,7 @@ class StreamSink(_Sink):
             self._start()
         self.exchange.write(KEEPALIVE)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last chunks, in one write."""
         usage = report.usage or self.estimated(self._encoder.characters)
         notes: dict[str, object] = {}
@@ -168,7 +168,7 @@ class WholeSink(_Sink):
     def keepalive(self) -> None:
         """Nothing can be sent before a whole body."""
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the body."""
         wholes = {index: collector.whole() for index, collector in self._choices.items()}
         usage = report.usage or self.estimated(sum(w.characters for w in wholes.values()))

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.gateway.collect import Whole
-from toolwire.protocol.tools import ToolCall
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.tools import AssistantCall
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.openai.chunks import AnswerHead, encode_usage
 
 _encode = msgspec.json.Encoder().encode
@@ -28,7 +28,7 @@ class _Completion(msgspec.Struct, omit_defaults=True):
 def encode_completion(
     head: AnswerHead,
     choices: Mapping[int, Whole],
-    usage: Usage,
+    usage: TokenUsage,
     about: Mapping[str, str] | None = None,
 ) -> bytes:
     """Encode the body of an answer that is not streamed."""
@@ -61,7 +61,7 @@ def _choice(index: int, whole: Whole, head: AnswerHead) -> dict[str, Any]:
     }
 
 
-def _call(call: ToolCall, head: AnswerHead) -> dict[str, Any]:
+def _call(call: AssistantCall, head: AnswerHead) -> dict[str, Any]:
     name = head.names.get(call.name, call.name)
     if call.kind == "custom":
         return {

@@ -13,7 +13,7 @@ from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
 from toolwire.surfaces.openai_error import error_headers
 from toolwire.surfaces.responses.errors import error_body, stream_code, worded
@@ -55,7 +55,7 @@ class _Sink:
         self._writer = writer
         self._begun: Begun | None = None
         self._finished: Fields | None = None
-        self._estimated: Usage | None = None
+        self._estimated: TokenUsage | None = None
         self.output = self._fresh()
 
     def _fresh(self) -> Output:
@@ -96,7 +96,7 @@ class _Sink:
         body = error_body(error, self.about.positions)
         self.about.exchange.respond(error.status, headers, body)
 
-    def usage_of(self, report: Report) -> Usage:
+    def usage_of(self, report: Report) -> TokenUsage:
         """Return the usage of the turn, estimated if the backend did not report it."""
         if report.usage is not None:
             return report.usage
@@ -104,7 +104,7 @@ class _Sink:
             self._estimated = self._estimate()
         return self._estimated
 
-    def _estimate(self) -> Usage:
+    def _estimate(self) -> TokenUsage:
         outgoing = self.plan.outgoing
         return estimate(outgoing.messages, outgoing.tools.size, self.output.characters)
 
@@ -115,7 +115,7 @@ class _Sink:
             self._finished = self._ended(self.usage_of(report))
         return self._finished
 
-    def _ended(self, usage: Usage) -> Fields:
+    def _ended(self, usage: TokenUsage) -> Fields:
         cut, items = self.output.cut, self.output.items
         head = self.about.head
         if cut is None:
@@ -153,7 +153,7 @@ class StreamSink(_Sink):
         self._start()
         self.flush()
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         self._start()
         response = self.finished(report)
@@ -220,7 +220,7 @@ class WholeSink(_Sink):
     def keepalive(self) -> None:
         """Nothing can be sent before a whole body."""
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the body."""
         response = self.finished(report)
         headers = self.headers(sorted(report.repairs), report.findings)

@@ -16,7 +16,7 @@ from toolwire.gateway.sink import Flow
 from toolwire.gateway.token_count import count_prompt
 from toolwire.gateway.turn import LARGE_BODY, StoredHistory, TurnService
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.explain import missing
 from toolwire.surfaces.openai_error import error_headers
@@ -57,7 +57,7 @@ class Responses:
             await self.turns.answer(caller, context)
         except Nothing:
             head = caller.head(parallel=True)
-            body = head.object("completed", usage=Usage(0, 0), completed_at=head.created)
+            body = head.object("completed", usage=TokenUsage(0, 0), completed_at=head.created)
             headers = [*context.headers(), _JSON]
             exchange.respond(200, headers, msgspec.json.encode(body))
 

@@ -14,10 +14,10 @@ from toolwire.backends.openai.completions_request import completions_dialect, en
 from toolwire.backends.openai.params import ignored_params
 from toolwire.backends.templates.messages import folded, template_messages
 from toolwire.errors import Place, UpstreamRefused
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import NO_TOOLS
 
-MESSAGES = (Message("user", "hi"),)
+MESSAGES = (ChatMessage("user", "hi"),)
 SCHEMA = {"type": "object", "properties": {"a": {"const": 1}}}
 FIELDS = ("structured_outputs", "json_schema", "response_format")
 FORM = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
@@ -157,9 +157,9 @@ AUDIO = b'{"type":"input_audio","input_audio":{"data":"","format":"wav"}}'
 def test_messages_are_given_to_templates_as_plain_text() -> None:
     part = b'{"type":"text","text":"a"}'
     said = (
-        Message("developer", "S", name="x"),
-        Message("user", parts(part, part)),
-        Message("assistant", None, reasoning="R"),
+        ChatMessage("developer", "S", name="x"),
+        ChatMessage("user", parts(part, part)),
+        ChatMessage("assistant", None, reasoning="R"),
     )
     assert template_messages(said) == [
         {"role": "system", "content": "S"},
@@ -167,7 +167,7 @@ def test_messages_are_given_to_templates_as_plain_text() -> None:
         {"role": "assistant", "content": "", "reasoning_content": "R"},
     ]
     with pytest.raises(UpstreamRefused, match="input_audio") as caught:
-        template_messages([Message("user", parts(part, AUDIO))])
+        template_messages([ChatMessage("user", parts(part, AUDIO))])
     assert caught.value.place == Place(message=0, part=1)
 
 
