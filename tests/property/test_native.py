@@ -25,7 +25,7 @@ from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.tools import ToolChoice
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import HttpRequest
-from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder
+from toolwire.surfaces.openai.chunks import ChunkEncoder, CompletionHead
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
 TOOLS = ("read", "write", "get", "get_weather", "look_up")
@@ -253,7 +253,7 @@ def test_the_law_catches(mutant: type[NativeReader]) -> None:
     assert holds(NativeReader, found)
 
 
-HEAD = AnswerHead("chatcmpl-1", 5, "m")
+HEAD = CompletionHead("chatcmpl-1", 5, "m")
 
 
 def answer(kind: Any, turn: Turn, encoder: type[ChunkEncoder] = ChunkEncoder) -> Client:

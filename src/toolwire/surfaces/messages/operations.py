@@ -93,18 +93,18 @@ class TokenCount(msgspec.Struct):
     input_tokens: int
 
 
-class ErrorDetail(msgspec.Struct):
+class ErrorObject(msgspec.Struct):
     """What was wrong, where, and what to do."""
 
     type: str
     message: str
 
 
-class ErrorBody(msgspec.Struct):
+class ErrorResponse(msgspec.Struct):
     """An error."""
 
     type: Literal["error"]
-    error: ErrorDetail
+    error: ErrorObject
 
 
 def _statuses(kinds: tuple[type[GatewayError], ...]) -> dict[type[GatewayError], int]:
@@ -130,7 +130,7 @@ _OPERATIONS = (
         events=dict.fromkeys(_EVENTS, StreamEvent),
         errors=_ERRORS,
         statuses=_statuses(_ERRORS),
-        error=ErrorBody,
+        error=ErrorResponse,
     ),
     Operation(
         "POST",
@@ -141,7 +141,7 @@ _OPERATIONS = (
         answer=TokenCount,
         errors=_ERRORS,
         statuses=_statuses(_ERRORS),
-        error=ErrorBody,
+        error=ErrorResponse,
     ),
 )
 

@@ -13,12 +13,12 @@ from toolwire.gateway.report import Report
 from toolwire.protocol.tools import AssistantCall
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.native.wire import (
+    AnswerChoice,
     AnsweredCall,
     AnsweredFunction,
     AnswerMessage,
     AnswerWarning,
     ChatResponse,
-    Choice,
     DoneEvent,
     Event,
     ReasoningDeltaEvent,
@@ -87,7 +87,7 @@ def chat_response(
         "chat.completion",
         head.created,
         head.model,
-        [Choice(0, message, whole.reason, raw)],
+        [AnswerChoice(0, message, whole.reason, raw)],
         Raw(encode_usage(usage)),
         head.conversation_id,
         warnings,

@@ -91,7 +91,7 @@ class NativeHistory:
                 self.problems.take([error])
         return tuple(parts)
 
-    def _call(self, call: wire.ToolCall, where: str) -> AssistantCall:
+    def _call(self, call: wire.MessageToolCall, where: str) -> AssistantCall:
         if call.id not in self.ids:
             if self.known_only:
                 self.problems.add(f"{where}.id", UNKNOWN_ID, "unknown_tool_call_id")

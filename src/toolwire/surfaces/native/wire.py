@@ -90,7 +90,7 @@ class CalledFunction(msgspec.Struct):
     ]
 
 
-class ToolCall(msgspec.Struct):
+class MessageToolCall(msgspec.Struct):
     """A call that the model made."""
 
     id: CallId
@@ -134,7 +134,9 @@ class AssistantMessage(msgspec.Struct, tag_field="role", tag="assistant", omit_d
     content: Annotated[
         str | list[Raw] | None, Meta(description="Its text; null if it only made calls.")
     ] = None
-    tool_calls: Annotated[list[ToolCall] | None, Meta(description="The calls it made.")] = None
+    tool_calls: Annotated[list[MessageToolCall] | None, Meta(description="The calls it made.")] = (
+        None
+    )
     reasoning_content: Annotated[
         str | None, Meta(description="Its reasoning. Only some models want it back.")
     ] = None
@@ -258,7 +260,7 @@ class AnswerMessage(msgspec.Struct, omit_defaults=True):
     )
 
 
-class Choice(msgspec.Struct, omit_defaults=True):
+class AnswerChoice(msgspec.Struct, omit_defaults=True):
     """The answer and how it ended."""
 
     index: Annotated[Literal[0], Meta(description="Always 0.")]
@@ -274,7 +276,7 @@ class ChatResponse(msgspec.Struct):
     object: Literal["chat.completion"]
     created: Annotated[int, Meta(description="Seconds since 1970.")]
     model: str
-    choices: Annotated[list[Choice], Meta(min_length=1, max_length=1)]
+    choices: Annotated[list[AnswerChoice], Meta(min_length=1, max_length=1)]
     usage: Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
     conversation_id: Annotated[
         str | None, Meta(description="The conversation; null if there is none.")

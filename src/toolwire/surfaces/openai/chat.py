@@ -8,7 +8,7 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
 from toolwire.protocol.requests import Request
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
-from toolwire.surfaces.openai.chunks import AnswerHead
+from toolwire.surfaces.openai.chunks import CompletionHead
 from toolwire.surfaces.openai.errors import error_body, error_headers
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
@@ -40,7 +40,7 @@ class OpenAiChat:
     ) -> StreamSink | WholeSink:
         """See `Surface.sink`."""
         request = plan.request
-        head = AnswerHead(
+        head = CompletionHead(
             response_id=self.new_id("chatcmpl-"),
             created=int(self.now()),
             model=request.model,

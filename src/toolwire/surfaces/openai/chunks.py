@@ -25,7 +25,7 @@ from toolwire.protocol.usage import TokenUsage
 _encode = msgspec.json.Encoder().encode
 
 
-class AnswerHead(msgspec.Struct, frozen=True):
+class CompletionHead(msgspec.Struct, frozen=True):
     """The fields that all chunks of an answer share."""
 
     response_id: str
@@ -39,7 +39,7 @@ class AnswerHead(msgspec.Struct, frozen=True):
 class ChunkEncoder:
     """One stream. Each choice gets its role once, before anything else."""
 
-    def __init__(self, head: AnswerHead, *, include_usage: bool) -> None:
+    def __init__(self, head: CompletionHead, *, include_usage: bool) -> None:
         self.characters = 0
         self._head = head
         self._roles: set[int] = set()

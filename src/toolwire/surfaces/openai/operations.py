@@ -5,10 +5,10 @@ from toolwire.surfaces.openai.wire import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatRequest,
-    ErrorWire,
     ModelListWire,
     ModelWire,
 )
+from toolwire.surfaces.openai_error import ErrorBody
 from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Api, Operation, Parameter
 
 _TOOL = {
@@ -40,7 +40,7 @@ _OPERATIONS = (
         answer=ChatCompletion,
         events={"": ChatCompletionChunk},
         errors=(*OF_A_TURN, HistoryError, ToolChoiceUnmet, ArgumentsUnfit),
-        error=ErrorWire,
+        error=ErrorBody,
     ),
     Operation(
         "GET",
@@ -53,7 +53,7 @@ _OPERATIONS = (
             Parameter("before_id", "query", "The model before which to end"),
         ),
         answer=ModelListWire,
-        error=ErrorWire,
+        error=ErrorBody,
     ),
     Operation(
         "GET",
@@ -62,7 +62,7 @@ _OPERATIONS = (
         parameters=(Parameter("id", "path", "The model's name"),),
         answer=ModelWire,
         errors=(*ANYWHERE, ModelNotFound),
-        error=ErrorWire,
+        error=ErrorBody,
     ),
 )
 

@@ -14,7 +14,7 @@ from toolwire.protocol.events import Event, FinishReason, TurnEnd
 from toolwire.protocol.sse import KEEPALIVE
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
-from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder
+from toolwire.surfaces.openai.chunks import ChunkEncoder, CompletionHead
 from toolwire.surfaces.openai.errors import error_body, error_event, error_headers
 from toolwire.surfaces.openai.whole import encode_completion
 
@@ -23,7 +23,7 @@ class _Sink:
     """The base of both sinks: headers and errors."""
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
+        self, exchange: Exchange, context: RequestContext, plan: Plan, head: CompletionHead
     ) -> None:
         self.exchange = exchange
         self.context = context
@@ -78,7 +78,7 @@ class StreamSink(_Sink):
     error can have its own status, and another backend can be tried."""
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
+        self, exchange: Exchange, context: RequestContext, plan: Plan, head: CompletionHead
     ) -> None:
         super().__init__(exchange, context, plan, head)
         self.committed = False
@@ -148,7 +148,7 @@ class WholeSink(_Sink):
     committed = False
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
+        self, exchange: Exchange, context: RequestContext, plan: Plan, head: CompletionHead
     ) -> None:
         super().__init__(exchange, context, plan, head)
         self._choices: dict[int, Collector] = {}

@@ -9,7 +9,7 @@ from msgspec import Raw
 from toolwire.gateway.collect import Whole
 from toolwire.protocol.tools import AssistantCall
 from toolwire.protocol.usage import TokenUsage
-from toolwire.surfaces.openai.chunks import AnswerHead, encode_usage
+from toolwire.surfaces.openai.chunks import CompletionHead, encode_usage
 
 _encode = msgspec.json.Encoder().encode
 
@@ -26,7 +26,7 @@ class _Completion(msgspec.Struct, omit_defaults=True):
 
 
 def encode_completion(
-    head: AnswerHead,
+    head: CompletionHead,
     choices: Mapping[int, Whole],
     usage: TokenUsage,
     about: Mapping[str, str] | None = None,
@@ -45,7 +45,7 @@ def encode_completion(
     )
 
 
-def _choice(index: int, whole: Whole, head: AnswerHead) -> dict[str, Any]:
+def _choice(index: int, whole: Whole, head: CompletionHead) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": whole.content, "refusal": None}
     if whole.reasoning is not None:
         message["reasoning_content"] = whole.reasoning
@@ -61,7 +61,7 @@ def _choice(index: int, whole: Whole, head: AnswerHead) -> dict[str, Any]:
     }
 
 
-def _call(call: AssistantCall, head: AnswerHead) -> dict[str, Any]:
+def _call(call: AssistantCall, head: CompletionHead) -> dict[str, Any]:
     name = head.names.get(call.name, call.name)
     if call.kind == "custom":
         return {

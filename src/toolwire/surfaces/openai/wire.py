@@ -188,7 +188,7 @@ class ChatCompletion(msgspec.Struct):
     service_tier: str | None = None
 
 
-class FunctionDelta(msgspec.Struct):
+class CalledFunctionDelta(msgspec.Struct):
     """The name comes once; the arguments come in pieces."""
 
     name: str | None = None
@@ -208,7 +208,7 @@ class ToolCallDelta(msgspec.Struct):
     index: int
     id: str | None = None
     type: Literal["function", "custom"] | None = None
-    function: FunctionDelta | None = None
+    function: CalledFunctionDelta | None = None
     custom: CustomDelta | None = None
 
 
@@ -222,7 +222,7 @@ class MessageDelta(msgspec.Struct):
     tool_calls: list[ToolCallDelta] | None = None
 
 
-class ChunkChoice(msgspec.Struct):
+class ChoiceDelta(msgspec.Struct):
     """A piece of one of `n` answers."""
 
     index: int
@@ -238,23 +238,8 @@ class ChatCompletionChunk(msgspec.Struct):
     object: Literal["chat.completion.chunk"]
     created: int
     model: str
-    choices: list[ChunkChoice]
+    choices: list[ChoiceDelta]
     usage: UsageWire | None = None
-
-
-class ErrorDetail(msgspec.Struct):
-    """What was wrong, where, and what to do."""
-
-    message: str
-    type: str
-    param: str | None
-    code: str | None
-
-
-class ErrorWire(msgspec.Struct, rename={"detail": "error"}):
-    """An error."""
-
-    detail: ErrorDetail
 
 
 class ModelWire(msgspec.Struct):

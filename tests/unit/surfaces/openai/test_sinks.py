@@ -13,10 +13,10 @@ from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import CallEnd, CallStart, TextDelta, TurnEnd
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import HttpRequest, header_list
-from toolwire.surfaces.openai.chunks import AnswerHead
+from toolwire.surfaces.openai.chunks import CompletionHead
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
-HEAD = AnswerHead("chatcmpl-1", 5, "m")
+HEAD = CompletionHead("chatcmpl-1", 5, "m")
 
 
 class Watched(Client):
