@@ -11,7 +11,7 @@ from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import ToolSet
 
-Listener: TypeAlias = Callable[[list[Fragment]], None]
+FragmentListener: TypeAlias = Callable[[list[Fragment]], None]
 Redact: TypeAlias = Callable[[str, int], str]
 """Masks secrets in a text, and truncates it."""
 
@@ -93,7 +93,7 @@ class CapabilityProbe:
 class Answer(Protocol):
     """A backend's answer in progress. Whoever opened it must close it."""
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """Pass fragments to `listener` as they are read, until the end.
 
         Returns whether the backend marked the end, rather than just closing. Raises

@@ -15,7 +15,7 @@ from toolwire.protocol.tools import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ParsedLines:
     """Some lines, parsed: what to write, how many they were, and which were bad (from 0)."""
 
     output: bytes
@@ -58,7 +58,7 @@ class LineParser:
     format: str
     tools: tuple[ToolSpec, ...]
 
-    def parse_block(self, block: bytes) -> Block:
+    def parse_block(self, block: bytes) -> ParsedLines:
         """Parse some lines."""
         lines = block.removesuffix(b"\n").split(b"\n")
         out: list[bytes] = []
@@ -70,7 +70,7 @@ class LineParser:
                 errors.append((number, str(error)))
                 given = line.decode("utf-8", "backslashreplace")
                 out.append(msgspec.json.encode({"error": str(error), "input": given}))
-        return Block(b"\n".join(out) + b"\n", len(lines), len(block), tuple(errors))
+        return ParsedLines(b"\n".join(out) + b"\n", len(lines), len(block), tuple(errors))
 
     def _parse(self, line: bytes) -> dict[str, Any]:
         members = _members(line)

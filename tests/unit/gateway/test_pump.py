@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from toolwire.backends.base import UNKNOWN, BackendRequest, BackendTimeouts, Listener
+from toolwire.backends.base import UNKNOWN, BackendRequest, BackendTimeouts, FragmentListener
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.plan import make_plan
@@ -28,7 +28,7 @@ class Answer:
         self.silence = silence
         self.retry_after = retry_after
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         if self.silence is None:
             listener([Fragment()])
             error = UpstreamError("The backend closed the connection.")

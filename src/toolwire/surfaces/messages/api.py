@@ -21,7 +21,7 @@ from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.profiles import fitted
-from toolwire.surfaces.messages.reader import ParsedMessagesRequest, RequestReader
+from toolwire.surfaces.messages.reader import MessagesReader, ParsedMessagesRequest
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tokens import estimated_prompt
@@ -33,10 +33,10 @@ _MOST_CHANGES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
+class MessagesApi:
     """The API. It keeps no state of requests, only the limits that backends have reported."""
 
-    reader: RequestReader
+    reader: MessagesReader
     turns: TurnService
     new_id: Callable[[str], str]
     """Generates a random id with this prefix."""
@@ -109,7 +109,7 @@ def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -
 class _Caller:
     """One request: see `Caller`."""
 
-    api: Messages
+    api: MessagesApi
     exchange: Exchange
     context: RequestContext
     waits: bool = False

@@ -19,7 +19,7 @@ from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
 from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
-from toolwire.surfaces.messages.tools import ToolReader, read_choice
+from toolwire.surfaces.messages.tools import MessagesToolReader, read_choice
 
 T = TypeVar("T")
 
@@ -146,10 +146,10 @@ class ParsedMessagesRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestReader:
+class MessagesReader:
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
-    tools: ToolReader
+    tools: MessagesToolReader
     max_messages: int
     max_values: int
 

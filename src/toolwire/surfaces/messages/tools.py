@@ -107,7 +107,7 @@ TOOLS: Mapping[str, Rule] = {
 _decode = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 
-class ToolReader:
+class MessagesToolReader:
     """Reads `tools`, with a cache."""
 
     def __init__(self, *, max_tools: int, cache_bytes: int, limits: SchemaLimits) -> None:

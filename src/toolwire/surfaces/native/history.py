@@ -40,10 +40,10 @@ class NativeHistory:
     """Whether calls of the history must be in `ids`. Otherwise they are added."""
     messages: list[ChatMessage] = field(default_factory=list)
     origins: list[str] = field(default_factory=list)
-    sources: list[wire.Message] = field(default_factory=list)
+    sources: list[wire.MessageWire] = field(default_factory=list)
     _calls: int = 0
 
-    def add(self, message: wire.Message, where: str) -> None:
+    def add(self, message: wire.MessageWire, where: str) -> None:
         """Add a message."""
         self._insert(len(self.messages), message, where)
 
@@ -57,12 +57,12 @@ class NativeHistory:
             message = wire.ToolMessage(result.tool_call_id, result.content, result.is_error)
             self._insert(at + number, message, f"tool_results[{number}]")
 
-    def _insert(self, at: int, message: wire.Message, where: str) -> None:
+    def _insert(self, at: int, message: wire.MessageWire, where: str) -> None:
         self.messages.insert(at, self._message(message, where))
         self.origins.insert(at, where)
         self.sources.insert(at, message)
 
-    def _message(self, message: wire.Message, where: str) -> ChatMessage:
+    def _message(self, message: wire.MessageWire, where: str) -> ChatMessage:
         if isinstance(message, wire.ToolMessage):
             return self._result(message, where)
         content = self._content(message.content, f"{where}.content")

@@ -169,7 +169,9 @@ class ToolResult(msgspec.Struct):
     is_error: _IsError = None
 
 
-Message: TypeAlias = SystemMessage | DeveloperMessage | UserMessage | AssistantMessage | ToolMessage
+MessageWire: TypeAlias = (
+    SystemMessage | DeveloperMessage | UserMessage | AssistantMessage | ToolMessage
+)
 
 
 class ChatRequest(msgspec.Struct):
@@ -184,7 +186,7 @@ class ChatRequest(msgspec.Struct):
              description="The model. A conversation remembers the last one."),
     ] = ""  # fmt: skip
     messages: Annotated[
-        list[Message],
+        list[MessageWire],
         Meta(description="The whole history; in a conversation, what is new. It may be empty if "
              "there are `tool_results`."),
     ] = []  # fmt: skip

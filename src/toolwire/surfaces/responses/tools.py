@@ -126,7 +126,7 @@ def _aliases(wire: Mapping[str, WireTool]) -> dict[str, str]:
     }
 
 
-class ToolReader:
+class ResponseToolReader:
     """Reads lists of tools, with a cache."""
 
     def __init__(self, cache: ToolCache, max_tools: int) -> None:

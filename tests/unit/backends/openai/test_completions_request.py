@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from tests.asking import asking, parts
 
-from toolwire.backends.base import BackendRequest
-from toolwire.backends.base import Constraint as Held
-from toolwire.backends.dialects import DIALECTS, Constraint
+from toolwire.backends.base import BackendRequest, Constraint
+from toolwire.backends.dialects import DIALECTS, ConstraintKind
 from toolwire.backends.openai.completions_request import completions_dialect, encode_completion
 from toolwire.backends.openai.params import ignored_params
 from toolwire.backends.templates.messages import folded, template_messages
@@ -30,13 +29,13 @@ def body(
     special: bool = False,
     end: str = "",
     remove: tuple[str, ...] = (),
-    constraint: Constraint | None = None,
+    constraint: ConstraintKind | None = None,
     **params: Any,
 ) -> dict[str, Any]:
     stream = params.pop("stream", False)
     raw = {name: json.dumps(value).encode() for name, value in params.items()}
     request = asking(MESSAGES, raw, stream=stream, include_usage=stream)
-    held = Held(json.dumps(schema).encode()) if schema else None
+    held = Constraint(json.dumps(schema).encode()) if schema else None
     outgoing = BackendRequest(request, MESSAGES, NO_TOOLS, held, keep_special_tokens=special)
     kind = DIALECTS[dialect].with_params((), remove)
     spoken = completions_dialect(replace(kind, constraint=constraint or kind.constraint))

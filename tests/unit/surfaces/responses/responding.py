@@ -25,10 +25,10 @@ from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.responses.reader import ResponseReader
 from toolwire.surfaces.responses.state import ResponseStore
 from toolwire.surfaces.responses.surface import Responses
-from toolwire.surfaces.responses.tools import ToolReader
+from toolwire.surfaces.responses.tools import ResponseToolReader
 
 EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
-READER = ResponseReader(ToolReader(ToolCache(1 << 20), max_tools=128), max_items=10_000)
+READER = ResponseReader(ResponseToolReader(ToolCache(1 << 20), max_tools=128), max_items=10_000)
 WEATHER = {
     "type": "function",
     "name": "get_weather",
