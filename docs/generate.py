@@ -35,8 +35,8 @@ from toolwire.server.config.settings import (
     Timeouts,
     TraceFiles,
 )
-from toolwire.server.metrics import Metrics
-from toolwire.server.metrics_text import Collected
+from toolwire.server.telemetry.metrics import Metrics
+from toolwire.server.telemetry.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests

@@ -30,7 +30,6 @@ from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Request
-from toolwire.surfaces.base import TurnEndpoint
 from toolwire.surfaces.exchange import Headers, HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat
 
@@ -194,9 +193,10 @@ async def _answer(
 ) -> None:
     pool = BackendPool([backend], asyncio.get_running_loop().time)
     numbers = itertools.count()
-    surface = OpenAiChat(
-        READER, lambda prefix: f"{prefix}{next(numbers):032x}", lambda: 1_700_000_000.9
-    )
+
+    def new_id(prefix: str) -> str:
+        return f"{prefix}{next(numbers):032x}"
+
     strategies = StrategySelector(mode)
     model = ServedModel(
         served,
@@ -210,11 +210,12 @@ async def _answer(
         routes=Routes([model]),
         limits=TurnLimits(attempts=1, asks=asks),
         repair_history=repair_history,
-        new_call_id=lambda: surface.new_id("call_"),
-        now=surface.now,
+        new_call_id=lambda: new_id("call_"),
+        now=lambda: 1_700_000_000.9,
     )
+    surface = OpenAiChat(READER, turns, new_id, turns.now)
     try:
-        await TurnEndpoint(surface, turns).answer(client, RequestContext("req_1"))
+        await surface.answer(client, RequestContext("req_1"))
     except GatewayError as error:
         # What the application does with an error before anything was sent.
         client.status = error.status

@@ -13,11 +13,11 @@ from tests.property.test_native import TOOLS, Turn, turns
 
 from toolwire.errors import UpstreamError
 from toolwire.formats import parser_for
-from toolwire.gateway.choice import ChoicePipeline, FastPath, Reading
-from toolwire.gateway.native import NativeReader
+from toolwire.gateway.answer.choice import ChoicePipeline, FastPath, Reading
+from toolwire.gateway.answer.native import NativeReader
+from toolwire.gateway.answer.text_calls import TextCallReader
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.costly import Allowance
-from toolwire.gateway.text_calls import TextCallReader
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CallFragment, Fragment
 

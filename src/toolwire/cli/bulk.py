@@ -24,7 +24,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from toolwire.cli.lines import LineParser, Lines, ParsedLines
+from toolwire.cli.reports.lines import LineParser, Lines, ParsedLines
 from toolwire.cli.usage_error import Complaint
 from toolwire.protocol.tools import ToolSpec
 

@@ -11,9 +11,9 @@ from toolwire.client.client import CHAT, MODELS, model_names, only_model
 from toolwire.client.conversation import AsyncConversation
 from toolwire.client.conversation_state import ConversationState
 from toolwire.client.events import Event, RunResult
-from toolwire.client.limits import Limits
 from toolwire.client.request import Messages, ToolChoice, chat_body
-from toolwire.client.runner import Approve, AsyncRun, RunOptions
+from toolwire.client.running.limits import Limits
+from toolwire.client.running.runner import Approve, AsyncRun, RunOptions
 from toolwire.client.settings import find_settings
 from toolwire.client.stream import AsyncStream, read_whole
 from toolwire.client.transport import READ_SECONDS, ApiRequest, AsyncTransport

@@ -12,9 +12,9 @@ from toolwire.client.conversation import Conversation
 from toolwire.client.conversation_state import ConversationState
 from toolwire.client.errors import BadAnswer, ConfigurationError
 from toolwire.client.events import Event, RunResult
-from toolwire.client.limits import Limits
 from toolwire.client.request import Messages, ToolChoice, chat_body
-from toolwire.client.runner import Approve, Run, RunOptions
+from toolwire.client.running.limits import Limits
+from toolwire.client.running.runner import Approve, Run, RunOptions
 from toolwire.client.settings import find_settings
 from toolwire.client.stream import Stream, read_whole
 from toolwire.client.transport import READ_SECONDS, ApiRequest, Transport

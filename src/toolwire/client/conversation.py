@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from toolwire.client.conversation_state import ConversationState
 from toolwire.client.events import Event, RunResult
-from toolwire.client.limits import Limits
 from toolwire.client.request import Messages, ToolChoice
-from toolwire.client.runner import Approve, AsyncRun, Run, RunOptions
+from toolwire.client.running.limits import Limits
+from toolwire.client.running.runner import Approve, AsyncRun, Run, RunOptions
 from toolwire.client.stream import AsyncStream, Stream, read_whole
 
 if TYPE_CHECKING:

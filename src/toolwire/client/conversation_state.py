@@ -22,7 +22,7 @@ from toolwire.client.answer import (
 )
 from toolwire.client.errors import BadAnswer, ConfigurationError
 from toolwire.client.request import Messages, ToolChoice, encode, message_list, wire_choice
-from toolwire.client.toolbox import toolbox_of
+from toolwire.client.tools.toolbox import toolbox_of
 from toolwire.client.transport import ApiRequest
 
 CHAT = "/native/v1/chat"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from toolwire.client.answer import Completion, Message, Usage
-from toolwire.client.results import CallResult
+from toolwire.client.running.results import CallResult
 from toolwire.protocol.events import ReasoningDelta, TextDelta
 
 LimitName: TypeAlias = Literal["turns", "calls", "tokens"]

@@ -7,8 +7,8 @@ import msgspec
 
 from toolwire.client.answer import Message
 from toolwire.client.errors import ConfigurationError
-from toolwire.client.toolbox import Toolbox, toolbox_of
-from toolwire.client.tools import Tool
+from toolwire.client.tools.tool import Tool
+from toolwire.client.tools.toolbox import Toolbox, toolbox_of
 
 Messages = str | Sequence[Mapping[str, Any] | Message | Any]
 ToolChoice = Literal["auto", "none", "required"] | str | Mapping[str, Any] | Tool[Any, Any]

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import Place, RequestError
+from toolwire.gateway.answer.policy import Policy
 from toolwire.gateway.history import check_history
-from toolwire.gateway.policy import Policy
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules

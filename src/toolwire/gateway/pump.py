@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from toolwire.backends.base import Answer, BackendRequest
 from toolwire.errors import UpstreamError, UpstreamTimeout
-from toolwire.gateway.attempt import Attempt
-from toolwire.gateway.breaks import explain_break
+from toolwire.gateway.answer.attempt import Attempt
+from toolwire.gateway.answer.breaks import explain_break
 from toolwire.gateway.deadline import Deadline
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import Plan

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from toolwire.backends.pool import BackendPool, PoolMember
 from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError
-from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.sink import Begun

@@ -10,7 +10,7 @@ import msgspec
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.protocol.content import text_of
 from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import ToolSet

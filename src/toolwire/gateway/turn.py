@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from toolwire.errors import GatewayError, ShuttingDown
-from toolwire.gateway.collect import Collector, Whole
+from toolwire.gateway.answer.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, is_long, make_plan

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs
@@ -14,7 +14,6 @@ from toolwire.errors import RequestError, ResourceNotFound
 from toolwire.formats.given_tools import InvalidTool, tools_of
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.repair.costly import Checker
-from toolwire.gateway.turn import TurnService
 from toolwire.inspector import page
 from toolwire.inspector.case import case_file
 from toolwire.inspector.reading import AUTO, MOST_CHARACTERS, read_text
@@ -23,8 +22,8 @@ from toolwire.inspector.samples import formats, samples_of
 from toolwire.inspector.trying import turns_by_mode
 from toolwire.inspector.turns import Traces, TurnLog
 from toolwire.protocol.tools import ToolSpec
-from toolwire.surfaces.base import Surface, TurnEndpoint
 from toolwire.surfaces.exchange import Exchange
+from toolwire.surfaces.openai.chat import OpenAiChat
 
 Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 Endpoints: TypeAlias = dict[str, dict[str, Handler]]
@@ -123,8 +122,7 @@ class Inspector:
 
 
 def inspector_endpoints(
-    chat: Surface,
-    turns: TurnService,
+    chat: OpenAiChat,
     traces: Traces,
     checker: Checker,
     *,
@@ -146,8 +144,8 @@ def inspector_endpoints(
         f"{_API}/turn": {"GET": inspector.show_turn},
         f"{_API}/replay": {"POST": inspector.replay},
     }
-    for mode, forced in turns_by_mode(turns).items():
-        table[f"{_API}/try/{mode}"] = {"POST": TurnEndpoint(chat, forced).answer}
+    for mode, forced in turns_by_mode(chat.turns).items():
+        table[f"{_API}/try/{mode}"] = {"POST": replace(chat, turns=forced).answer}
     return table
 
 

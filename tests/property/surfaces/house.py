@@ -19,8 +19,8 @@ from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.fragments import Fragment
 from toolwire.server.app import App
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
-from toolwire.server.logs import Logs
-from toolwire.server.redact import Redactor
+from toolwire.server.telemetry.logs import Logs
+from toolwire.server.telemetry.redact import Redactor
 from toolwire.surfaces.exchange import HttpRequest
 
 

@@ -27,7 +27,13 @@ def prompt(source: str) -> str:
 
     async def make() -> str:
         pool = HttpPool(Origin.of("http://127.0.0.1:9/v1"), connect_timeout=1)
-        backend = CompletionsBackend("b", pool, DIALECTS["generic"], ChatTemplate(source))
+        backend = CompletionsBackend(
+            "b",
+            pool,
+            DIALECTS["generic"],
+            ChatTemplate(source),
+            opened_reasoning=lambda _: ("", ""),
+        )
         try:
             return await backend.prompt(BackendRequest(Request("m", messages), messages, NO_TOOLS))
         finally:

@@ -16,7 +16,7 @@ from toolwire.errors import (
     UpstreamRefused,
     UpstreamUnavailable,
 )
-from toolwire.gateway.attempt import Attempt
+from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.retry import Retry, Tried, TurnLimits, TurnRetryPolicy
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.strategies.native import NATIVE, Hybrid

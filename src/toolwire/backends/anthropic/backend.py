@@ -13,6 +13,7 @@ class AnthropicBackend(OpenAiHttpBackend):
     """A server at one base URL. HTTP, errors and the model list work as for OpenAI servers."""
 
     endpoint = "/messages"
+    decoder = MessagesDecoder
     models_path = "/models?limit=1000"
     tells = False
     advice = "Check its base URL, which mostly ends in /v1, and its 'dialect'."
@@ -32,6 +33,3 @@ class AnthropicBackend(OpenAiHttpBackend):
         """See `Backend.open`."""
         body = encode_request(outgoing, self._dialect, self._model)
         return await self._send(body, stream=outgoing.request.stream)
-
-    def _decoder(self, *, streamed: bool) -> MessagesDecoder:  # noqa: ARG002
-        return MessagesDecoder(max_line=self._max_line, redact=self._redact)

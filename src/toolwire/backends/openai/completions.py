@@ -7,11 +7,7 @@ from toolwire.backends.base import Answer, BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import HttpPool
 from toolwire.backends.openai.backend import OpenAiHttpBackend
-from toolwire.backends.openai.completions_answer import (
-    ReasoningAnswer,
-    opened_reasoning,
-    without_reasoning,
-)
+from toolwire.backends.openai.completions_answer import OpenedReasoning, ReasoningAnswer
 from toolwire.backends.openai.completions_request import completions_dialect, encode_completion
 from toolwire.backends.openai.refusal import lasting
 from toolwire.backends.templates.chat_template import ChatTemplate
@@ -34,11 +30,19 @@ class CompletionsBackend(OpenAiHttpBackend):
     )
 
     def __init__(
-        self, name: str, pool: HttpPool, dialect: Dialect, template: ChatTemplate, **options: Any
+        self,
+        name: str,
+        pool: HttpPool,
+        dialect: Dialect,
+        template: ChatTemplate,
+        *,
+        opened_reasoning: OpenedReasoning,
+        **options: Any,
     ) -> None:
         self.knows = template.capabilities
         super().__init__(name, pool, dialect, **options)
         self.template = template
+        self._opened_reasoning = opened_reasoning
         self._process = TemplateProcess(template.source)
         self._turn_end: str | None = None
 
@@ -53,13 +57,14 @@ class CompletionsBackend(OpenAiHttpBackend):
                 'Give the route of this model mode = "auto" or "prompted".'
             )
         prompt = await self.prompt(outgoing)
+        opening, closing = self._opened_reasoning(prompt)
         if outgoing.constraint is not None:
-            prompt = without_reasoning(prompt)
+            # A constrained answer cannot close the reasoning itself.
+            prompt, opening = prompt + closing, ""
         if self._turn_end is None:
             self._turn_end = await turn_end(self.template, partial(self._render, asked=False))
         body = encode_completion(outgoing, prompt, self._dialect, self._model, stop=self._turn_end)
         answer = await self._send([body], stream=outgoing.request.stream)
-        opening = opened_reasoning(prompt)
         return ReasoningAnswer(answer, opening) if opening else answer
 
     async def prompt(self, outgoing: BackendRequest) -> str:

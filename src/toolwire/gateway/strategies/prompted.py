@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from toolwire.backends.base import BackendRequest, Constraint
 from toolwire.errors import ToolChoiceUnmet, ToolsRefused, UpstreamError
 from toolwire.formats import Trace, get, parser_for
-from toolwire.formats.escape_markers import guarded
+from toolwire.formats.rendering.escape_markers import guarded
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
 from toolwire.gateway.strategies.calls_schema import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError
 from toolwire.formats import Trace
-from toolwire.gateway.collect import Collector, Whole
+from toolwire.gateway.answer.collect import Collector, Whole
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.report import Report

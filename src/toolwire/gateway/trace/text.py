@@ -13,7 +13,7 @@ from toolwire import __version__
 from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai.request import encode_body
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.trace.mask import Mask, in_one_piece, masked_json
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace

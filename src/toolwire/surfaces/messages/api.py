@@ -11,12 +11,12 @@ from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.report import Report
-from toolwire.gateway.sink import Flow
 from toolwire.gateway.token_count import count_prompt
-from toolwire.gateway.turn import LARGE_BODY, StoredHistory, TurnService
+from toolwire.gateway.turn import LARGE_BODY, TurnService
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import TokenUsage
+from toolwire.surfaces.base import SurfaceCaller, profile_of
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
@@ -25,7 +25,6 @@ from toolwire.surfaces.messages.reader import MessagesReader, ParsedMessagesRequ
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tokens import estimated_prompt
-from toolwire.surfaces.profiles import profile_for, profile_named
 
 NAME = "anthropic_messages"
 """The surface's name in traces."""
@@ -46,9 +45,6 @@ class MessagesApi:
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with a turn. If a backend refuses a dispensable feature, retry without it; see
         `adapting`."""
-        http = exchange.request
-        profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
-        context.profile = profile.name
         caller = _Caller(self, exchange, context)
         try:
             await self.turns.answer(caller, context)
@@ -105,40 +101,25 @@ def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -
     context.usage = sink.done(Report(usage=TokenUsage(prompt, 0)))
 
 
-@dataclass(slots=True)
-class _Caller:
-    """One request: see `Caller`."""
+class _Caller(SurfaceCaller):
+    """One request."""
 
-    api: MessagesApi
-    exchange: Exchange
-    context: RequestContext
-    waits: bool = False
-    """Whether to retry the turn with an adapted request."""
-    conversation: StoredHistory | None = None
-    surface: str = NAME
-    _asked: ParsedMessagesRequest | None = None
-    _changes: int = 0
+    surface = NAME
 
-    @property
-    def body(self) -> bytes:
-        """See `Caller.body`."""
-        return self.exchange.request.body
-
-    @property
-    def gone(self) -> bool:
-        """See `Caller.gone`."""
-        return self.exchange.gone
-
-    @property
-    def flow(self) -> Flow:
-        """See `Caller.flow`."""
-        return self.exchange.on_flow
+    def __init__(self, api: MessagesApi, exchange: Exchange, context: RequestContext) -> None:
+        super().__init__(exchange, context)
+        self.api = api
+        self.waits = False
+        """Whether to retry the turn with an adapted request."""
+        self._profile = profile_of(exchange, context)
+        self._asked: ParsedMessagesRequest | None = None
+        self._changes = 0
 
     def read(self) -> Request:
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
-            asked = fitted(self.api.reader.read(self.body), profile_named(self.context.profile))
+            asked = fitted(self.api.reader.read(self.body), self._profile)
             limited = self.api.limits.applied(asked.request)
             self._asked = dataclasses.replace(asked, request=limited)
         request = self._asked.request

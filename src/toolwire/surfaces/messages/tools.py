@@ -20,6 +20,7 @@ from toolwire.surfaces.messages.conversation import ConversationBuilder
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 
 _MAX_NAME = 128
+_LEFT_OUT = "tool_left_out:"
 
 
 def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +134,7 @@ class MessagesToolReader:
         for name, where, spec in _offered(named, shown, removed):
             described = _described(spec, where)
             if described is None:
-                draft.repairs.append(f"tool_left_out:{spec.get('type')}")
+                draft.repairs.append(f"{_LEFT_OUT}{spec.get('type')}")
             else:
                 self._add(draft, name, described, bool(spec.get("strict")), where)
         return draft
@@ -239,11 +240,11 @@ def read_choice(raw: Raw | None, tools: ToolSet, notes: Notes) -> tuple[ToolChoi
     kind = value.get("type")
     if kind not in ("auto", "any", "tool", "none"):
         raise invalid("tool_choice.type", "Input should be 'auto', 'any', 'tool' or 'none'")
-    if kind == "tool":
-        return ToolChoice("required", frozenset({_known(value, tools)}), named=True), parallel
-    if kind == "any" and not tools.tools:
+    if (kind == "any" and not tools.tools) or (kind == "tool" and _is_left_out(value, tools)):
         notes.ignore("tool_choice")
         return FREE_CHOICE, parallel
+    if kind == "tool":
+        return ToolChoice("required", frozenset({_known(value, tools)}), named=True), parallel
     return {"auto": FREE_CHOICE, "any": ToolChoice("required"), "none": ToolChoice("none")}[
         kind
     ], parallel
@@ -257,6 +258,13 @@ def _choice_object(raw: Raw) -> Block:
     if not isinstance(value, dict):
         raise invalid("tool_choice", "Input should be an object with a 'type'")
     return value
+
+
+def _is_left_out(value: Block, tools: ToolSet) -> bool:
+    """Whether the choice names a tool that Anthropic would run: `web_search` of the type
+    `web_search_20250305`."""
+    name = f"{_LEFT_OUT}{value.get('name')}_"
+    return any(repair.startswith(name) for repair in tools.repairs)
 
 
 def _known(value: Block, tools: ToolSet) -> str:

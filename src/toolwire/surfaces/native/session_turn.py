@@ -20,7 +20,7 @@ from toolwire.errors import (
     SessionsOff,
     StoreUnavailable,
 )
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import LARGE_BODY
 from toolwire.protocol.requests import Request

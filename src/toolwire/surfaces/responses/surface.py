@@ -7,31 +7,28 @@ from dataclasses import dataclass
 import msgspec
 
 from toolwire.errors import GatewayError, RequestError, StoreUnavailable
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
-from toolwire.gateway.sink import Flow
 from toolwire.gateway.token_count import count_prompt
 from toolwire.gateway.turn import LARGE_BODY, StoredHistory, TurnService
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import TokenUsage
-from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of
+from toolwire.surfaces.exchange import JSON, Exchange, Headers
 from toolwire.surfaces.explain import missing
-from toolwire.surfaces.openai_error import error_headers
-from toolwire.surfaces.profiles import PLAIN, Profile, profile_for
 from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.fields import ENCRYPTED
 from toolwire.surfaces.responses.items import Item
 from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
 from toolwire.surfaces.responses.response import ResponseHead, echo_of
-from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
+from toolwire.surfaces.responses.sinks import ResponseContext, StreamSink, WholeSink
 from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
 
 NAME = "openai_responses"
 CODEX = "codex"
-_JSON = ("content-type", "application/json")
 
 
 class Nothing(Exception):
@@ -58,7 +55,7 @@ class Responses:
         except Nothing:
             head = caller.head(parallel=True)
             body = head.object("completed", usage=TokenUsage(0, 0), completed_at=head.created)
-            headers = [*context.headers(), _JSON]
+            headers = [*context.headers(), JSON]
             exchange.respond(200, headers, msgspec.json.encode(body))
 
     async def count(self, exchange: Exchange, context: RequestContext) -> None:
@@ -79,7 +76,7 @@ class Responses:
             tokens = await count_prompt(
                 model.tokens, request.messages, tools, backend=backend, model=request.model
             )
-        headers = [*context.headers(), _JSON]
+        headers = [*context.headers(), JSON]
         if tokens is None:
             tokens = estimate(request.messages, tools.size, 0).prompt_tokens
             headers.append(("toolwire-usage", "estimated"))
@@ -91,36 +88,20 @@ class Responses:
         return error_headers(error), error_body(error)
 
 
-class ResponsesCaller:
-    """One request: see `Caller` and `StoredHistory`."""
+class ResponsesCaller(SurfaceCaller):
+    """One request, and its `StoredHistory`."""
 
     surface = NAME
 
     def __init__(self, api: Responses, exchange: Exchange, context: RequestContext) -> None:
+        super().__init__(exchange, context)
         self._api = api
-        self._exchange = exchange
-        self._context = context
         self._owner = context.key_name or ""
-        self._profile: Profile = PLAIN
+        self._profile = profile_of(exchange, context)
         self._asked: ParsedResponsesRequest | None = None
         self._items: list[Item] = []
         self._read: ReadRequest | None = None
         self._sink: StreamSink | WholeSink | None = None
-
-    @property
-    def body(self) -> bytes:
-        """See `Caller.body`."""
-        return self._exchange.request.body
-
-    @property
-    def gone(self) -> bool:
-        """See `Caller.gone`."""
-        return self._exchange.gone
-
-    @property
-    def flow(self) -> Flow:
-        """See `Caller.flow`."""
-        return self._exchange.on_flow
 
     @property
     def conversation(self) -> StoredHistory | None:
@@ -129,9 +110,6 @@ class ResponsesCaller:
 
     def read(self) -> Request:
         """See `Caller.read`. Requests that refer to stored items are decoded in `load`."""
-        http = self._exchange.request
-        self._profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
-        self._context.profile = self._profile.name
         asked = self._asked = self._api.reader.read(self.body)
         if asked.is_probe:
             self._api.turns.routes.find(asked.params.values["model"])
@@ -172,9 +150,7 @@ class ResponsesCaller:
     def sink(self, plan: Plan) -> StreamSink | WholeSink:
         """See `Caller.sink`."""
         read = self._read or self._api.reader.request(self._given, self._items)
-        about = Answering(
-            self._exchange,
-            self._context,
+        about = ResponseContext(
             self.head(parallel=plan.request.parallel),
             read.tools,
             read.positions,
@@ -183,7 +159,8 @@ class ResponsesCaller:
             sealed=ENCRYPTED in self._given.params.included,
             overflow_in_stream=self._profile.overflow_in_stream,
         )
-        self._sink = (StreamSink if plan.request.stream else WholeSink)(about, plan)
+        kind = StreamSink if plan.request.stream else WholeSink
+        self._sink = kind(self.exchange, self.context, plan, about)
         return self._sink
 
     def head(self, *, parallel: bool) -> ResponseHead:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolwire.server import auth
+from toolwire.server.access import auth
 from toolwire.server.config.fields import settings_of
 from toolwire.server.config.loader import (
     BackendConfig,

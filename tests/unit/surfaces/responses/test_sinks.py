@@ -20,7 +20,7 @@ from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.responses.response import ResponseHead
-from toolwire.surfaces.responses.sinks import Answering, StreamSink
+from toolwire.surfaces.responses.sinks import ResponseContext, StreamSink
 from toolwire.surfaces.responses.tools import NO_OFFER
 
 BOTH = pytest.mark.parametrize("stream", [False, True])
@@ -280,8 +280,8 @@ def quiet_sink(client: Answer) -> StreamSink:
     plan = make_plan(Request("m", (ChatMessage("user", "hi"),), stream=True), repair_history=True)
     head = ResponseHead("resp_1", 0, {"model": "m", "tools": [], "tool_choice": "auto"})
     head.echo["parallel_tool_calls"] = True
-    about = Answering(client, RequestContext("req_1"), head, NO_OFFER, (), str, float)
-    return StreamSink(about, plan)
+    about = ResponseContext(head, NO_OFFER, (), str, float)
+    return StreamSink(client, RequestContext("req_1"), plan, about)
 
 
 def test_a_silent_model_is_covered_by_events_which_commit_to_nothing() -> None:
