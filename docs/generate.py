@@ -811,8 +811,8 @@ def api() -> str:
         "on what a model wrote.",
         f"```python\n{API_EXAMPLE}```",
         "Some formats write every value as text. With the tools of the request, values get the "
-        "types of their schemas. A tool may be a dictionary, as in a request to OpenAI, a `Tool`, "
-        "or a function with `@tool`:",
+        "types of their schemas. A tool may be a dictionary, as in a request to OpenAI, a "
+        "`ToolSpec`, or a function with `@tool`:",
         f"```python\n{TOOLS_EXAMPLE}```",
         "While an answer streams, feed its pieces to a parser. Text comes at once, and arguments "
         "as the model writes them; whichever way the text is cut, the events add up to the same:",

@@ -20,13 +20,13 @@ from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.surfaces.exchange import HttpRequest
-from toolwire.surfaces.messages.api import Messages
-from toolwire.surfaces.messages.reader import ParsedMessagesRequest, RequestReader
+from toolwire.surfaces.messages.api import MessagesApi
+from toolwire.surfaces.messages.reader import MessagesReader, ParsedMessagesRequest
 from toolwire.surfaces.messages.token_limits import TokenLimits
-from toolwire.surfaces.messages.tools import ToolReader
+from toolwire.surfaces.messages.tools import MessagesToolReader
 
-READER = RequestReader(
-    ToolReader(max_tools=64, cache_bytes=1 << 20, limits=SchemaLimits()), 1000, 100_000
+READER = MessagesReader(
+    MessagesToolReader(max_tools=64, cache_bytes=1 << 20, limits=SchemaLimits()), 1000, 100_000
 )
 HELLO = [{"role": "user", "content": "Hello"}]
 TOOL = {
@@ -90,7 +90,7 @@ async def _answer(
         new_call_id=lambda: f"toolu_{next(numbers)}",
         now=lambda: 0.0,
     )
-    api = Messages(
+    api = MessagesApi(
         READER, turns, lambda prefix: f"{prefix}{next(numbers)}", TokenLimits(lambda: 0.0)
     )
     context = RequestContext("req_1")

@@ -10,6 +10,7 @@ import pytest
 
 import toolwire
 from toolwire.cli import main
+from toolwire.server.config import settings
 from toolwire.server.config.fields import settings_of
 from toolwire.server.config.loader import load
 from toolwire.server.config.settings import Config
@@ -104,7 +105,7 @@ def records_in(record: type[Any]) -> Iterator[type[Any]]:
     """The tables of the file that are in this one, however deep."""
     for setting in settings_of(record):
         for kind in (setting.kind, *get_args(setting.kind)):
-            if isinstance(kind, type) and kind.__module__ == Config.__module__:
+            if isinstance(kind, type) and kind.__module__.startswith(settings.__name__):
                 yield from (kind, *records_in(kind))
 
 

@@ -20,13 +20,13 @@ from toolwire.backends.openai.detection import AUTO
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "anthropic", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
-Constraint: TypeAlias = Literal[
+ConstraintKind: TypeAlias = Literal[
     "none", "json_schema", "structured_outputs", "guided_json", "grammar"
 ]
-Choice: TypeAlias = Literal["auto", "none", "required", "named"]
+ToolChoiceKind: TypeAlias = Literal["auto", "none", "required", "named"]
 
 
-_CHOICES: frozenset[Choice] = frozenset({"auto", "none", "required", "named"})
+_CHOICES: frozenset[ToolChoiceKind] = frozenset({"auto", "none", "required", "named"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,8 @@ class Dialect:
     strips_special_tokens: bool = False
     """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent, and may
     then put a space on both sides of each unless `spaces_between_special_tokens: false` is, too."""
-    tool_choices: frozenset[Choice] = _CHOICES
-    constraint: Constraint = "json_schema"
+    tool_choices: frozenset[ToolChoiceKind] = _CHOICES
+    constraint: ConstraintKind = "json_schema"
     """How the server takes a JSON Schema for its answer."""
     probe: CapabilityProbe | None = None
     """How to ask it what its model can do."""

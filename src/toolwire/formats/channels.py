@@ -35,7 +35,7 @@ class Destination:
 
 
 # (header, its end marker, the tools) -> where the message goes; None if it is not a header.
-Router: TypeAlias = Callable[[str, str, DeclaredTools], Destination | None]
+HeaderRouter: TypeAlias = Callable[[str, str, DeclaredTools], Destination | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class Channels:
     starts: tuple[str, ...]
     header_ends: tuple[str, ...]
     message_ends: tuple[str, ...]
-    route: Router
+    route: HeaderRouter
     inner: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     named: str = ""

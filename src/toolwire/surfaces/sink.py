@@ -11,7 +11,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import (
     ESTIMATED,
     JSON,
@@ -55,7 +55,7 @@ class SurfaceSink(ABC):
         """See `Sink.keepalive`."""
 
     @abstractmethod
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """See `TurnSink.done`."""
 
     def fail(self, error: GatewayError) -> None:
@@ -121,7 +121,7 @@ class SurfaceSink(ABC):
             notes["usage"] = "estimated"
         return notes
 
-    def usage(self, report: Report, characters: int) -> Usage:
+    def usage(self, report: Report, characters: int) -> TokenUsage:
         """Return the usage of the turn, estimated if the backend did not report it."""
         outgoing = self.plan.outgoing
         return report.usage or estimate(outgoing.messages, outgoing.tools.size, characters)

@@ -10,7 +10,7 @@ import msgspec
 from toolwire.backends.base import Redact, clip
 from toolwire.backends.body_decoder import BodyDecoder, check_count
 from toolwire.protocol.fragments import MOST_CALLS, CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 _FINISHES = {
     "end_turn": "stop",
@@ -137,13 +137,13 @@ class MessagesDecoder(BodyDecoder):
             if usage is not None and (value := getattr(usage, name)) is not None:
                 setattr(self._usage, name, value)
 
-    def _total(self) -> Usage | None:
+    def _total(self) -> TokenUsage | None:
         usage = self._usage
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
         cached = usage.cache_read_input_tokens or 0
         prompt = usage.input_tokens + cached + (usage.cache_creation_input_tokens or 0)
-        return Usage(prompt, usage.output_tokens, {"cached_tokens": cached} if cached else {})
+        return TokenUsage(prompt, usage.output_tokens, {"cached_tokens": cached} if cached else {})
 
 
 def _finish(reason: str | None) -> str | None:

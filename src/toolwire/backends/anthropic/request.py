@@ -11,7 +11,7 @@ from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.openai.params import wire_params
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
+from toolwire.protocol.tools import ToolChoice, ToolSet, ToolSpec
 
 DEFAULT_MAX_TOKENS = 8192
 """The default token limit, because the API requires one. All current models support it."""
@@ -105,7 +105,7 @@ def _tools(toolset: ToolSet) -> bytes:
     return memo[_MEMO]
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
+def _tool(tool: ToolSpec) -> dict[str, Any]:
     described = {} if tool.description is None else {"description": tool.description}
     schema = {"type": "object", **tool.parameters}
     strict = {"strict": True} if tool.strict else {}

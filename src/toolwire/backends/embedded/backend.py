@@ -17,7 +17,7 @@ from toolwire.backends.base import (
     BackendRequest,
     BackendTimeouts,
     Capabilities,
-    Listener,
+    FragmentListener,
 )
 from toolwire.backends.embedded.cached_tokens import CachedTokens
 from toolwire.backends.embedded.call_probe import TextOrCall
@@ -73,7 +73,7 @@ class EmbeddedAnswer:
         if self._error is not None:
             raise self._error
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
         while True:
             await self._changed.wait()

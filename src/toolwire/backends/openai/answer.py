@@ -8,7 +8,7 @@ import msgspec
 from toolwire.backends.body_decoder import BodyDecoder, check_count
 from toolwire.backends.openai.tolerant import tolerate
 from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, STOPPED_BY, CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 _MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
 
@@ -130,10 +130,10 @@ def _about(chunk: _Chunk) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in named if value)
 
 
-def _usage(usage: _Usage) -> Usage | None:
+def _usage(usage: _Usage) -> TokenUsage | None:
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
-    return Usage(
+    return TokenUsage(
         usage.prompt_tokens,
         usage.completion_tokens,
         _figures(usage.prompt_tokens_details),

@@ -13,7 +13,7 @@ from toolwire.backends.base import (
     Answer,
     BackendRequest,
     BackendTimeouts,
-    Listener,
+    FragmentListener,
     Redact,
     clip,
 )
@@ -61,7 +61,7 @@ class OpenAiHttpAnswer:
         self._decoder = decoder
         self._closed = False
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
         decoder, connection = self._decoder, self._connection
 

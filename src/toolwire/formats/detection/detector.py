@@ -33,7 +33,7 @@ from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
 from toolwire.protocol.events import Event, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _LIMIT = 1024  # maximum text held before one of the formats must have won
 _OVERLAP = 64  # after all formats gave up, a sign may have begun this far back
@@ -71,7 +71,7 @@ class OutputDetector:
 
     def __init__(
         self,
-        tools: Iterable[Tool],
+        tools: Iterable[ToolSpec],
         *,
         fences: bool = False,
         only_fences: bool = False,

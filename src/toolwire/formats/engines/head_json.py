@@ -18,19 +18,19 @@ _MAX_HEAD = 512
 _FENCE_LINE = re.compile(r"`{3}+\w{0,16}+")
 
 # A parsed header: the name ("" if missing, None if it is not a header) and the id.
-Head: TypeAlias = tuple[str | None, str | None]
+CallHeader: TypeAlias = tuple[str | None, str | None]
 _NAME = re.compile(r"[^\s<>{}\[\]()\"'`,;|]{1,128}+")
 _TYPE_ENDS = ("<｜tool▁sep｜>", "<|tool▁sep|>")
 _IN_HEAD = r"[^<>{}\[\]()\"'`,;|]"
 
 
-def plain_head(text: str) -> Head:
+def plain_head(text: str) -> CallHeader:
     """The header is the name."""
     name = text.strip()
     return (name, None) if _NAME.fullmatch(name) else (None, None)
 
 
-def kimi_head(text: str) -> Head:
+def kimi_head(text: str) -> CallHeader:
     """`functions.NAME:INDEX`, which is also the id. A counter or a foreign id names no tool."""
     wire = text.strip()
     if not wire or "\n" in wire:
@@ -42,7 +42,7 @@ def kimi_head(text: str) -> Head:
     return (name, wire) if _NAME.fullmatch(name) else (None, None)
 
 
-def typed_head(text: str) -> Head:
+def typed_head(text: str) -> CallHeader:
     """`function<SEP>NAME` or `NAME<SEP>`: the first field may be the type of the call."""
     end = next((one for one in _TYPE_ENDS if one in text), _TYPE_ENDS[0])
     first, _, second = text.partition(end)
@@ -65,7 +65,7 @@ class HeadJson:
     brace: bool = False
     raw_key: str = ""
     broken_body: bool = False
-    parse: Callable[[str], Head] = plain_head
+    parse: Callable[[str], CallHeader] = plain_head
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
         """A name followed by a possible end of the header, or too long to tell."""
@@ -141,7 +141,7 @@ class HeadJson:
         turn.sink.args('"}')
         return (yield from finish_call(turn, ok=True))
 
-    def _split(self, head: str) -> Head:
+    def _split(self, head: str) -> CallHeader:
         if self.name_marker:
             wire_id, _, text = head.rpartition(self.name_marker)
             return self.parse(text)[0], wire_id.strip() or None

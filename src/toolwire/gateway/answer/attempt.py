@@ -17,8 +17,8 @@ from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.gateway.trace.records import AttemptTrace
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import MOST_CHOICES, Fragment
-from toolwire.protocol.requests import Message
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.usage import TokenUsage
 
 Send = Callable[[int, list[Event]], None]
 
@@ -41,7 +41,7 @@ class Attempt:
         resumed: bool = False,
         trace: AttemptTrace | None = None,
     ) -> None:
-        self.usage: Usage | None = None
+        self.usage: TokenUsage | None = None
         self.about: dict[str, str] = {}
         self.repairs: set[str] = set()
         self.findings: list[Finding] = []
@@ -154,7 +154,7 @@ class Attempt:
             if events:  # none while a call is validated off the event loop
                 self._send(index, events)
 
-    def correction(self) -> list[Message]:
+    def correction(self) -> list[ChatMessage]:
         """Return the messages that tell the model what is wrong with its rejected calls."""
         for choice in self._choices.values():
             validator = choice.validator

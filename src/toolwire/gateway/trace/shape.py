@@ -7,7 +7,7 @@ import msgspec
 from toolwire.gateway.strategies.base import StrategyKind
 from toolwire.gateway.tool_limits import ToolLimits
 
-Span: TypeAlias = tuple[int, int, str, str]
+SpanRecord: TypeAlias = tuple[int, int, str, str]
 
 
 class Profiled(msgspec.Struct):
@@ -96,7 +96,7 @@ class RecordedAttempt(msgspec.Struct):
     final: bool
     resumed: bool
     heard: list[RecordedBlock]
-    spans: dict[str, list[Span]]
+    spans: dict[str, list[SpanRecord]]
     findings: list[Found]
     repairs: list[str]
     done: bool | None

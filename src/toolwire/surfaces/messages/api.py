@@ -11,13 +11,13 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService, off_loop
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import SurfaceCaller, profile_of, send_json
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.profiles import fitted
-from toolwire.surfaces.messages.reader import ParsedMessagesRequest, RequestReader
+from toolwire.surfaces.messages.reader import MessagesReader, ParsedMessagesRequest
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tokens import estimated_prompt
@@ -28,10 +28,10 @@ _MOST_CHANGES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
+class MessagesApi:
     """The API. It keeps no state of requests, only the limits that backends have reported."""
 
-    reader: RequestReader
+    reader: MessagesReader
     turns: TurnService
     new_id: Callable[[str], str]
     """Generates a random id with this prefix."""
@@ -81,7 +81,7 @@ def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -
     sink = caller.sink(plan)
     sink.send(0, [TurnEnd("length")])
     prompt = estimated_prompt(plan.outgoing.messages, plan.outgoing.tools.size)
-    context.usage = sink.done(Report(usage=Usage(prompt, 0)))
+    context.usage = sink.done(Report(usage=TokenUsage(prompt, 0)))
 
 
 class _Caller(SurfaceCaller):
@@ -89,7 +89,7 @@ class _Caller(SurfaceCaller):
 
     surface = NAME
 
-    def __init__(self, api: Messages, exchange: Exchange, context: RequestContext) -> None:
+    def __init__(self, api: MessagesApi, exchange: Exchange, context: RequestContext) -> None:
         super().__init__(exchange, context)
         self.api = api
         self.waits = False

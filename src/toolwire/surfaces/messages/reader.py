@@ -15,11 +15,11 @@ from msgspec import Meta, Raw
 
 from toolwire.errors import RequestError
 from toolwire.protocol.json_limits import check_width
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
 from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
-from toolwire.surfaces.messages.tools import ToolReader, read_choice
+from toolwire.surfaces.messages.tools import MessagesToolReader, read_choice
 
 T = TypeVar("T")
 
@@ -146,10 +146,10 @@ class ParsedMessagesRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestReader:
+class MessagesReader:
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
-    tools: ToolReader
+    tools: MessagesToolReader
     max_messages: int
     max_values: int
 
@@ -185,7 +185,7 @@ class RequestReader:
 
     def _messages(
         self, fields: Fields, conversation: ConversationBuilder, *, counting: bool
-    ) -> tuple[Message, ...]:
+    ) -> tuple[ChatMessage, ...]:
         wire = _value(fields, "messages", _messages)
         if len(wire) > self.max_messages:
             raise invalid("messages", f"List should have at most {self.max_messages} items")

@@ -11,7 +11,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.answer import BlockList, BlockStream
 from toolwire.surfaces.messages.errors import error_body, error_event, error_headers, status_of
@@ -99,9 +99,9 @@ class _Sink(SurfaceSink):
         outgoing = self.plan.outgoing
         return estimated_prompt(outgoing.messages, outgoing.tools.size)
 
-    def usage(self, report: Report, characters: int) -> Usage:
+    def usage(self, report: Report, characters: int) -> TokenUsage:
         """See `SurfaceSink.usage`."""
-        return report.usage or Usage(self._prompt_tokens(), estimated_answer(characters))
+        return report.usage or TokenUsage(self._prompt_tokens(), estimated_answer(characters))
 
     def ignored(self) -> Sequence[str]:
         """See `SurfaceSink.ignored`."""
@@ -154,7 +154,7 @@ class StreamSink(_Sink):
             self.start()
         self.exchange.write(PING)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         self._blocks.finish()
         usage = self.usage(report, self._blocks.characters)
@@ -174,7 +174,7 @@ class StreamSink(_Sink):
     def start(self) -> None:
         """See `SurfaceSink.start`."""
         super().start()
-        message = self._message(usage_fields(Usage(self._prompt_tokens(), 1)))
+        message = self._message(usage_fields(TokenUsage(self._prompt_tokens(), 1)))
         start = _encode({"type": "message_start", "message": message})
         self.exchange.write(b"event: message_start\ndata: " + start + b"\n\n")
 
@@ -200,7 +200,7 @@ class WholeSink(_Sink):
         if not choice:
             self._blocks.feed(events)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the message."""
         blocks = self._blocks
         blocks.finish()

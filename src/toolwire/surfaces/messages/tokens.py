@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolwire.protocol.content import Content, ImagePart, TextPart
-from toolwire.protocol.requests import Message
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.usage import TokenUsage
 
 _BYTES_PER_TOKEN = 3.6
 _PER_MESSAGE = 4
 _PER_IMAGE = 1200
 
 
-def usage_fields(usage: Usage) -> dict[str, Any]:
+def usage_fields(usage: TokenUsage) -> dict[str, Any]:
     """Return Anthropic's usage fields. The three input fields add up to the prompt."""
     cached = min(usage.cached_tokens, usage.prompt_tokens)
     figures: dict[str, Any] = {
@@ -30,7 +30,7 @@ def usage_fields(usage: Usage) -> dict[str, Any]:
     return figures
 
 
-def estimated_prompt(messages: Sequence[Message], tools_bytes: int) -> int:
+def estimated_prompt(messages: Sequence[ChatMessage], tools_bytes: int) -> int:
     """Estimate the number of tokens in a prompt."""
     size, images = tools_bytes, 0
     for message in messages:

@@ -14,7 +14,7 @@ from msgspec import Raw
 from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft, safe_name
-from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, Tool, ToolChoice, ToolSet
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet, ToolSpec
 from toolwire.surfaces.messages.blocks import Block
 from toolwire.surfaces.messages.conversation import ConversationBuilder
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
@@ -108,7 +108,7 @@ TOOLS: Mapping[str, Rule] = {
 _decode = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 
-class ToolReader:
+class MessagesToolReader:
     """Reads `tools`, with a cache."""
 
     def __init__(self, *, max_tools: int, cache_bytes: int, limits: SchemaLimits) -> None:
@@ -154,7 +154,7 @@ class ToolReader:
         strict = checked is not None
         if checked is None:
             checked = self._schema(schema, safe, draft, where)
-        draft.add(Tool(safe, description, checked.schema, strict), checked, original=name)
+        draft.add(ToolSpec(safe, description, checked.schema, strict), checked, original=name)
 
     def _strict_schema(
         self, schema: dict[str, Any], name: str, draft: ToolSetDraft

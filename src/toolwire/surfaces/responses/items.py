@@ -13,8 +13,8 @@ import msgspec
 from toolwire.errors import RequestError
 from toolwire.protocol.content import Content, ImagePart, Part, TextPart, text_of
 from toolwire.protocol.ids import MAX_CLIENT_ID
-from toolwire.protocol.requests import Message, Role
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage, Role
+from toolwire.protocol.tools import AssistantCall
 from toolwire.surfaces.explain import bad_value, json_kind, missing, wrong_type
 from toolwire.surfaces.responses.kinds import BY_ITEM, KINDS, WireTool
 from toolwire.surfaces.responses.parts import joined, read_content
@@ -47,7 +47,7 @@ class _Turn:
     at: int
     reasoning: list[str] = field(default_factory=list)
     content: Content = None
-    calls: list[ToolCall] = field(default_factory=list)
+    calls: list[AssistantCall] = field(default_factory=list)
     results: dict[str, Content] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
 
@@ -65,7 +65,7 @@ class _Said:
 class ReadInput:
     """The messages, the index of the item each came from, and the notes to report."""
 
-    messages: list[Message] = field(default_factory=list)
+    messages: list[ChatMessage] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
@@ -158,7 +158,7 @@ class _Reader:
             raise _long_id(call_id, at)
         offered = self.tools.offered_name(WireTool(tool_kind, name, namespace))
         turn = self._turn(at)
-        turn.calls.append(ToolCall(call_id, offered, arguments))
+        turn.calls.append(AssistantCall(call_id, offered, arguments))
         turn.places[call_id] = at
         self.owners.setdefault(call_id, []).append(turn)
         if isinstance(own := item.get("id"), str) and tool_kind == "local_shell":
@@ -286,14 +286,14 @@ class _Writer:
         system = [text_of(said.content, "\n") for said in opening if said.role != "user"]
         texts = [text for text in (instructions, *system) if text]
         if texts:
-            self._add(Message("system", "\n\n".join(texts)), 0)
+            self._add(ChatMessage("system", "\n\n".join(texts)), 0)
         for entry in [*(said for said in opening if said.role == "user"), *entries[first:]]:
             if isinstance(entry, _Turn):
                 self._assistant(entry)
             else:
                 self._user(entry)
 
-    def _add(self, message: Message, at: int) -> None:
+    def _add(self, message: ChatMessage, at: int) -> None:
         self.out.messages.append(message)
         self.out.positions.append(at)
 
@@ -305,31 +305,33 @@ class _Writer:
             content = f"<system-reminder>\n{text_of(content, chr(10))}\n</system-reminder>"
         last = self.out.messages[-1] if self.out.messages else None
         if last is not None and last.role == "user":
-            merged = Message("user", joined(last.content, content))
+            merged = ChatMessage("user", joined(last.content, content))
             self.out.messages[-1] = merged
             return
-        self._add(Message("user", content), said.at)
+        self._add(ChatMessage("user", content), said.at)
 
     def _assistant(self, turn: _Turn) -> None:
         if not turn.content and not turn.calls:
             return
         reasoning = "\n\n".join(turn.reasoning) or None
         self._add(
-            Message("assistant", turn.content, tuple(turn.calls), reasoning=reasoning), turn.at
+            ChatMessage("assistant", turn.content, tuple(turn.calls), reasoning=reasoning), turn.at
         )
         images: list[Part] = []
         for call in turn.calls:
             key = _result_key(turn, call)
             if key is not None:
                 text, shown = _split(turn.results[key])
-                self._add(Message("tool", text, call_id=call.call_id), turn.places[call.call_id])
+                self._add(
+                    ChatMessage("tool", text, call_id=call.call_id), turn.places[call.call_id]
+                )
                 if shown:
                     images += [TextPart(f"The output of {call.name}:"), *shown]
         if images:
             self._user(_Said(turn.at, "user", tuple(images)))
 
 
-def _result_key(turn: _Turn, call: ToolCall) -> str | None:
+def _result_key(turn: _Turn, call: AssistantCall) -> str | None:
     if call.call_id in turn.results:
         return call.call_id
     at = turn.places[call.call_id]

@@ -17,7 +17,7 @@ from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.responses.fields import ResponsesParams, read_params
 from toolwire.surfaces.responses.items import Item, ReadInput, is_reference, read_items
 from toolwire.surfaces.responses.tool_choice import read_choice
-from toolwire.surfaces.responses.tools import NO_OFFER, OfferedTools, ToolReader
+from toolwire.surfaces.responses.tools import NO_OFFER, OfferedTools, ResponseToolReader
 
 _decode_input = msgspec.json.Decoder(str | list[dict[str, Any]])
 _encode = msgspec.json.Encoder().encode
@@ -65,7 +65,7 @@ class ReadRequest:
 class ResponseReader:
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
-    tools: ToolReader
+    tools: ResponseToolReader
     max_items: int
     strict_parallel: bool = False
     max_values: int = MOST_VALUES

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.responses.fields import ResponsesParams
 from toolwire.surfaces.responses.kinds import Fields
 
@@ -47,7 +47,7 @@ class ResponseHead:
         status: str,
         output: Sequence[Fields] = (),
         *,
-        usage: Usage | None = None,
+        usage: TokenUsage | None = None,
         short: bool = False,
         **more: Any,
     ) -> Fields:
@@ -91,7 +91,7 @@ def _with_format(verbosity: str | None) -> Fields:
     return {"format": {"type": "text"}, "verbosity": verbosity}
 
 
-def usage_object(usage: Usage) -> Fields:
+def usage_object(usage: TokenUsage) -> Fields:
     """Return the usage with both details objects, which clients require."""
     details = usage.prompt_details
     return {

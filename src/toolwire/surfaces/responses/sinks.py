@@ -11,7 +11,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import error_headers
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.responses.errors import error_body, stream_code, worded
@@ -28,7 +28,7 @@ OVERFLOW = "context_length_exceeded"
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class ResponseContext:
     """The request data that the sinks need, besides its plan."""
 
     head: ResponseHead
@@ -48,13 +48,13 @@ class _Sink(SurfaceSink):
     writes: type[EventWriter] = NoEvents
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, about: Answering
+        self, exchange: Exchange, context: RequestContext, plan: Plan, about: ResponseContext
     ) -> None:
         super().__init__(exchange, context, plan)
         self.about = about
         self._writer = self.writes()
         self._finished: Fields | None = None
-        self._usage = Usage(0, 0)
+        self._usage = TokenUsage(0, 0)
         self.output = self._fresh()
 
     def _fresh(self) -> Output:
@@ -95,7 +95,7 @@ class _Sink(SurfaceSink):
             self._finished = self._ended(self._usage)
         return self._finished
 
-    def _ended(self, usage: Usage) -> Fields:
+    def _ended(self, usage: TokenUsage) -> Fields:
         cut, items = self.output.cut, self.output.items
         head = self.about.head
         if cut is None:
@@ -131,7 +131,7 @@ class StreamSink(_Sink):
         self.start()
         self.flush()
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         self.start()
         response = self.finished(report)
@@ -167,7 +167,7 @@ class WholeSink(_Sink):
         """See `Sink.send`."""
         self.output.feed(events)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the body."""
         response = _encode(self.finished(report))
         self.respond(report, response, self.headers(sorted(report.repairs), labels_of(report)))

@@ -11,7 +11,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import StoredHistory, TurnService, off_loop
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of, send_json
 from toolwire.surfaces.exchange import ESTIMATED, Exchange, Headers
 from toolwire.surfaces.explain import missing
@@ -20,7 +20,7 @@ from toolwire.surfaces.responses.fields import ENCRYPTED
 from toolwire.surfaces.responses.items import Item
 from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
 from toolwire.surfaces.responses.response import ResponseHead, echo_of
-from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
+from toolwire.surfaces.responses.sinks import ResponseContext, StreamSink, WholeSink
 from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
 
 NAME = "openai_responses"
@@ -50,7 +50,7 @@ class Responses:
             await self.turns.answer(caller, context)
         except Nothing:
             head = caller.head(parallel=True)
-            body = head.object("completed", usage=Usage(0, 0), completed_at=head.created)
+            body = head.object("completed", usage=TokenUsage(0, 0), completed_at=head.created)
             send_json(exchange, context, body)
 
     async def count(self, exchange: Exchange, context: RequestContext) -> None:
@@ -134,7 +134,7 @@ class ResponsesCaller(SurfaceCaller):
     def sink(self, plan: Plan) -> StreamSink | WholeSink:
         """See `Caller.sink`."""
         read = self._read or self._api.reader.request(self._given, self._items)
-        about = Answering(
+        about = ResponseContext(
             self.head(parallel=plan.request.parallel),
             read.tools,
             read.positions,

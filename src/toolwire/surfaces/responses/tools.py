@@ -17,7 +17,7 @@ from msgspec import Raw
 from toolwire.errors import ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema
 from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, safe_name
-from toolwire.protocol.tools import Tool, ToolSet
+from toolwire.protocol.tools import ToolSet, ToolSpec
 from toolwire.surfaces.explain import (
     check_length,
     check_nesting,
@@ -133,7 +133,7 @@ def _aliases(wire: Mapping[str, WireTool]) -> dict[str, str]:
     }
 
 
-class ToolReader:
+class ResponseToolReader:
     """Reads lists of tools, with a cache."""
 
     def __init__(self, cache: ToolCache, max_tools: int) -> None:
@@ -209,7 +209,7 @@ class ToolReader:
         name = self._name(draft, spec, "function", where, namespace)
         checked = self._schema(draft, parameters or {}, name, where, strict=bool(strict))
         about = _text(spec, "description", where)
-        draft.add(Tool(name, about, checked.schema, bool(strict)), checked)
+        draft.add(ToolSpec(name, about, checked.schema, bool(strict)), checked)
         draft.ignored += [f"{where}.{unused}" for unused in _UNUSED if spec.get(unused)]
 
     def _custom(self, draft: _Draft, spec: dict[str, Any], where: str, namespace: str) -> None:
@@ -224,7 +224,7 @@ class ToolReader:
             "additionalProperties": False,
         }
         checked = self._schema(draft, schema, name, where, strict=False)
-        tool = Tool(name, about + _grammar(spec, name), checked.schema, free_text=INPUT)
+        tool = ToolSpec(name, about + _grammar(spec, name), checked.schema, free_text=INPUT)
         draft.add(tool, checked)
 
     def _built_in(self, draft: _Draft, spec: dict[str, Any], kind: ToolKind, where: str) -> None:
@@ -234,7 +234,7 @@ class ToolReader:
         parameters = schema if isinstance(schema, dict) else dict(known.parameters)
         checked = self._schema(draft, parameters, name, where, strict=False)
         about = _text(spec, "description", where) or known.description
-        draft.add(Tool(name, about, checked.schema), checked)
+        draft.add(ToolSpec(name, about, checked.schema), checked)
 
     def _name(
         self, draft: _Draft, spec: dict[str, Any], kind: ToolKind, where: str, namespace: str

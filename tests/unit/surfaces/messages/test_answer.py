@@ -7,7 +7,7 @@ from tests.contract.chatting import Backend, speaking, streaming
 from tests.contract.messaging import TOOL, blocks, ending, events, message
 
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.messages.thinking import is_changed, signature
 
 STREAMED = pytest.mark.parametrize("stream", [False, True])
@@ -27,7 +27,7 @@ TWO_CALLS = (
     call(0, None, '"Paris"}'),
     call(1, arguments='{"city":"Oslo"}'),
     Fragment(finish="tool_calls"),
-    Fragment(usage=Usage(70, 5, {"cached_tokens": 40}, {"reasoning_tokens": 2})),
+    Fragment(usage=TokenUsage(70, 5, {"cached_tokens": 40}, {"reasoning_tokens": 2})),
 )
 
 
