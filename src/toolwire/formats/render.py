@@ -18,7 +18,7 @@ from toolwire.formats.catalog import get
 from toolwire.formats.escape_markers import neutralize
 from toolwire.formats.given_tools import GivenTool, as_tools
 from toolwire.formats.instructions import instructions_for
-from toolwire.formats.record import Format
+from toolwire.formats.record import ID_FORMS, Format
 from toolwire.formats.schema import type_name
 from toolwire.formats.writing import Writing
 from toolwire.protocol.content import error_text
@@ -58,10 +58,7 @@ class PromptTurn:
 
 def provider_id(name: str | Format, call: str, number: int) -> str:
     """Return the id that call `number` of a conversation must have in this format."""
-    policy = get(name).ids
-    if policy == "kimi":
-        return f"functions.{call}:{number}"
-    return f"{number:09d}" if policy == "mistral9" else str(number)
+    return ID_FORMS[get(name).ids].format(name=call, number=number)
 
 
 def render_tools(name: str | Format, tools: Iterable[GivenTool]) -> str:

@@ -20,7 +20,7 @@ from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
-from toolwire.formats.stripped import StrippableChannels
+from toolwire.formats.stripped import HeaderWords, StrippableChannels
 from toolwire.formats.writing import Results, Writing
 
 _messages = partial(Format, family="messages")
@@ -44,6 +44,13 @@ OPENAI = _messages(
             "<|message|>",
         ),
         route=harmony,
+        words=HeaderWords(
+            role="assistant",
+            channels={"analysis": "reasoning", "commentary": "text"},
+            last="final",
+            recipient="to=functions.",
+            types=("json", "code"),
+        ),
     ),
     engine=HeadJson(broken_body=True),
     writing=Writing(
