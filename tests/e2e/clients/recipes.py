@@ -25,6 +25,16 @@ def cline_anthropic(stage: Stage) -> Command:
     return _cline(stage, "anthropic")
 
 
+def cline_litellm(stage: Stage) -> Command:
+    """Its provider for LiteLLM, which also asks for facts about the model."""
+    return _cline(stage, "litellm")
+
+
+def cline_lmstudio(stage: Stage) -> Command:
+    """Its provider for LM Studio, which also asks for the list of models."""
+    return _cline(stage, "lmstudio")
+
+
 def cline_native(stage: Stage) -> Command:
     """Its provider for OpenAI itself, which speaks the Responses API."""
     return _cline(stage, "openai-native")
@@ -196,6 +206,11 @@ def codex(stage: Stage) -> Command:
     return _codex(stage)
 
 
+def codex_hasty(stage: Stage) -> Command:
+    """Codex that takes three seconds without an event for a broken stream."""
+    return _codex(stage, after="stream_idle_timeout_ms = 3000")
+
+
 def codex_patch(stage: Stage) -> Command:
     """Codex with a model of its catalog: it edits files with a tool that takes free text."""
     # Every field that its catalog needs; the instructions are short, as small models want them.
@@ -221,11 +236,6 @@ def codex_patch(stage: Stage) -> Command:
     }
     catalog = stage.write(".codex/catalog.json", json.dumps({"models": [model]}))
     return _codex(stage, f"model_catalog_json = {json.dumps(str(catalog))}")
-
-
-def codex_code(stage: Stage) -> Command:
-    """Codex with a model that it gives one tool, which runs programs that call the others."""
-    return _codex(stage)
 
 
 def codex_mcp(stage: Stage) -> Command:
