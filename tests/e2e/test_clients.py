@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.clients.breaks import BREAKS
 from tests.e2e.clients.client import Client
 from tests.e2e.clients.install import install
-from tests.e2e.clients.registry import CLIENTS, GROUPS
+from tests.e2e.clients.registry import CLIENTS
 from tests.e2e.clients.run import run_client
 from tests.e2e.clients.scene import chats, results, work
 from tests.e2e.clients.setups import SETUPS, Setup
@@ -26,16 +26,24 @@ pytestmark = pytest.mark.timeout(600)
 
 OWN_TEST = ("cline-2", "cline-2-xml", "codex-code", "codex-mcp")
 """Clients of which more is asserted with a well-behaved server, below and in other files."""
+ONLY_NATIVE = ("cline-2-xml", "cline-3-litellm", "cline-3-lmstudio")
+"""Clients that offer no tools, or only ask for something else beside what another asks."""
 ORDER = list(CLIENTS)
 
 
-USUAL = {("cline-3", "hermes"), ("cline-3", "refuses")}
-"""What runs with the tests of each change, beside everything of clients that are quick."""
+USUAL = {
+    "openai-python": {*SETUPS, "broken"},
+    "openai-python-responses": {"native", "refuses"},
+    "anthropic-python": {"native", "refuses"},
+    "cline-3": {"native", "hermes", "refuses", "broken"},
+    "cline-2": {"native", "broken"},
+    "cline-2-xml": {"native", "broken"},
+}
+"""What runs with the tests of each change."""
 
 
 def _case(client: Client, how: Any, name: str, setup: str) -> Any:
-    is_quick = client.name in GROUPS["quick"] or setup in ("native", "broken")
-    rare = not is_quick and (client.name, setup) not in USUAL
+    rare = setup not in USUAL.get(client.name, ())
     mark = pytest.mark.client(client.name, setup=setup, rare=rare)
     return pytest.param(client, how, id=f"{client.name}-{name}", marks=mark)
 
@@ -44,7 +52,7 @@ WORKING = [
     _case(client, setup, setup.name.replace(" ", "_"), setup.name)
     for client in CLIENTS.values()
     for setup in SETUPS.values()
-    if setup.name != "native" or client.name not in OWN_TEST
+    if client.name not in (OWN_TEST if setup.name == "native" else ONLY_NATIVE)
 ]
 BROKEN = [
     _case(CLIENTS[name], variant, variant, "broken")
@@ -92,8 +100,7 @@ def model_of(client: Client) -> str:
 
 def demand_a_call(gateway: Gateway, model: str) -> None:
     """Demand a call of a model, which shows whether its server has tools."""
-    body = chat_body(model=model, tools=TOOLS, tool_choice="required")
-    assert ask(gateway.port, body).status == 200
+    ask(gateway.port, chat_body(model=model, tools=TOOLS, tool_choice="required"))
 
 
 def with_tools(backend: ScriptedServer) -> int:

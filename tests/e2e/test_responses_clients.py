@@ -59,7 +59,7 @@ def test_codex_calls_the_tool_of_an_mcp_server(backend: ScriptedServer, gateway:
 
 
 @ON_CODEX
-@pytest.mark.parametrize("silence", ["silence_headers", "silence", "silence_mid"])
+@pytest.mark.parametrize("silence", ["silence_headers", "silence_mid"])
 def test_codex_waits_for_a_silent_model_longer_than_it_waits_for_an_event(
     silence: str, backend: ScriptedServer, gateway: str
 ) -> None:

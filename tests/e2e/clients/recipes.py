@@ -184,6 +184,21 @@ def qwen_code(stage: Stage) -> Command:
     return _node(stage, str(script), *flags, env=env)
 
 
+def llm(stage: Stage) -> Command:
+    model = {
+        "model_id": PROVIDER,
+        "model_name": stage.model,
+        "api_base": stage.base_url,
+        "api_key_name": PROVIDER,
+        "supports_tools": True,
+    }
+    stage.write("llm/extra-openai-models.yaml", json.dumps([model]))
+    stage.write("llm/keys.json", json.dumps({PROVIDER: stage.key}))
+    env = {"LLM_USER_PATH": str(stage.home / "llm"), "PYTHONPATH": str(SCRIPTS)}
+    flags = ("-m", PROVIDER, "--functions", str(SCRIPTS / "llm_tools.py"), "--chain-limit", "0")
+    return Command((str(stage.root / "bin" / "llm"), *flags, TASK), env)
+
+
 def claude_code(stage: Stage) -> Command:
     env = {
         "ANTHROPIC_BASE_URL": stage.base_url.removesuffix("/v1"),

@@ -65,15 +65,19 @@ _TABLE = (
     ),
     Client("ai-sdk-responses", "npm", recipes.node_responses, "Responses", package="ai-sdk"),
     Client("openai-agents", "pip", recipes.python_script, "Responses"),
+    Client("llm", "pip", recipes.llm, turns=4),
+    Client("llama-index", "pip", recipes.python_script, library="llama-index-llms-openai-like"),
     Client("langchain", "pip", recipes.python_script, library="langchain-openai"),
     Client("pydantic-ai", "pip", recipes.python_script, library="pydantic-ai-slim"),
 )
 
 CLIENTS = {client.name: client for client in _TABLE}
 
+_QUICK = ("openai-python", "openai-python-responses", "anthropic-python")
+
 GROUPS = {
-    "quick": ("openai-python", "openai-python-responses", "anthropic-python"),
-    "cline": ("openai-python", "cline-3", "cline-2-xml", "cline-2"),
+    "quick": _QUICK,
+    "cline": (*_QUICK, "cline-3", "cline-2-xml", "cline-2"),
     "all": tuple(CLIENTS),
 }
 
