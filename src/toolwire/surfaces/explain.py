@@ -162,6 +162,17 @@ def empty_array(where: str) -> RequestError:
     )
 
 
+def check_length(where: str, count: int, most: int) -> None:
+    """Refuse an array with more than `most` entries."""
+    if count > most:
+        raise RequestError(
+            f"Invalid '{where}': array too long. Expected an array with maximum length {most}, but "
+            f"got an array with length {count} instead.",
+            param=where,
+            code="array_above_max_length",
+        )
+
+
 def json_kind(value: Any) -> str:
     """Return msgspec's name for the type of a decoded JSON value."""
     kinds = {bool: "bool", int: "int", float: "float", str: "str", list: "array", dict: "object"}

@@ -12,6 +12,8 @@ from toolwire.backends.base import Redact
 from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
 
 _LONGEST = 200
+_OVERLOADED = "overloaded_error"
+"""Anthropic's type for a server that is busy."""
 ErrorKind: TypeAlias = Literal["context_length_exceeded", "content_filter", "rate_limit_exceeded"]
 
 _FULL_CONTEXT = (
@@ -93,3 +95,24 @@ def own_word(value: object, redact: Redact) -> str | None:
     if not isinstance(value, str) or not value.strip():
         return None
     return redact(value.strip(), _LONGEST)
+
+
+def error_text(error: object) -> str:
+    """Return the message of an `error`, which is a string on some backends."""
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or ""
+    return error if isinstance(error, str) else str(error)
+
+
+def reported_error(error: object, redact: Redact) -> UpstreamError:
+    """Translate an `error` that stands in the body of an answer."""
+    words = redact(error_text(error or ""), 500).strip() or "The backend reported an error."
+    fields = error if isinstance(error, dict) else {}
+    kind = kind_of_error(words, fields.get("type"), fields.get("code"))
+    if kind is not None:
+        return known_refusal(kind, words)
+    if fields.get("type") == _OVERLOADED:
+        return UpstreamUnavailable(words)
+    failure = UpstreamError(words, code=own_word(fields.get("code"), redact))
+    failure.own_type = own_word(fields.get("type"), redact)
+    return failure

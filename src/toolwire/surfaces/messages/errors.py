@@ -4,7 +4,6 @@ Clients match on the wording: "prompt is too long: N tokens > M maximum" makes t
 conversation, and `overloaded_error` makes them retry.
 """
 
-import math
 import re
 from collections.abc import Sequence
 
@@ -14,11 +13,11 @@ from toolwire.errors import (
     ArgumentsUnchecked,
     ArgumentsUnfit,
     GatewayError,
-    MethodNotAllowed,
     Place,
     RequestError,
     ToolChoiceUnmet,
 )
+from toolwire.surfaces import base
 from toolwire.surfaces.exchange import Headers
 
 FULL = "context_length_exceeded"
@@ -71,15 +70,11 @@ def error_event(error: GatewayError, origins: Sequence[int] = (), prompt_tokens:
 
 def error_headers(error: GatewayError) -> Headers:
     """Return the headers of the error response."""
-    headers = [("content-type", "application/json")]
+    headers = base.error_headers(error)
     if error.request_id:
         headers.append(("request-id", error.request_id))
-    if error.retry_after is not None:
-        headers.append(("retry-after", str(math.ceil(error.retry_after))))
-    if error.lasting or isinstance(error, _FINAL):
+    if isinstance(error, _FINAL) and not error.lasting:
         headers.append(("x-should-retry", "false"))
-    if isinstance(error, MethodNotAllowed):
-        headers.append(("allow", ", ".join(error.allowed)))
     return headers
 
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from toolwire.gateway.collect import Whole
-from toolwire.gateway.estimate import estimate
-from toolwire.gateway.plan import Plan
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.report import Report
 from toolwire.protocol.tools import ToolCall
 from toolwire.protocol.usage import Usage
@@ -43,12 +41,6 @@ class AnswerHead:
     model: str
     conversation_id: str | None = None
     warnings: list[AnswerWarning] = field(default_factory=list)
-
-
-def usage_of(report: Report, plan: Plan, characters: int) -> Usage:
-    """Return the usage of the turn, estimated if the backend did not report it."""
-    outgoing = plan.outgoing
-    return report.usage or estimate(outgoing.messages, outgoing.tools.size, characters)
 
 
 def warnings_of(head: AnswerHead, report: Report, ignored: Iterable[str]) -> list[AnswerWarning]:

@@ -15,15 +15,13 @@ from toolwire.surfaces.native.wire import (
     Problem,
     SaidCall,
 )
-from toolwire.surfaces.openai.errors import error_headers, error_type
+from toolwire.surfaces.openai_error import error_type
 
 _encode = msgspec.json.Encoder().encode
 MODEL_MISTAKE = 422
 _MISTAKES = (ArgumentsUnfit, ToolChoiceUnmet)
 _FIELDS = {"arguments": "function.arguments", "kind": "type", "call_id": "tool_call_id"}
 _MODEL_TYPE = "model_error"
-
-__all__ = ["error_body", "error_event", "error_headers", "status_of"]
 
 
 def status_of(error: GatewayError) -> int:

@@ -14,11 +14,18 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolwire.errors import RequestError, ToolSchemaError
+from toolwire.errors import ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema
 from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, safe_name
 from toolwire.protocol.tools import Tool, ToolSet
-from toolwire.surfaces.explain import check_nesting, decode, json_kind, missing, wrong_type
+from toolwire.surfaces.explain import (
+    check_length,
+    check_nesting,
+    decode,
+    json_kind,
+    missing,
+    wrong_type,
+)
 from toolwire.surfaces.responses.kinds import INPUT, KINDS, ToolKind, WireTool
 
 DEFAULT_NAMESPACE = "functions"
@@ -156,13 +163,7 @@ class ToolReader:
             check_nesting(bytes(raw), where, self.max_depth)
             specs = decode(_decode_tools, raw, where)
             self._read(draft, specs, where)
-        if len(draft.tools) > self._max_tools:
-            raise RequestError(
-                f"Invalid 'tools': array too long. Expected at most {self._max_tools} tools, but "
-                f"got {len(draft.tools)} tools instead.",
-                param="tools",
-                code="array_above_max_length",
-            )
+        check_length("tools", len(draft.tools), self._max_tools)
         return draft
 
     def _read(

@@ -164,3 +164,9 @@ def test_what_is_no_answer_is_an_error(body: bytes) -> None:
 def test_a_call_in_pieces_that_never_began_is_left_out() -> None:
     stray = event("content_block_delta", index=9, delta=json_delta("{}"))
     assert read(stray)[0] == []
+
+
+def test_a_body_may_begin_with_white_space() -> None:
+    decoder = MessagesDecoder(max_line=100_000, streamed=False)
+    decoder.feed(b"\n " + json.dumps(WHOLE).encode())
+    assert said(decoder.finish()) == EXPECTED

@@ -280,8 +280,8 @@ def quiet_sink(client: Answer) -> StreamSink:
     plan = make_plan(Request("m", (Message("user", "hi"),), stream=True), repair_history=True)
     head = ResponseHead("resp_1", 0, {"model": "m", "tools": [], "tool_choice": "auto"})
     head.echo["parallel_tool_calls"] = True
-    about = Answering(client, RequestContext("req_1"), head, NO_OFFER, (), str, float)
-    return StreamSink(about, plan)
+    about = Answering(head, NO_OFFER, (), str, float)
+    return StreamSink(client, RequestContext("req_1"), plan, about)
 
 
 def test_a_silent_model_is_covered_by_events_which_commit_to_nothing() -> None:
