@@ -1,7 +1,6 @@
 """The sinks of this surface: a stream of events, or one body. Both fill the same `Output`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -20,16 +19,14 @@ from toolwire.surfaces.responses.errors import error_body, stream_code, worded
 from toolwire.surfaces.responses.fields import REPORTED_AS
 from toolwire.surfaces.responses.kinds import Fields
 from toolwire.surfaces.responses.output import Output
-from toolwire.surfaces.responses.response import ResponseHead
+from toolwire.surfaces.responses.response import ResponseHead, response_fields
 from toolwire.surfaces.responses.tools import OfferedTools
 from toolwire.surfaces.responses.writer import EventWriter, NoEvents
 
-_encode = msgspec.json.Encoder().encode
 OVERFLOW = "context_length_exceeded"
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
+class Answering(msgspec.Struct, frozen=True):
     """The request data that the sinks need, besides its plan."""
 
     exchange: Exchange
@@ -39,6 +36,8 @@ class Answering:
     positions: Sequence[int]
     new_id: Callable[[str], str]
     now: Callable[[], float]
+    stored: bool = False
+    """Whether the response will be stored."""
     sealed: bool = False
     """Whether reasoning includes `encrypted_content` for the client to send back."""
     overflow_in_stream: bool = False
@@ -64,30 +63,33 @@ class _Sink:
 
     def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
-        self._begun = begun
-        if not self.committed:
+        if self._begun is not None and not self.committed:  # another attempt
             self.output = self._fresh()
+        self._begun = begun
         context = self.about.context
         context.mode, context.backend = begun.mode, begun.backend
 
     def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
         """Return the headers that describe this answer."""
         context, request = self.about.context, self.plan.request
-        headers = [*context.headers(), ("toolwire-profile", context.profile)]
+        headers = context.headers()
+        headers.append(("toolwire-profile", context.profile))
         ignored: Sequence[str] = request.ignored
         if self._begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
             headers.append(("toolwire-mode", header_word(context.mode)))
-            unsent = [REPORTED_AS.get(name, name) for name in self._begun.ignored]
-            ignored = [*ignored, *unsent]
-        labels = [finding.label for finding in findings]
-        reports = {
-            "toolwire-ignored-params": ignored,
-            "toolwire-adjusted-params": request.adjusted,
-            "toolwire-repairs": repairs,
-            "toolwire-findings": labels,
-        }
-        headers += [(name, header_list(list(said))) for name, said in reports.items() if said]
+            if self._begun.ignored:
+                unsent = [REPORTED_AS.get(name, name) for name in self._begun.ignored]
+                ignored = [*ignored, *unsent]
+        if ignored:
+            headers.append(("toolwire-ignored-params", header_list(ignored)))
+        if request.adjusted:
+            headers.append(("toolwire-adjusted-params", header_list(request.adjusted)))
+        if repairs:
+            headers.append(("toolwire-repairs", header_list(repairs)))
+        if findings:
+            labels = [finding.label for finding in findings]
+            headers.append(("toolwire-findings", header_list(labels)))
         return headers
 
     def fail(self, error: GatewayError) -> None:
@@ -109,7 +111,7 @@ class _Sink:
         return estimate(outgoing.messages, outgoing.tools.size, self.output.characters)
 
     def finished(self, report: Report) -> Fields:
-        """Return the final response, which is known before it is sent."""
+        """Return the changing fields of the final response, which is known before it is sent."""
         if self._finished is None:
             self.output.finish()
             self._finished = self._ended(self.usage_of(report))
@@ -117,12 +119,14 @@ class _Sink:
 
     def _ended(self, usage: Usage) -> Fields:
         cut, items = self.output.cut, self.output.items
-        head = self.about.head
+        stored = self.about.stored
         if cut is None:
             now = int(self.about.now())
-            return head.object("completed", items, usage=usage, completed_at=now)
+            return response_fields("completed", items, stored=stored, usage=usage, completed_at=now)
         details = {"reason": cut}
-        return head.object("incomplete", items, usage=usage, incomplete_details=details)
+        return response_fields(
+            "incomplete", items, stored=stored, usage=usage, incomplete_details=details
+        )
 
 
 class StreamSink(_Sink):
@@ -166,7 +170,8 @@ class StreamSink(_Sink):
             notes["usage"] = "estimated"
         if notes:
             response = {**response, "toolwire": notes}
-        self._writer.event(f"response.{response['status']}", {"response": response})
+        pieces = self.about.head.pieces(response)
+        self._writer.response(f"response.{response['status']}", pieces)
         self.about.exchange.end(self._writer.take())
         return self.usage_of(report)
 
@@ -183,8 +188,9 @@ class StreamSink(_Sink):
         code = stream_code(error)
         self._writer.event("error", {"code": code, "message": message, "param": param})
         failure = {"code": code, "message": message}
-        response = about.head.object("failed", self.output.items, error=failure)
-        self._writer.event("response.failed", {"response": response})
+        items, stored = self.output.items, about.stored
+        response = response_fields("failed", items, stored=stored, error=failure)
+        self._writer.response("response.failed", about.head.pieces(response))
         about.exchange.end(self._writer.take())
 
     def _start(self) -> None:
@@ -196,12 +202,14 @@ class StreamSink(_Sink):
         headers.append(("cache-control", "no-cache"))
         headers.append(("x-accel-buffering", "no"))
         about.exchange.start(200, headers)
-        self._writer.event("response.created", {"response": about.head.object("in_progress")})
+        response = response_fields("in_progress", stored=about.stored)
+        self._writer.response("response.created", about.head.pieces(response))
         self._progress()
 
     def _progress(self) -> None:
-        response = self.about.head.object("in_progress", short=True)
-        self._writer.event("response.in_progress", {"response": response})
+        about = self.about
+        response = response_fields("in_progress", stored=about.stored)
+        self._writer.response("response.in_progress", about.head.pieces(response, short=True))
 
 
 class WholeSink(_Sink):
@@ -227,5 +235,5 @@ class WholeSink(_Sink):
         headers.append(("content-type", "application/json"))
         if report.usage is None:
             headers.append(("toolwire-usage", "estimated"))
-        self.about.exchange.respond(200, headers, _encode(response))
+        self.about.exchange.respond(200, headers, self.about.head.encode(response))
         return self.usage_of(report)
