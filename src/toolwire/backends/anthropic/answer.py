@@ -1,6 +1,5 @@
 """Decodes the bytes of a Messages API answer into fragments.
 
-One decoder reads both forms, an event stream and a JSON body, and tells them apart by content.
 Blocks of an unknown type are skipped: they belong to tools that the server runs itself.
 """
 
@@ -9,11 +8,9 @@ from typing import Any
 import msgspec
 
 from toolwire.backends.base import Redact, clip
-from toolwire.backends.openai.answer import error_text
-from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
-from toolwire.errors import UpstreamError, UpstreamUnavailable
-from toolwire.protocol.fragments import MOST_CALLS, CallFragment, Fragment
-from toolwire.protocol.sse import SseDecoder, SseEvent
+from toolwire.backends.event_answer import EventAnswerDecoder, check_calls
+from toolwire.backends.openai.error_kinds import reported_error
+from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.usage import Usage
 
 _FINISHES = {
@@ -25,8 +22,6 @@ _FINISHES = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
-_BROKEN_EVENTS = 16
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class _Block(msgspec.Struct):
@@ -73,64 +68,29 @@ class _Event(_Message):
 _decode = msgspec.json.Decoder(_Event).decode
 
 
-class MessagesDecoder:
-    """Decodes one answer. `done`: the backend has marked its end."""
+class MessagesDecoder(EventAnswerDecoder):
+    """Decodes one answer."""
 
     def __init__(self, *, max_line: int, redact: Redact = clip) -> None:
-        self.done = False
-        self._redact = redact
-        self._room = max_line
-        self._sse: SseDecoder | None = None
-        self._body: list[bytes] = []
+        super().__init__(max_line=max_line, redact=redact)
         self._calls: dict[int, int] = {}
         """The call index of each block that is a call."""
         self._usage = _Usage()
-        self._broken = 0
 
-    def feed(self, block: bytes) -> list[Fragment]:
-        """Decode the next bytes."""
-        if not block:
-            return []
-        if self._sse is None and not self._body and block[:1] != b"{":
-            self._sse = SseDecoder(max_line=self._room)
-        if self._sse is not None:
-            return self._events(self._sse.feed(block))
-        self._room -= len(block)
-        if self._room < 0:
-            raise UpstreamError("The backend's answer is larger than the limit.")
-        self._body.append(block)
-        return []
+    def event(self, data: bytes) -> list[Fragment]:
+        """See `EventAnswerDecoder.event`."""
+        made = self._event(_decode(data))
+        return [] if made is None else [made]
 
-    def finish(self) -> list[Fragment]:
-        """Process the end of the response."""
-        if self._sse is not None:
-            return self._events(self._sse.finish())
-        body = b"".join(self._body)
-        if not body.strip():
-            raise UpstreamError("The backend sent an empty answer.")
-        try:
-            event = _decode(body)
-        except _UNREADABLE as error:
-            text = f"The backend's answer is not what it should be: {error}."
-            raise UpstreamError(text) from None
-        if event.error:
-            raise self._failure(event.error)
-        self.done = True
-        return self._whole(event)
-
-    def _events(self, events: list[SseEvent]) -> list[Fragment]:
-        fragments: list[Fragment] = []
-        for event in events:
-            if self.done:
-                break
-            try:
-                decoded = _decode(event.data)
-            except _UNREADABLE:
-                fragments.append(self._gap())
-                continue
-            if (made := self._event(decoded)) is not None:
-                fragments.append(made)
-        return fragments
+    def whole(self, body: bytes) -> list[Fragment]:
+        """See `EventAnswerDecoder.whole`."""
+        message = _decode(body)
+        if message.error:
+            raise reported_error(message.error, self._redact)
+        self._count(message.usage)
+        made = [self._start(index, block) for index, block in enumerate(message.content)]
+        end = Fragment(finish=_finish(message.stop_reason), usage=self._total())
+        return [*filter(None, made), end]
 
     def _event(self, event: _Event) -> Fragment | None:
         """Return what one event adds to the answer."""
@@ -148,7 +108,7 @@ class MessagesDecoder:
             case "message_stop":
                 self.done = True
             case "error":
-                raise self._failure(event.error)
+                raise reported_error(event.error, self._redact)
         return None
 
     def _delta(self, index: int, delta: _Delta) -> Fragment | None:
@@ -170,22 +130,9 @@ class MessagesDecoder:
 
     def _call(self, index: int, block: _Block) -> CallFragment:
         number = self._calls[index] = len(self._calls)
-        if number >= MOST_CALLS:
-            raise UpstreamError(f"The backend's answer has more than {MOST_CALLS} tool calls.")
+        check_calls(number)
         # In a stream it is an empty object, and the arguments follow as deltas.
         return CallFragment(number, block.id, block.name, block.input or None)
-
-    def _whole(self, message: _Event) -> list[Fragment]:
-        self._count(message.usage)
-        made = [self._start(index, block) for index, block in enumerate(message.content)]
-        end = Fragment(finish=_finish(message.stop_reason), usage=self._total())
-        return [*filter(None, made), end]
-
-    def _gap(self) -> Fragment:
-        self._broken += 1
-        if self._broken > _BROKEN_EVENTS:
-            raise UpstreamError("The backend's event stream is broken.")
-        return Fragment(gap=True)
 
     def _count(self, usage: _Usage | None) -> None:
         """Update the usage: later figures replace earlier ones."""
@@ -200,19 +147,6 @@ class MessagesDecoder:
         cached = usage.cache_read_input_tokens or 0
         prompt = usage.input_tokens + cached + (usage.cache_creation_input_tokens or 0)
         return Usage(prompt, usage.output_tokens, {"cached_tokens": cached} if cached else {})
-
-    def _failure(self, error: object) -> UpstreamError:
-        words = self._redact(error_text(error or ""), 500).strip()
-        words = words or "The backend reported an error."
-        kind = error.get("type") if isinstance(error, dict) else None
-        known = kind_of_error(words, kind)
-        if known is not None:
-            return known_refusal(known, words)
-        if kind == "overloaded_error":
-            return UpstreamUnavailable(words)
-        failure = UpstreamError(words)
-        failure.own_type = own_word(kind, self._redact)
-        return failure
 
 
 def _finish(reason: str | None) -> str | None:

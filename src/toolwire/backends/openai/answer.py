@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from toolwire.backends.base import Redact, clip
-from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
+from toolwire.backends.openai.error_kinds import reported_error
 from toolwire.backends.openai.tolerant import tolerate
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, STOPPED_BY, CallFragment, Fragment
@@ -155,7 +155,7 @@ class AnswerDecoder:
             if self.done:
                 break
             if event.event == b"error":
-                raise self._failure(_any_json(event.data))
+                raise reported_error(_any_json(event.data), self._redact)
             if event.data.strip() == b"[DONE]":
                 self.done = True
                 continue
@@ -178,7 +178,7 @@ class AnswerDecoder:
         except msgspec.ValidationError:
             chunk = tolerate(msgspec.json.decode(data), _Chunk, _NEEDED)
         if chunk.error:
-            raise self._failure(chunk.error)
+            raise reported_error(chunk.error, self._redact)
         choices = chunk.choices or ()
         if len(choices) == 1:
             fragments = [_fragment(choices[0])]
@@ -199,16 +199,6 @@ class AnswerDecoder:
             fragments.append(Fragment(usage=usage))
         return fragments
 
-    def _failure(self, error: object) -> UpstreamError:
-        words = self._redact(error_text(error), 500).strip() or "The backend reported an error."
-        fields = error if isinstance(error, dict) else {}
-        kind = kind_of_error(words, fields.get("type"), fields.get("code"))
-        if kind is not None:
-            return known_refusal(kind, words)
-        failure = UpstreamError(words, code=own_word(fields.get("code"), self._redact))
-        failure.own_type = own_word(fields.get("type"), self._redact)
-        return failure
-
 
 def _any_json(data: bytes) -> object:
     try:
@@ -216,13 +206,6 @@ def _any_json(data: bytes) -> object:
     except _UNREADABLE:
         return data.decode("utf-8", "replace")
     return value.get("error", value) if isinstance(value, dict) else value
-
-
-def error_text(error: object) -> str:
-    """Return the message of an `error`, which is a string on some backends."""
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("detail") or ""
-    return error if isinstance(error, str) else str(error)
 
 
 def _check_width(choices: Sequence[_Choice]) -> None:

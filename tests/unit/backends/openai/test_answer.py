@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.openai.answer import AnswerDecoder, error_text
+from toolwire.backends.openai.answer import AnswerDecoder
+from toolwire.backends.openai.error_kinds import error_text
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.usage import Usage
