@@ -243,8 +243,9 @@ _ALL = (
         message_names=False,
         constraint="none",
         note="A server with Anthropic's Messages API (`/v1/messages`), such as Claude. The key is "
-        "sent as `x-api-key`. Thinking is not asked for, because its signatures cannot be kept in "
-        "other APIs. Without a token limit, it is 8,192.",
+        "sent as `x-api-key`. A client of the same API keeps all of its own fields; for others, "
+        "thinking is not asked for, because they cannot keep its signatures. Without a token "
+        "limit, it is 8,192.",
     ),
 )
 

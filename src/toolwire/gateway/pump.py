@@ -8,7 +8,7 @@ reader's callback, without a queue or a task switch per chunk.
 import asyncio
 from collections.abc import Callable
 
-from toolwire.backends.base import Answer, Outgoing
+from toolwire.backends.base import Answer, Backend, Outgoing
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.attempt import Attempt
 from toolwire.gateway.breaks import explain_break
@@ -23,7 +23,8 @@ from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.protocol.fragments import STOPPED_BY, Fragment
+from toolwire.protocol.fragments import ENDED_BY, STOPPED_BY, Fragment
+from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import add_usage
 
 
@@ -161,7 +162,7 @@ class Pump:
         answer = await backend.open(outgoing)
         try:
             self._flow(answer.pause, answer.resume)
-            tried.begun = Begun(backend.name, str(strategy), backend.ignored(plan.request))
+            tried.begun = _begun(backend, strategy, plan.request)
             self._sink.begin(tried.begun)
             await self._relay(answer, attempt, traced)
         finally:
@@ -209,6 +210,7 @@ class Pump:
         report.findings = attempt.findings
         report.calls = attempt.calls
         report.stopped_by = attempt.about.pop(STOPPED_BY, "")
+        report.ended_by = attempt.about.pop(ENDED_BY, "")
         report.about = attempt.about
         report.usage = add_usage(report.usage, attempt.usage)
 
@@ -224,6 +226,11 @@ class Pump:
         spare.attempt.deliver(again=not spare.committed)
         self.report.findings, self.report.calls = spare.attempt.findings, spare.attempt.calls
         return True
+
+
+def _begun(backend: Backend, strategy: ToolStrategy, request: Request) -> Begun:
+    own = request.origin is not None and request.origin.wire == backend.capabilities.wire
+    return Begun(backend.name, str(strategy), backend.ignored(request), own)
 
 
 async def _outgoing(strategy: ToolStrategy, plan: Plan) -> Outgoing:

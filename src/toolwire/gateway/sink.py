@@ -18,6 +18,8 @@ class Begun:
     backend: str
     mode: str
     ignored: Sequence[str] = ()
+    own: bool = False
+    """Whether the backend speaks the client's API."""
 
 
 class Sink(Protocol):

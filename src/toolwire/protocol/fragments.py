@@ -16,6 +16,8 @@ MOST_CHOICES = 128
 """Maximum number of choices in one answer; clients cannot request more."""
 STOPPED_BY = "stopped_by"
 """The key in `Fragment.about` for the stop sequence that ended the answer."""
+ENDED_BY = "ended_by"
+"""The key in `Fragment.about` for the backend's own reason, if a finish reason is less exact."""
 
 
 class CallFragment(msgspec.Struct, frozen=True, gc=False):

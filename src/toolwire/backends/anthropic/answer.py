@@ -1,20 +1,28 @@
 """Decodes the bytes of a Messages API answer into fragments.
 
 One decoder reads both forms, an event stream and a JSON body, and tells them apart by content.
-Blocks of an unknown type are skipped: they belong to tools that the server runs itself.
+Blocks of an unknown type belong to tools that the server runs itself. They are skipped, as are
+signatures and citations, unless the client speaks this API: see `own_answer`.
 """
 
 from typing import Any
 
 import msgspec
 
+from toolwire.backends.anthropic.own_answer import OwnParts, whole_parts
 from toolwire.backends.base import Redact, clip
 from toolwire.backends.openai.answer import error_text
 from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
 from toolwire.errors import UpstreamError, UpstreamUnavailable
-from toolwire.protocol.fragments import MOST_CALLS, CallFragment, Fragment
+from toolwire.protocol.fragments import (
+    ENDED_BY,
+    MOST_CALLS,
+    STOPPED_BY,
+    CallFragment,
+    Fragment,
+)
 from toolwire.protocol.sse import SseDecoder, SseEvent
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import CACHE_CREATION, Usage
 
 _FINISHES = {
     "end_turn": "stop",
@@ -25,6 +33,8 @@ _FINISHES = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
+_EXACT = ("pause_turn", "model_context_window_exceeded")
+"""Stop reasons that say more than a finish reason."""
 _BROKEN_EVENTS = 16
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -44,6 +54,7 @@ class _Delta(msgspec.Struct):
     thinking: str = ""
     partial_json: str = ""
     stop_reason: str | None = None
+    stop_sequence: str | None = None
 
 
 class _Usage(msgspec.Struct):
@@ -56,6 +67,7 @@ class _Usage(msgspec.Struct):
 class _Message(msgspec.Struct):
     content: list[_Block] = []
     stop_reason: str | None = None
+    stop_sequence: str | None = None
     usage: _Usage | None = None
 
 
@@ -76,8 +88,9 @@ _decode = msgspec.json.Decoder(_Event).decode
 class MessagesDecoder:
     """Decodes one answer. `done`: the backend has marked its end."""
 
-    def __init__(self, *, max_line: int, redact: Redact = clip) -> None:
+    def __init__(self, *, max_line: int, redact: Redact = clip, own: bool = False) -> None:
         self.done = False
+        self._own = OwnParts() if own else None
         self._redact = redact
         self._room = max_line
         self._sse: SseDecoder | None = None
@@ -116,7 +129,8 @@ class MessagesDecoder:
         if event.error:
             raise self._failure(event.error)
         self.done = True
-        return self._whole(event)
+        own = whole_parts(body) if self._own is not None else ([], [])
+        return self._whole(event, *own)
 
     def _events(self, events: list[SseEvent]) -> list[Fragment]:
         fragments: list[Fragment] = []
@@ -130,6 +144,8 @@ class MessagesDecoder:
                 continue
             if (made := self._event(decoded)) is not None:
                 fragments.append(made)
+            if self._own is not None and (more := self._own.event(decoded.type, event.data)):
+                fragments.append(more)
         return fragments
 
     def _event(self, event: _Event) -> Fragment | None:
@@ -143,8 +159,7 @@ class MessagesDecoder:
                 self._count(event.message.usage if event.message is not None else None)
             case "message_delta":
                 self._count(event.usage)
-                reason = event.delta.stop_reason if event.delta is not None else None
-                return Fragment(finish=_finish(reason), usage=self._total())
+                return self._end(event.delta or _Delta())
             case "message_stop":
                 self.done = True
             case "error":
@@ -175,11 +190,22 @@ class MessagesDecoder:
         # In a stream it is an empty object, and the arguments follow as deltas.
         return CallFragment(number, block.id, block.name, block.input or None)
 
-    def _whole(self, message: _Event) -> list[Fragment]:
+    def _whole(
+        self, message: _Event, own: list[list[Fragment]], rest: list[Fragment]
+    ) -> list[Fragment]:
         self._count(message.usage)
-        made = [self._start(index, block) for index, block in enumerate(message.content)]
-        end = Fragment(finish=_finish(message.stop_reason), usage=self._total())
-        return [*filter(None, made), end]
+        made: list[Fragment] = []
+        for index, block in enumerate(message.content):
+            if (said := self._start(index, block)) is not None:
+                made.append(said)
+            made += own[index] if own else ()
+        return [*made, *rest, self._end(message)]
+
+    def _end(self, said: _Delta | _Message) -> Fragment:
+        about = [(STOPPED_BY, said.stop_sequence)] if said.stop_sequence else []
+        if said.stop_reason in _EXACT:
+            about.append((ENDED_BY, str(said.stop_reason)))
+        return Fragment(finish=_finish(said.stop_reason), usage=self._total(), about=tuple(about))
 
     def _gap(self) -> Fragment:
         self._broken += 1
@@ -197,9 +223,10 @@ class MessagesDecoder:
         usage = self._usage
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
-        cached = usage.cache_read_input_tokens or 0
-        prompt = usage.input_tokens + cached + (usage.cache_creation_input_tokens or 0)
-        return Usage(prompt, usage.output_tokens, {"cached_tokens": cached} if cached else {})
+        cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+        details = {"cached_tokens": cached, CACHE_CREATION: written}
+        given = {name: tokens for name, tokens in details.items() if tokens}
+        return Usage(usage.input_tokens + cached + written, usage.output_tokens, given)
 
     def _failure(self, error: object) -> UpstreamError:
         words = self._redact(error_text(error or ""), 500).strip()

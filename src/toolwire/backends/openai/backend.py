@@ -270,14 +270,22 @@ class OpenAiHttpBackend:
         body = encode_body(outgoing, self._dialect, self._model)
         return await self._send(body, stream=outgoing.request.stream)
 
-    async def _send(self, body: Sequence[bytes], *, stream: bool) -> OpenAiHttpAnswer:
-        connection = await self.pool.send(self._heads[stream], body)
+    async def _send(
+        self,
+        body: Sequence[bytes],
+        *,
+        stream: bool,
+        head: bytes = b"",
+        decoder: Decoder | None = None,
+    ) -> OpenAiHttpAnswer:
+        connection = await self.pool.send(head or self._heads[stream], body)
         try:
             if connection.head.status != 200:
                 raise self._without_endpoint(await self._refusal(connection))
             self._notice(connection.head)
             streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
-            return OpenAiHttpAnswer(self.pool, connection, self._decoder(streamed=streamed))
+            decoder = decoder or self._decoder(streamed=streamed)
+            return OpenAiHttpAnswer(self.pool, connection, decoder)
         except BaseException:
             connection.abort()
             raise
@@ -353,8 +361,8 @@ class OpenAiHttpBackend:
             answer.close()
         return bytes(told)
 
-    def _head(self, method: str, target: str, kind: str, accept: str) -> bytes:
-        headers = {**self._headers, "content-type": kind, "accept": accept}
+    def _head(self, method: str, target: str, kind: str, accept: str, **more: str) -> bytes:
+        headers = {**self._headers, "content-type": kind, "accept": accept, **more}
         return self.pool.head(method, target, headers)
 
     async def check(self) -> str:

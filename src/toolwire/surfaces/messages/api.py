@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from toolwire.backends.anthropic.own import HEADERS
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan, make_plan
@@ -17,7 +18,7 @@ from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
-from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.profiles import fitted
@@ -105,6 +106,11 @@ def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -
     context.usage = sink.done(Report(usage=Usage(prompt, 0)))
 
 
+def _own_headers(http: HttpRequest) -> dict[str, str]:
+    """Return the client's headers that a backend of the same API gets."""
+    return {name: value for name in HEADERS if (value := http.header(name.encode()))}
+
+
 @dataclass(slots=True)
 class _Caller:
     """One request: see `Caller`."""
@@ -138,7 +144,8 @@ class _Caller:
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
-            asked = fitted(self.api.reader.read(self.body), profile_named(self.context.profile))
+            read = self.api.reader.read(self.body, _own_headers(self.exchange.request))
+            asked = fitted(read, profile_named(self.context.profile))
             limited = self.api.limits.applied(asked.request)
             self._asked = dataclasses.replace(asked, request=limited)
         request = self._asked.request

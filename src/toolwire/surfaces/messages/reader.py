@@ -19,6 +19,7 @@ from toolwire.protocol.requests import Message, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
 from toolwire.surfaces.messages.conversation import Turns, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
+from toolwire.surfaces.messages.own_form import with_own_form
 from toolwire.surfaces.messages.tools import ToolReader, read_choice
 
 T = TypeVar("T")
@@ -81,6 +82,7 @@ _MOST_FIELDS = 1000
 _EFFORTS = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _SHOWN = ("enabled", "adaptive", "between_tools")
 _NULL = Raw(b"null")
+_NO_HEADERS: Mapping[str, str] = {}
 
 _Tokens = Annotated[int, Meta(ge=0)]
 
@@ -153,8 +155,11 @@ class RequestReader:
     max_messages: int
     max_values: int
 
-    def read(self, body: bytes, *, counting: bool = False) -> Asked:
-        """Decode one body; token counting requires fewer fields. Raises `RequestError`."""
+    def read(
+        self, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, counting: bool = False
+    ) -> Asked:
+        """Decode one body; token counting requires fewer fields. `headers` are those that a backend
+        of the same API gets. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields, notes = split(body), Notes()
         _refuse(fields)
@@ -181,6 +186,7 @@ class RequestReader:
             adjusted=tuple(notes.adjusted),
             repairs=(*toolset.repairs, *notes.repairs),
         )
+        request = with_own_form(request, fields, headers, notes)
         return Asked(request, tuple(turns.origins), params.shows_thinking)
 
     def _messages(self, fields: Fields, turns: Turns, *, counting: bool) -> tuple[Message, ...]:

@@ -17,6 +17,7 @@ from toolwire.surfaces.messages.answer import BlockList, BlockStream
 from toolwire.surfaces.messages.errors import error_body, error_event, error_headers, status_of
 from toolwire.surfaces.messages.reader import Asked
 from toolwire.surfaces.messages.tokens import estimated_answer, estimated_prompt, usage_fields
+from toolwire.surfaces.messages.tools import LEFT_OUT
 
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 _PING_EVERY = 400
@@ -74,6 +75,11 @@ class _Sink:
             headers = [*self._headers(self.plan.repairs), *error_headers(error)]
             self.exchange.respond(status_of(error), headers, error_body(error, *about))
 
+    @property
+    def _own(self) -> bool:
+        """Whether the backend speaks this API itself."""
+        return self._begun is not None and self._begun.own
+
     def _message(self, usage: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
         return {
             "id": self._message_id,
@@ -91,6 +97,8 @@ class _Sink:
         met = report.stopped_by if report.stopped_by in self.plan.request.sampling.stop else None
         if met is not None and reason == "end_turn":
             return {"stop_reason": "stop_sequence", "stop_sequence": met}
+        if report.ended_by == "pause_turn" and reason == "end_turn":
+            reason = report.ended_by
         ending: dict[str, Any] = {"stop_reason": reason, "stop_sequence": None}
         if reason == "refusal":
             ending["stop_details"] = {"type": "refusal"}
@@ -112,10 +120,14 @@ class _Sink:
         headers.append(("request-id", context.request_id))
         headers.append(("toolwire-profile", context.profile))
         ignored = list(request.ignored)
+        if request.origin is not None and not self._own:
+            ignored += request.origin.ignored
         if self._begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
             headers.append(("toolwire-mode", header_word(context.mode)))
             ignored += [_OURS.get(name, name) for name in self._begun.ignored]
+        if self._own:
+            repairs = [repair for repair in repairs if not repair.startswith(LEFT_OUT)]
         named = {"ignored-params": ignored, "adjusted-params": request.adjusted}
         named |= {"repairs": repairs, "findings": labels}
         headers += [(f"toolwire-{n}", header_list(values)) for n, values in named.items() if values]
@@ -172,11 +184,14 @@ class StreamSink(_Sink):
         """Send the last events, in one write."""
         self._blocks.finish()
         usage = self._usage(report, self._blocks.characters)
-        end: dict[str, Any] = {
-            "type": "message_delta",
-            "delta": self._ending(self._blocks.stop_reason, report),
-            "usage": usage_fields(usage),
-        }
+        delta = self._ending(self._blocks.stop_reason, report)
+        end: dict[str, Any] = {"type": "message_delta", "delta": delta}
+        fields = dict(self._blocks.fields)
+        end["usage"] = {**fields.pop("usage", {}), **usage_fields(usage)}
+        edits = fields.pop("context_management", None)
+        delta |= fields
+        if edits is not None:
+            end["context_management"] = edits
         if notes := self._notes(report):
             end["toolwire"] = notes
         if not self.exchange.started:
@@ -253,6 +268,8 @@ class WholeSink(_Sink):
         if report.usage is None:
             headers.append(("toolwire-usage", "estimated"))
         ending = self._ending(blocks.stop_reason, report)
-        body = self._message(usage_fields(usage), content=blocks.blocks, **ending)
+        fields = dict(blocks.fields)
+        figures = {**fields.pop("usage", {}), **usage_fields(usage)}
+        body = self._message(figures, content=blocks.blocks, **{**ending, **fields})
         self.exchange.respond(200, headers, _encode(body))
         return usage
