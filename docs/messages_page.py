@@ -78,7 +78,9 @@ def parts(table: Table) -> Iterable[str]:
     )
     yield (
         "A complete call is `tool_use` even where the answer ended at the token limit. If the "
-        "backend names the stop sequence it met (vLLM, SGLang), the reason is `stop_sequence`."
+        "backend names the stop sequence it met (vLLM, SGLang, Anthropic), the reason is "
+        "`stop_sequence`, and so it is for the fifth and every later one, which Toolwire watches "
+        "for itself: it cuts the text there and ends the backend's stream."
     )
     yield (
         "`usage` has what the backend says: `input_tokens` without what came from its cache, which "

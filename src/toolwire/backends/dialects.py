@@ -26,6 +26,8 @@ Constraint: TypeAlias = Literal[
 Choice: TypeAlias = Literal["auto", "none", "required", "named"]
 
 
+MANY = 64
+"""More stop sequences than any client sends."""
 _CHOICES: frozenset[Choice] = frozenset({"auto", "none", "required", "named"})
 
 
@@ -45,6 +47,8 @@ class Dialect:
     reasoning_in_history: bool = False
     developer_role: bool = False
     message_names: bool = True
+    stops: int = 4
+    """The most stop sequences it takes. The gateway watches for the others."""
     strips_special_tokens: bool = False
     """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent, and may
     then put a space on both sides of each unless `spaces_between_special_tokens: false` is, too."""
@@ -119,6 +123,7 @@ _ALL = (
     ),
     Dialect(
         name="vllm",
+        stops=MANY,
         params=_SAMPLING
         | _names(
             "top_k min_p repetition_penalty length_penalty min_tokens thinking_token_budget "
@@ -132,6 +137,7 @@ _ALL = (
     ),
     Dialect(
         name="sglang",
+        stops=MANY,
         params=_SAMPLING
         | _names(
             "top_k min_p repetition_penalty min_tokens reasoning separate_reasoning "
@@ -143,6 +149,7 @@ _ALL = (
     ),
     Dialect(
         name="llamacpp",
+        stops=MANY,
         params=_SAMPLING
         | _names(
             "top_k min_p typical_p repeat_penalty repeat_last_n mirostat mirostat_tau "
@@ -160,6 +167,7 @@ _ALL = (
     ),
     Dialect(
         name="ollama",
+        stops=MANY,
         params=_GENERIC - {"tool_choice"} | _names("logprobs top_logprobs reasoning_effort"),
         renames=_OLD_LIMIT,
         tool_choices=frozenset(),
@@ -167,6 +175,7 @@ _ALL = (
     ),
     Dialect(
         name="lmstudio",
+        stops=MANY,
         params=_GENERIC | _names("top_k repeat_penalty logit_bias reasoning_effort ttl"),
         renames=_OLD_LIMIT,
         tool_choices=_CHOICES - {"named"},
@@ -174,6 +183,7 @@ _ALL = (
     ),
     Dialect(
         name="lmdeploy",
+        stops=MANY,
         params=_SAMPLING - {"parallel_tool_calls"}
         | _names("top_k min_p repetition_penalty min_new_tokens enable_thinking"),
         strips_special_tokens=True,
@@ -188,6 +198,7 @@ _ALL = (
     ),
     Dialect(
         name="mistral",
+        stops=MANY,
         params=_CORE
         | _PENALTIES
         | _names(
@@ -212,6 +223,7 @@ _ALL = (
     ),
     Dialect(
         name="deepseek",
+        stops=16,
         params=_CORE
         | _PENALTIES
         | _names("stream_options tool_choice logprobs top_logprobs thinking reasoning_effort"),
@@ -237,6 +249,7 @@ _ALL = (
     ),
     Dialect(
         name="anthropic",
+        stops=MANY,
         params=_CORE | _names("tool_choice parallel_tool_calls top_k user"),
         renames=_OLD_LIMIT,
         call_ids="anthropic",

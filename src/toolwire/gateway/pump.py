@@ -28,6 +28,10 @@ from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import add_usage
 
 
+class _Stopped(Exception):
+    """The rest of a backend's answer is not needed."""
+
+
 class Pump:
     """Runs one turn. Call `run` once."""
 
@@ -184,8 +188,13 @@ class Pump:
             if attempt.feed(fragments):
                 deadline.told = True
             sink.flush()
+            if attempt.stopped:
+                raise _Stopped
 
-        done = await answer.relay(feed)
+        try:
+            done = await answer.relay(feed)
+        except _Stopped:
+            done = True
         if traced is not None:
             traced.done = done
         attempt.finish(done=done)

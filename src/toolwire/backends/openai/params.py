@@ -54,7 +54,11 @@ def encode_format(wanted: ResponseFormat) -> bytes:
 def forwarded(params: Params, dialect: Dialect) -> Params:
     """Return the parameters that the server accepts, under its own names."""
     taken = ((dialect.forwarded_as(name), value) for name, value in params.items())
-    return {name: value for name, value in taken if name is not None}
+    made = {name: value for name, value in taken if name is not None}
+    stops = made.get("stop")
+    if isinstance(stops, tuple) and len(stops) > dialect.stops:
+        made["stop"] = stops[: dialect.stops]
+    return made
 
 
 def ignored_params(request: Request, dialect: Dialect) -> list[str]:

@@ -37,7 +37,9 @@ FIELDS: Mapping[str, Rule] = {
     ),
     "stream": Rule("honoured", ""),
     "stop_sequences": Rule(
-        "honoured", "The first four; the rest is ignored, since backends take four."
+        "honoured",
+        "Up to 64 of at most 256 characters. Backends that take four get the first four, and "
+        "Toolwire watches for the others.",
     ),
     "temperature": Rule("honoured", ""),
     "top_p": Rule("honoured", ""),
@@ -76,7 +78,8 @@ FIELDS: Mapping[str, Rule] = {
 }
 """Every request field, and how it is handled."""
 
-_MOST_STOPS = 4
+_MOST_STOPS = 64
+_LONGEST_STOP = 256
 _LONGEST_USER = 64
 _MOST_FIELDS = 1000
 _EFFORTS = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
@@ -262,14 +265,14 @@ class _Params:
 
     def sampling(self, *, counting: bool) -> SamplingParams:
         """Return the parameters that every backend supports."""
-        given = self._get("stop_sequences", _stops)
-        stops = tuple(given) if given else ()
-        if len(stops) > _MOST_STOPS:
+        given = dict.fromkeys(self._get("stop_sequences", _stops) or ())
+        stops = tuple(stop for stop in given if 0 < len(stop) <= _LONGEST_STOP)[:_MOST_STOPS]
+        if len(stops) < len(given):
             self._notes.adjust("stop_sequences")
         limit = None if counting else _value(self._fields, "max_tokens", _tokens)
         numbers = {name: self._get(name, decoder) for name, decoder in _NUMBERS.items()}
         return SamplingParams(
-            max_tokens=limit, stop=stops[:_MOST_STOPS], reasoning_effort=self._effort(), **numbers
+            max_tokens=limit, stop=stops, reasoning_effort=self._effort(), **numbers
         )
 
     def _effort(self) -> str | None:

@@ -20,9 +20,16 @@ def test_sampling_is_forwarded() -> None:
     assert request.extras["top_k"] == b"7"
 
 
-def test_more_stop_sequences_than_backends_take_are_reported() -> None:
+def test_every_stop_sequence_counts() -> None:
     request = asked(stop_sequences=list("abcdef")).request
-    assert request.sampling.stop == ("a", "b", "c", "d")
+    assert request.sampling.stop == ("a", "b", "c", "d", "e", "f")
+    assert request.adjusted == ()
+
+
+@pytest.mark.parametrize("stops", [["a" * 257], [""], [str(number) for number in range(65)]])
+def test_stop_sequences_that_are_too_long_or_too_many_are_reported(stops: list[str]) -> None:
+    request = asked(stop_sequences=stops).request
+    assert len(request.sampling.stop) == len(stops) - 1
     assert request.adjusted == ("stop_sequences",)
 
 
