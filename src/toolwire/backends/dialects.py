@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from toolwire.backends.base import Probe
 from toolwire.backends.openai import llamacpp
 from toolwire.backends.openai.detection import AUTO
+from toolwire.protocol.effort import EFFORTS
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "anthropic", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
@@ -26,6 +27,8 @@ Constraint: TypeAlias = Literal[
 Choice: TypeAlias = Literal["auto", "none", "required", "named"]
 
 
+_EFFORTS = ("none", "low", "medium", "high")
+_OPENAI_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 MANY = 64
 """More stop sequences than any client sends."""
 _CHOICES: frozenset[Choice] = frozenset({"auto", "none", "required", "named"})
@@ -47,6 +50,8 @@ class Dialect:
     reasoning_in_history: bool = False
     developer_role: bool = False
     message_names: bool = True
+    efforts: tuple[str, ...] = _EFFORTS
+    """The levels of `reasoning_effort` that it knows. Others are replaced by the nearest one."""
     stops: int = 4
     """The most stop sequences it takes. The gateway watches for the others."""
     strips_special_tokens: bool = False
@@ -101,6 +106,7 @@ _OPENAI = _SAMPLING | _names(
 _ALL = (
     Dialect(
         name=AUTO,
+        efforts=_OPENAI_EFFORTS,
         params=_OPENAI,
         call_ids="openai",
         developer_role=True,
@@ -109,6 +115,7 @@ _ALL = (
     ),
     Dialect(
         name="openai",
+        efforts=_OPENAI_EFFORTS,
         params=_OPENAI,
         call_ids="openai",
         developer_role=True,
@@ -198,6 +205,7 @@ _ALL = (
     ),
     Dialect(
         name="mistral",
+        efforts=("none", "high"),
         stops=MANY,
         params=_CORE
         | _PENALTIES
@@ -212,6 +220,7 @@ _ALL = (
     ),
     Dialect(
         name="openrouter",
+        efforts=EFFORTS,
         params=_SAMPLING - {"n"}
         | _names(
             "top_k top_a min_p repetition_penalty metadata modalities prediction prompt_cache_key "
@@ -223,6 +232,7 @@ _ALL = (
     ),
     Dialect(
         name="deepseek",
+        efforts=EFFORTS[1:],
         stops=16,
         params=_CORE
         | _PENALTIES

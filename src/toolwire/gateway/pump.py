@@ -23,6 +23,7 @@ from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
+from toolwire.protocol.effort import nearest_effort
 from toolwire.protocol.fragments import ENDED_BY, STOPPED_BY, Fragment
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import add_usage
@@ -238,8 +239,11 @@ class Pump:
 
 
 def _begun(backend: Backend, strategy: ToolStrategy, request: Request) -> Begun:
-    own = request.origin is not None and request.origin.wire == backend.capabilities.wire
-    return Begun(backend.name, str(strategy), backend.ignored(request), own)
+    known, effort = backend.capabilities, request.sampling.reasoning_effort
+    own = request.origin is not None and request.origin.wire == known.wire
+    changed = effort is not None and nearest_effort(effort, known.efforts) != effort
+    adjusted = ("reasoning_effort",) if changed else ()
+    return Begun(backend.name, str(strategy), backend.ignored(request), adjusted, own)
 
 
 async def _outgoing(strategy: ToolStrategy, plan: Plan) -> Outgoing:

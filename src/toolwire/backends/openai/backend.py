@@ -201,7 +201,10 @@ class OpenAiHttpBackend:
         """Use this dialect for requests from now on."""
         self._dialect = dialect
         self._probe = dialect.probe
-        self.capabilities = replace(self.capabilities, constrains=dialect.constraint != "none")
+        efforts = dialect.efforts if "reasoning_effort" in dialect.params else ()
+        self.capabilities = replace(
+            self.capabilities, constrains=dialect.constraint != "none", efforts=efforts
+        )
 
     async def probe(self) -> None:
         """See `Backend.probe`."""
@@ -236,7 +239,8 @@ class OpenAiHttpBackend:
     async def _ask_capabilities(self) -> None:
         probe = self._probe or llamacpp.PROBE
         told = probe.read(await self._fetch(probe.path, self.pool.origin.root))
-        self.capabilities = replace(told, constrains=self.capabilities.constrains)
+        known = self.capabilities
+        self.capabilities = replace(told, constrains=known.constrains, efforts=known.efforts)
 
     def _notice(self, head: Head) -> None:
         """Probe a server that identifies as llama.cpp, again from time to time."""

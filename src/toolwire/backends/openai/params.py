@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from toolwire.backends.dialects import Constraint, Dialect
 from toolwire.backends.openai.parts import WIRE
+from toolwire.protocol.effort import nearest_effort
 from toolwire.protocol.requests import Request
 from toolwire.protocol.sampling import ResponseFormat
 
@@ -58,6 +59,8 @@ def forwarded(params: Params, dialect: Dialect) -> Params:
     stops = made.get("stop")
     if isinstance(stops, tuple) and len(stops) > dialect.stops:
         made["stop"] = stops[: dialect.stops]
+    if "reasoning_effort" in made:
+        made["reasoning_effort"] = nearest_effort(made["reasoning_effort"], dialect.efforts)
     return made
 
 

@@ -7,13 +7,14 @@ request several times with fewer features.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import jsonschema_rs
 import msgspec
 from msgspec import Meta, Raw
 
 from toolwire.errors import RequestError
+from toolwire.protocol.effort import EFFORTS, effort_of_budget
 from toolwire.protocol.json_limits import check_width
 from toolwire.protocol.requests import Message, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
@@ -55,7 +56,9 @@ FIELDS: Mapping[str, Rule] = {
         "unless it is absent or `disabled`; `display` is ignored.",
     ),
     "output_config": Rule(
-        "translated", "`effort` becomes `reasoning_effort`, `format` a JSON Schema of the text."
+        "translated",
+        "`effort` becomes `reasoning_effort`, with the nearest level that the backend knows; "
+        "`format` a JSON Schema of the text.",
     ),
     "metadata": Rule("translated", "`user_id` becomes `user`, hashed if it is long."),
     "service_tier": Rule("ignored", ""),
@@ -82,7 +85,6 @@ _MOST_STOPS = 64
 _LONGEST_STOP = 256
 _LONGEST_USER = 64
 _MOST_FIELDS = 1000
-_EFFORTS = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _SHOWN = ("enabled", "adaptive", "between_tools")
 _NULL = Raw(b"null")
 _NO_HEADERS: Mapping[str, str] = {}
@@ -102,7 +104,7 @@ class _Format(msgspec.Struct):
 
 
 class _OutputConfig(msgspec.Struct):
-    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    effort: str | None = None
     format: _Format | None = None
 
 
@@ -277,14 +279,12 @@ class _Params:
 
     def _effort(self) -> str | None:
         asked = self._output.effort
-        if asked is not None:
-            if _EFFORTS[asked] != asked:
-                self._notes.adjust("output_config.effort")
-            return _EFFORTS[asked]
+        if asked is not None and asked not in EFFORTS:
+            self._notes.ignore("output_config.effort")
+        elif asked is not None:
+            return asked
         budget = self._thinking.budget_tokens if self._thinking is not None else None
-        if budget is None or not self.shows_thinking:
-            return None
-        return "low" if budget < 4096 else "medium" if budget < 16384 else "high"
+        return None if budget is None or not self.shows_thinking else effort_of_budget(budget)
 
     def extras(self) -> dict[str, bytes]:
         """Return the parameters that only some backends support, under their names."""

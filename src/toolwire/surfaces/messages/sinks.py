@@ -119,16 +119,17 @@ class _Sink:
         headers = context.headers()
         headers.append(("request-id", context.request_id))
         headers.append(("toolwire-profile", context.profile))
-        ignored = list(request.ignored)
+        ignored, adjusted = list(request.ignored), list(request.adjusted)
         if request.origin is not None and not self._own:
             ignored += request.origin.ignored
         if self._begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
             headers.append(("toolwire-mode", header_word(context.mode)))
             ignored += [_OURS.get(name, name) for name in self._begun.ignored]
+            adjusted += [_OURS.get(name, name) for name in self._begun.adjusted]
         if self._own:
             repairs = [repair for repair in repairs if not repair.startswith(LEFT_OUT)]
-        named = {"ignored-params": ignored, "adjusted-params": request.adjusted}
+        named: dict[str, Sequence[str]] = {"ignored-params": ignored, "adjusted-params": adjusted}
         named |= {"repairs": repairs, "findings": labels}
         headers += [(f"toolwire-{n}", header_list(values)) for n, values in named.items() if values]
         return headers

@@ -42,14 +42,16 @@ class _Sink:
         headers = context.headers()
         headers.append(("toolwire-profile", context.profile))
         ignored: Sequence[str] = request.ignored
+        adjusted: Sequence[str] = request.adjusted
         if self._begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
             headers.append(("toolwire-mode", header_word(context.mode)))
             ignored = self._begun.ignored
+            adjusted = (*adjusted, *self._begun.adjusted)
         if ignored:
             headers.append(("toolwire-ignored-params", header_list(ignored)))
-        if request.adjusted:
-            headers.append(("toolwire-adjusted-params", header_list(request.adjusted)))
+        if adjusted:
+            headers.append(("toolwire-adjusted-params", header_list(adjusted)))
         if repairs:
             headers.append(("toolwire-repairs", header_list(repairs)))
         if findings:

@@ -341,3 +341,11 @@ def test_a_server_gets_no_more_stop_sequences_than_it_takes(dialect: str, most: 
     request = structs.replace(outgoing.request, sampling=sampling)
     made = encode_body(structs.replace(outgoing, request=request), DIALECTS[dialect], None)
     assert json.loads(b"".join(made))["stop"] == list("abcdef")[:most]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "effort"), [("openai", "xhigh"), ("vllm", "high"), ("mistral", "high")]
+)
+def test_an_effort_is_the_nearest_that_the_server_knows(dialect: str, effort: str) -> None:
+    asked_for = body(reasoning_effort="xhigh")
+    assert sent(asked_for, DIALECTS[dialect])["reasoning_effort"] == effort
