@@ -80,7 +80,9 @@ def parts(table: Table) -> Iterable[str]:
         "A complete call is `tool_use` even where the answer ended at the token limit. If the "
         "backend names the stop sequence it met (vLLM, SGLang, Anthropic), the reason is "
         "`stop_sequence`, and so it is for the fifth and every later one, which Toolwire watches "
-        "for itself: it cuts the text there and ends the backend's stream."
+        "for itself: it cuts the text there and ends the backend's stream. An answer that filled "
+        "the context (the backend says so, or `max_tokens` had to be lowered to what fits, and "
+        "was reached) ends with `model_context_window_exceeded`."
     )
     yield (
         "`usage` has what the backend says: `input_tokens` without what came from its cache, which "

@@ -17,7 +17,7 @@ class Report:
     stopped_by: str = ""
     """The stop sequence that ended the answer, if the backend reports it."""
     ended_by: str = ""
-    """The backend's own reason for the end, if a finish reason is less exact."""
+    """Why the answer ended, if a finish reason is less exact: see `ENDED_BY`."""
     calls: int = 0
     repairs: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)

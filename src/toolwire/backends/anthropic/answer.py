@@ -15,8 +15,10 @@ from toolwire.backends.openai.answer import error_text
 from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
 from toolwire.errors import UpstreamError, UpstreamUnavailable
 from toolwire.protocol.fragments import (
+    CONTEXT_FULL,
     ENDED_BY,
     MOST_CALLS,
+    PAUSED,
     STOPPED_BY,
     CallFragment,
     Fragment,
@@ -33,7 +35,7 @@ _FINISHES = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
-_EXACT = ("pause_turn", "model_context_window_exceeded")
+_EXACT = {"pause_turn": PAUSED, "model_context_window_exceeded": CONTEXT_FULL}
 """Stop reasons that say more than a finish reason."""
 _BROKEN_EVENTS = 16
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -203,8 +205,8 @@ class MessagesDecoder:
 
     def _end(self, said: _Delta | _Message) -> Fragment:
         about = [(STOPPED_BY, said.stop_sequence)] if said.stop_sequence else []
-        if said.stop_reason in _EXACT:
-            about.append((ENDED_BY, str(said.stop_reason)))
+        if (exact := _EXACT.get(said.stop_reason or "")) is not None:
+            about.append((ENDED_BY, exact))
         return Fragment(finish=_finish(said.stop_reason), usage=self._total(), about=tuple(about))
 
     def _gap(self) -> Fragment:

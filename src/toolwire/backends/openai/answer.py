@@ -14,11 +14,21 @@ from toolwire.backends.base import Redact, clip
 from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
 from toolwire.backends.openai.tolerant import tolerate
 from toolwire.errors import UpstreamError
-from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, STOPPED_BY, CallFragment, Fragment
+from toolwire.protocol.fragments import (
+    CONTEXT_FULL,
+    ENDED_BY,
+    MOST_CALLS,
+    MOST_CHOICES,
+    STOPPED_BY,
+    CallFragment,
+    Fragment,
+)
 from toolwire.protocol.sse import SseDecoder, SseEvent
 from toolwire.protocol.usage import Usage
 
 _MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
+_FULL = "model_length"
+"""Mistral: the finish reason for a full context."""
 _BROKEN_LINES = 16
 """The most invalid lines to skip before the stream counts as broken."""
 
@@ -191,6 +201,8 @@ class AnswerDecoder:
             met = choices[-1].stop_reason or choices[-1].matched_stop
             if met and isinstance(met, str):
                 fragments.append(Fragment(about=((STOPPED_BY, met),)))
+            if choices[-1].finish_reason == _FULL:
+                fragments.append(Fragment(about=((ENDED_BY, CONTEXT_FULL),)))
         if not self._told:
             self._told = True
             if about := _about(chunk):

@@ -147,7 +147,8 @@ class _Caller:
             read = self.api.reader.read(self.body, _own_headers(self.exchange.request))
             asked = fitted(read, profile_named(self.context.profile))
             limited = self.api.limits.applied(asked.request)
-            self._asked = dataclasses.replace(asked, request=limited)
+            fills = limited is not asked.request
+            self._asked = dataclasses.replace(asked, request=limited, fills_context=fills)
         request = self._asked.request
         if request.sampling.max_tokens == 0:
             raise _NoTokens(request)
@@ -170,7 +171,7 @@ class _Caller:
         if changed is None:
             return False
         self._changes += 1
-        self.api.limits.learn(self._asked.request, error)
-        self._asked = dataclasses.replace(self._asked, request=changed)
+        fills = self.api.limits.learn(self._asked.request, error) or self._asked.fills_context
+        self._asked = dataclasses.replace(self._asked, request=changed, fills_context=fills)
         self.waits = True
         return True

@@ -150,6 +150,8 @@ class Asked:
     origins: tuple[int, ...] = ()
     """The index of the client's message for each message of the request."""
     shows_thinking: bool = False
+    fills_context: bool = False
+    """Whether `max_tokens` was lowered to the rest of the context."""
 
 
 @dataclass(frozen=True, slots=True)

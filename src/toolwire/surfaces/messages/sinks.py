@@ -11,6 +11,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
+from toolwire.protocol.fragments import CONTEXT_FULL, PAUSED
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
 from toolwire.surfaces.messages.answer import BlockList, BlockStream
@@ -97,8 +98,11 @@ class _Sink:
         met = report.stopped_by if report.stopped_by in self.plan.request.sampling.stop else None
         if met is not None and reason == "end_turn":
             return {"stop_reason": "stop_sequence", "stop_sequence": met}
-        if report.ended_by == "pause_turn" and reason == "end_turn":
-            reason = report.ended_by
+        if report.ended_by == PAUSED and reason == "end_turn":
+            reason = "pause_turn"
+        filled = self.asked.fills_context or report.ended_by == CONTEXT_FULL
+        if reason == "max_tokens" and filled:
+            reason = "model_context_window_exceeded"
         ending: dict[str, Any] = {"stop_reason": reason, "stop_sequence": None}
         if reason == "refusal":
             ending["stop_details"] = {"type": "refusal"}

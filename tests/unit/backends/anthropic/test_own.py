@@ -217,7 +217,13 @@ def test_every_block_of_the_answer_comes_through_as_it_was(stream: bool) -> None
 
 @STREAMED
 @pytest.mark.parametrize(
-    ("reason", "stop"), [("end_turn", None), ("pause_turn", None), ("stop_sequence", "a")]
+    ("reason", "stop"),
+    [
+        ("end_turn", None),
+        ("pause_turn", None),
+        ("stop_sequence", "a"),
+        ("model_context_window_exceeded", None),
+    ],
 )
 def test_so_do_its_end_and_its_usage(stream: bool, reason: str, stop: str | None) -> None:
     backend = claude(whole(reason, stop), stream=stream)

@@ -171,6 +171,13 @@ def test_a_stop_of_the_servers_own_is_the_end_of_the_turn(stream: bool, met: Any
     assert ending(client)["stop_reason"] == "end_turn"
 
 
+@STREAMED
+def test_a_context_that_the_backend_calls_full_is_the_reason(stream: bool) -> None:
+    choice = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "model_length"}
+    client = message(streaming({"choices": [choice]}), stream=stream)
+    assert ending(client)["stop_reason"] == "model_context_window_exceeded"
+
+
 STOPS = ["a1", "a2", "a3", "a4", "STOP"]
 
 
