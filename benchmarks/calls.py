@@ -29,8 +29,8 @@ from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.server.app import App
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 from toolwire.server.http.exchange import HttpExchange
-from toolwire.server.logs import Logs
-from toolwire.server.redact import Redactor
+from toolwire.server.telemetry.logs import Logs
+from toolwire.server.telemetry.redact import Redactor
 from toolwire.surfaces.exchange import HttpRequest
 
 ROOT = str(Path(toolwire.__file__).parent)

@@ -24,19 +24,19 @@ from toolwire.server.config.settings import (
     Config,
     Embedded,
     Health,
-    Limits,
     Listen,
     Log,
     NativeSettings,
     Repair,
     Retries,
     RouteConfig,
+    ServerLimits,
     SessionSettings,
     Timeouts,
     TraceFiles,
 )
-from toolwire.server.metrics import Metrics
-from toolwire.server.metrics_text import Collected
+from toolwire.server.telemetry.metrics import Metrics
+from toolwire.server.telemetry.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
@@ -130,7 +130,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[[models.backends]]", BackendConfig),
     ("[embedded]", Embedded),
     ("[[keys]]", ClientKey),
-    ("[limits]", Limits),
+    ("[limits]", ServerLimits),
     ("[timeouts]", Timeouts),
     ("[retries]", Retries),
     ("[repair]", Repair),

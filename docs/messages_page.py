@@ -27,7 +27,7 @@ ERRORS = (
     ("429", "`rate_limit_error`", "with `retry-after`"),
     ("500", "`api_error`", "the backend failed, or Toolwire did"),
     ("504", "`timeout_error`", "the backend is too slow"),
-    ("529", "`overloaded_error`", "the backend is busy or cannot be reached; 503 from Toolwire"),
+    ("529", "`overloaded_error`", "the backend or Toolwire is busy, or cannot be reached"),
 )
 
 
@@ -98,7 +98,9 @@ def parts(table: Table) -> Iterable[str]:
         "A full context is always `prompt is too long: N tokens > M maximum`, the words that make "
         "clients summarize the conversation. `x-should-retry: false` comes with errors that asking "
         "again cannot change. Every answer has the header `request-id`, and every error has the "
-        "same id in `request_id`. Threads are answered with the error code "
+        "same id in `request_id`; so has a request that Toolwire refuses because it is overloaded "
+        "or shutting down, with `retry-after`. A request with an `anthropic-version` gets errors "
+        "in this form on every path. Threads are answered with the error code "
         "`thread_unsupported_request`, after which the SDKs send the whole conversation."
     )
 

@@ -8,7 +8,7 @@
     │   └── IdempotencyKeyReused 422  the key belongs to another request
     ├── Unauthorized            401  no key, or a wrong one
     ├── Forbidden               403  the request may come from an unknown web page
-    ├── NotFound                404  no such path
+    ├── ResourceNotFound        404  no such path
     │   ├── ModelNotFound       404  no such model
     │   └── ConversationNotFound 404  no such conversation of this key
     ├── MethodNotAllowed        405
@@ -156,7 +156,7 @@ class Forbidden(GatewayError):
     code = "forbidden"
 
 
-class NotFound(GatewayError):
+class ResourceNotFound(GatewayError):
     """There is nothing at this path."""
 
     status = 404
@@ -164,13 +164,13 @@ class NotFound(GatewayError):
     code = "not_found"
 
 
-class ModelNotFound(NotFound):
+class ModelNotFound(ResourceNotFound):
     """No route serves this model."""
 
     code = "model_not_found"
 
 
-class ConversationNotFound(NotFound):
+class ConversationNotFound(ResourceNotFound):
     """There is no such conversation: it never was, has expired, or belongs to another key."""
 
     code = "conversation_not_found"

@@ -12,10 +12,10 @@ from tests.contract.wire import READER, shown
 from toolwire.backends.base import (
     DEFAULT_TIMEOUTS,
     UNKNOWN,
+    BackendRequest,
     BackendTimeouts,
     Capabilities,
     Listener,
-    Outgoing,
 )
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.backends.openai.params import wire_params
@@ -46,7 +46,7 @@ class Client:
     written: bytes = b""
     ended: bool = False
     aborted: bool = False
-    asked: list[Outgoing] = field(default_factory=list)
+    asked: list[BackendRequest] = field(default_factory=list)
     """What the backend was asked."""
 
     def start(self, status: int, headers: Headers) -> None:
@@ -133,12 +133,12 @@ class Backend:
     timeouts: BackendTimeouts = DEFAULT_TIMEOUTS
     capabilities: Capabilities = UNKNOWN
     needs_probe: bool = False
-    opened: list[Outgoing] = field(default_factory=list)
+    opened: list[BackendRequest] = field(default_factory=list)
 
     def ignored(self, request: Request) -> list[str]:
         return [name for name in wire_params(request) if name in self.unsupported]
 
-    async def open(self, outgoing: Outgoing) -> Recitation:
+    async def open(self, outgoing: BackendRequest) -> Recitation:
         self.opened.append(outgoing)
         if self.refusal is not None:
             raise self.refusal

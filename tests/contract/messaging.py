@@ -21,7 +21,7 @@ from toolwire.gateway.turn import TurnService
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.messages.api import Messages
-from toolwire.surfaces.messages.reader import Asked, RequestReader
+from toolwire.surfaces.messages.reader import ParsedMessagesRequest, RequestReader
 from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tools import ToolReader
 
@@ -38,7 +38,7 @@ _EVENT = pydantic.TypeAdapter[Any](RawMessageStreamEvent)
 _MESSAGE = pydantic.TypeAdapter[Any](Message)
 
 
-def asked(**fields: Any) -> Asked:
+def asked(**fields: Any) -> ParsedMessagesRequest:
     """What a body with these fields is read as."""
     body = {"model": "m", "max_tokens": 100, "messages": HELLO, **fields}
     return READER.read(json.dumps({n: v for n, v in body.items() if v is not ...}).encode())

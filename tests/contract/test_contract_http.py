@@ -17,8 +17,8 @@ from toolwire.backends.openai.refusal import refusal
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from toolwire.server.app import App
 from toolwire.server.config.settings import BackendConfig, ClientKey, Config, RouteConfig
-from toolwire.server.logs import Logs
-from toolwire.server.redact import Redactor
+from toolwire.server.telemetry.logs import Logs
+from toolwire.server.telemetry.redact import Redactor
 from toolwire.surfaces.exchange import HttpRequest
 
 KEY = "tw-secret"

@@ -14,10 +14,10 @@ from tests.contract.joining import join, same, whole
 from tests.contract.wire import body, read
 
 from toolwire.errors import UpstreamError
+from toolwire.gateway.answer.native import NativeReader
+from toolwire.gateway.answer.native_call import NativeCall, as_text
+from toolwire.gateway.answer.policy import Policy
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.native import NativeReader
-from toolwire.gateway.native_call import NativeCall, as_text
-from toolwire.gateway.policy import Policy
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta, TurnEnd

@@ -28,6 +28,8 @@ OF_NO_MODULE = {
 TESTED_BY = {
     "backends/base.py": "unit/backends",
     "backends/embedded/engine.py": "e2e/embedded",
+    "cli/chat": "e2e/python_client/test_terminal.py",
+    "cli/reports": "unit/cli/test_parse.py",
     "client": "e2e/python_client",
     "errors.py": "unit/surfaces/openai/test_errors.py",
     "formats": "property/formats",

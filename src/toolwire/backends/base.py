@@ -33,7 +33,7 @@ class Constraint(msgspec.Struct, frozen=True):
     messages: Sequence[Message] = ()
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class BackendRequest(msgspec.Struct, frozen=True):
     """What a backend is sent for one turn: the checked history, and only the allowed tools."""
 
     request: Request
@@ -80,7 +80,7 @@ UNKNOWN = Capabilities()
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class CapabilityProbe:
     """The path, at a server's root, that reports its capabilities, and how to read them.
 
     `read` raises `ValueError`.
@@ -168,7 +168,7 @@ class Backend(Protocol):
         """The parameters of this request that are not sent to this backend."""
         ...
 
-    async def open(self, outgoing: Outgoing) -> Answer:
+    async def open(self, outgoing: BackendRequest) -> Answer:
         """Send the request; returns when the answer has started. Raises `UpstreamError`."""
         ...
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from toolwire.backends.base import Probe
+from toolwire.backends.base import CapabilityProbe
 from toolwire.backends.openai import llamacpp
 from toolwire.backends.openai.detection import AUTO
 
@@ -51,7 +51,7 @@ class Dialect:
     tool_choices: frozenset[Choice] = _CHOICES
     constraint: Constraint = "json_schema"
     """How the server takes a JSON Schema for its answer."""
-    probe: Probe | None = None
+    probe: CapabilityProbe | None = None
     """How to ask it what its model can do."""
     note: str = ""
 

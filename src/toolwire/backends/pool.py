@@ -11,7 +11,7 @@ COOL_DOWN = 5.0
 
 
 @dataclass(slots=True, eq=False)
-class Member:
+class PoolMember:
     """One backend of a pool, and its state."""
 
     backend: Backend
@@ -23,10 +23,10 @@ class BackendPool:
     """Selects backends. `clock` is the event loop's."""
 
     def __init__(self, backends: Sequence[Backend], clock: Callable[[], float]) -> None:
-        self._members = [Member(backend) for backend in backends]
+        self._members = [PoolMember(backend) for backend in backends]
         self._clock = clock
 
-    def pick(self, tried: Sequence[Member] = ()) -> Member:
+    def pick(self, tried: Sequence[PoolMember] = ()) -> PoolMember:
         """Return the best backend for the next attempt, preferably one that was not tried."""
         if len(self._members) == 1:
             return self._members[0]
@@ -37,7 +37,7 @@ class BackendPool:
         )
 
     @contextmanager
-    def using(self, member: Member) -> Iterator[None]:
+    def using(self, member: PoolMember) -> Iterator[None]:
         """Count one request on a backend. After a failure that other backends may not share, prefer
         those for a while."""
         member.in_flight += 1

@@ -24,7 +24,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from toolwire.cli.lines import Block, LineParser, Lines
+from toolwire.cli.reports.lines import Block, LineParser, Lines
 from toolwire.cli.usage_error import Complaint
 from toolwire.protocol.tools import Tool
 

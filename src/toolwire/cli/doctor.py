@@ -12,8 +12,8 @@ import click
 from rich.console import Console
 
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
-from toolwire.cli.doctor_report import DoctorReport
 from toolwire.cli.options import with_options
+from toolwire.cli.reports.doctor import DoctorReport
 from toolwire.cli.usage_error import Complaint
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
 from toolwire.doctor import Diagnosis, Examination, ServerFacts, Way, diagnose, examine, look_at

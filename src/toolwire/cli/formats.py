@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from toolwire.cli.columns import in_columns, is_piped
+from toolwire.cli.reports.columns import in_columns, is_piped
 from toolwire.cli.usage_error import Complaint
 from toolwire.formats import Detection, Format, detect_model, detect_template, get, names
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from toolwire.cli.doctor import run_doctor, server_options
-from toolwire.cli.doctor_report import DoctorReport
+from toolwire.cli.reports.doctor import DoctorReport
 from toolwire.cli.usage_error import Complaint
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
 from toolwire.doctor.prescription import file_for

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from toolwire.server.auth import hash_key, new_key
+from toolwire.server.access.auth import hash_key, new_key
 
 
 @click.command("key")

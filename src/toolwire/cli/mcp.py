@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from toolwire.cli.chat.python_tools import load_tools
 from toolwire.cli.options import tools_option
-from toolwire.cli.python_tools import load_tools
 from toolwire.cli.usage_error import Complaint
 from toolwire.client.errors import MissingPackage
 from toolwire.client.mcp_serve import mcp_server, serve_http, serve_stdio

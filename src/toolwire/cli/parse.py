@@ -72,7 +72,7 @@ def command(
 
         sys.exit(parse_file(jsonl, format_name, tools, jobs))
 
-    from toolwire.cli.parse_report import Account  # noqa: PLC0415
+    from toolwire.cli.reports.parse import Account  # noqa: PLC0415
 
     name = AUTO if format_name == AUTO else known_format(format_name).name
     Account.of(name, _input(file), tools).show(size, as_json=as_json)

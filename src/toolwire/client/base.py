@@ -8,13 +8,13 @@ import msgspec
 
 from toolwire.client.conversation_state import ConversationState
 from toolwire.client.errors import BadAnswer, ConfigurationError
-from toolwire.client.limits import Limits
 from toolwire.client.request import Messages, ToolChoice
-from toolwire.client.runner import Approve, RunOptions
+from toolwire.client.running.limits import Limits
+from toolwire.client.running.runner import Approve, RunOptions
 from toolwire.client.settings import find_settings
-from toolwire.client.transport import READ_SECONDS, Outgoing
+from toolwire.client.transport import READ_SECONDS, ApiRequest
 
-MODELS = Outgoing("/models")
+MODELS = ApiRequest("/models")
 TransportT = TypeVar("TransportT")
 RunT = TypeVar("RunT")
 ConversationT = TypeVar("ConversationT")

@@ -7,7 +7,7 @@ from toolwire.client.answer import Completion
 from toolwire.client.base import MODELS, BaseClient, model_names, only_model
 from toolwire.client.conversation import Conversation
 from toolwire.client.request import Messages, ToolChoice, chat_request
-from toolwire.client.runner import Run, Runs
+from toolwire.client.running.runner import Run, Runs
 from toolwire.client.stream import Stream, read_whole
 from toolwire.client.transport import Transport
 

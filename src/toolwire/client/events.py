@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from toolwire.client.answer import Completion, Message, Usage
-from toolwire.client.results import CallResult
+from toolwire.client.running.results import CallResult
 
 LimitName: TypeAlias = Literal["turns", "calls", "tokens"]
 

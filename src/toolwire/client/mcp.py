@@ -12,10 +12,10 @@ from concurrent.futures import Future
 from typing import Any, Self
 
 from toolwire.client.errors import ConnectionFailed, MissingPackage, ToolError
-from toolwire.client.results import Image
-from toolwire.client.toolbox import AnyTool
-from toolwire.client.tools import Tool
-from toolwire.client.workers import LoopThread
+from toolwire.client.running.results import Image
+from toolwire.client.running.workers import LoopThread
+from toolwire.client.tools.tool import Tool
+from toolwire.client.tools.toolbox import AnyTool
 
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 _CONNECT_SECONDS = 60.0

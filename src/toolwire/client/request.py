@@ -7,9 +7,9 @@ import msgspec
 
 from toolwire.client.answer import Message
 from toolwire.client.errors import ConfigurationError
-from toolwire.client.toolbox import Toolbox, toolbox_of
-from toolwire.client.tools import Tool
-from toolwire.client.transport import Outgoing
+from toolwire.client.tools.tool import Tool
+from toolwire.client.tools.toolbox import Toolbox, toolbox_of
+from toolwire.client.transport import ApiRequest
 
 Messages = str | Sequence[Mapping[str, Any] | Message | Any]
 ToolChoice = Literal["auto", "none", "required"] | str | Mapping[str, Any] | Tool[Any, Any]
@@ -27,7 +27,7 @@ def chat_request(
     timeout: float | None,
     headers: Mapping[str, str] | None,
     parameters: Mapping[str, Any],
-) -> Outgoing:
+) -> ApiRequest:
     """Return a chat request. Parameters that are None are omitted."""
     body: dict[str, Any] = {"model": model, "messages": message_list(messages)}
     box, plain = toolbox_of(tools)
@@ -41,7 +41,7 @@ def chat_request(
         if "stream_options" not in parameters:
             body["stream_options"] = {"include_usage": True}
     sent = encode({**body, **given})
-    return Outgoing(_CHAT, sent, headers=headers, timeout=timeout, stream=stream)
+    return ApiRequest(_CHAT, sent, headers=headers, timeout=timeout, stream=stream)
 
 
 def message_list(messages: Messages) -> list[Any]:

@@ -49,7 +49,7 @@ _ERRORS: dict[int, type[APIError]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class ApiRequest:
     """One request. `timeout` is the read timeout, in seconds."""
 
     path: str
@@ -100,7 +100,7 @@ class _Transport:
             return self._httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))  # type: ignore[no-any-return]
         return timeout  # type: ignore[no-any-return]
 
-    def _request(self, outgoing: Outgoing) -> "httpx2.Request":
+    def _request(self, outgoing: ApiRequest) -> "httpx2.Request":
         headers = {**self._headers, **(outgoing.headers or {})}
         timeout = self._timeout if outgoing.timeout is None else self._seconds(outgoing.timeout)
         return self._http.build_request(  # type: ignore[no-any-return]
@@ -112,7 +112,9 @@ class _Transport:
             timeout=timeout,
         )
 
-    def _delay(self, attempt: int, error: ConnectionFailed | APIError, outgoing: Outgoing) -> float:
+    def _delay(
+        self, attempt: int, error: ConnectionFailed | APIError, outgoing: ApiRequest
+    ) -> float:
         """Return the seconds until the next attempt. Raises the error if there is none."""
         delay = self._retry.delay(attempt, error)
         if delay is None or (outgoing.timeout is not None and delay > outgoing.timeout):
@@ -173,7 +175,7 @@ class Transport(_Transport):
     _kind = "Client"
     _http: "httpx2.Client"
 
-    def send(self, outgoing: Outgoing) -> "httpx2.Response":
+    def send(self, outgoing: ApiRequest) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""
         attempt = 0
         while True:
@@ -184,7 +186,7 @@ class Transport(_Transport):
             attempt += 1
             time.sleep(delay)
 
-    def _attempt(self, outgoing: Outgoing) -> "httpx2.Response":
+    def _attempt(self, outgoing: ApiRequest) -> "httpx2.Response":
         try:
             response = self._http.send(self._request(outgoing), stream=outgoing.stream)
             if response.is_success:
@@ -213,7 +215,7 @@ class AsyncTransport(_Transport):
     _kind = "AsyncClient"
     _http: "httpx2.AsyncClient"
 
-    async def send(self, outgoing: Outgoing) -> "httpx2.Response":
+    async def send(self, outgoing: ApiRequest) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""
         attempt = 0
         while True:
@@ -224,7 +226,7 @@ class AsyncTransport(_Transport):
             attempt += 1
             await asyncio.sleep(delay)
 
-    async def _attempt(self, outgoing: Outgoing) -> "httpx2.Response":
+    async def _attempt(self, outgoing: ApiRequest) -> "httpx2.Response":
         try:
             response = await self._http.send(self._request(outgoing), stream=outgoing.stream)
             if response.is_success:

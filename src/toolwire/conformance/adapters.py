@@ -5,7 +5,7 @@ from itertools import count
 from typing import ClassVar
 
 from toolwire.conformance.adapter import Tools
-from toolwire.conformance.calls import ExtractedToolCallInformation, FunctionCall, ToolCall
+from toolwire.conformance.calls import ExtractedToolCall, ExtractedToolCallInformation, FunctionCall
 from toolwire.conformance.deltas import DeltaFunctionCall, DeltaMessage, DeltaToolCall
 from toolwire.formats import Delivery, extract, get, parser_for
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
@@ -52,7 +52,9 @@ class Ours:
         """Parse a whole answer."""
         found = extract(self._format, text, to_tools(tools))
         calls = tuple(
-            ToolCall(call.provider_id or _made_id(number), FunctionCall(call.name, call.arguments))
+            ExtractedToolCall(
+                call.provider_id or _made_id(number), FunctionCall(call.name, call.arguments)
+            )
             for number, call in enumerate(found.calls)
         )
         return ExtractedToolCallInformation(bool(calls), calls, found.content, found.reasoning)

@@ -47,7 +47,7 @@ def diagnose(seen: Examination) -> Diagnosis:
     return Diagnosis(
         works=False,
         cause=_cause(seen).rstrip(".") + ".",
-        server_flags=flags_for(seen.facts.kind, form) if form else "",
+        server_flags=flags_for(seen.facts.kind, form, _said(seen)),
         setting=_setting(seen, form),
     )
 
@@ -61,8 +61,7 @@ def _working(seen: Examination) -> Diagnosis:
 
 
 def _cause(seen: Examination) -> str:
-    whole, streamed = seen.of("server", CALL), seen.of("server", STREAMED)
-    said = whole.detail if whole is not None else ""
+    said, streamed = _said(seen), seen.of("server", STREAMED)
     if found := _AS_TEXT.search(said):
         return (
             f"The model writes its calls as '{found[1]}', and the server leaves them in its text "
@@ -80,6 +79,12 @@ def _cause(seen: Examination) -> str:
     if seen.calls("auto") or seen.calls("prompted"):
         return f"The server does not deliver the model's calls: {said}"
     return f"The model does not call tools, however it is given them: {said}"
+
+
+def _said(seen: Examination) -> str:
+    """What became of a single call."""
+    whole = seen.of("server", CALL)
+    return whole.detail if whole is not None else ""
 
 
 def _format(seen: Examination) -> str:

@@ -58,9 +58,9 @@ class Channels:
     unstarted: str = ""
     quotable: tuple[str, ...] = ()
 
-    def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer:
+    def framer(self, turn: TurnState, engine: FormatEngine) -> Framer:
         """A framer for one turn."""
-        return ChannelFramer(self, turn, engine, starts_inside=starts_inside)
+        return ChannelFramer(self, turn, engine)
 
     def for_tools(self, tools: DeclaredTools) -> "Channels":
         """These markers, with the tools' names if they can begin a header."""
@@ -108,9 +108,7 @@ def _lexers(channels: Channels) -> _Lexers:
 class ChannelFramer:
     """Reads one turn of a message format."""
 
-    def __init__(
-        self, channels: Channels, turn: TurnState, engine: FormatEngine, *, starts_inside: bool
-    ) -> None:
+    def __init__(self, channels: Channels, turn: TurnState, engine: FormatEngine) -> None:
         self._channels = channels
         self._turn = turn
         self._reader = turn.reader
@@ -123,7 +121,7 @@ class ChannelFramer:
         self._plain = frozenset(
             m for m in self._lexers.body.kinds if m in quotable or not is_special(m)
         )
-        self._target: Target = "reasoning" if starts_inside else "text"
+        self._target: Target = "text"
 
     def run(self) -> Need[None]:
         """Read the whole turn."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolwire.formats.schema import NO_SCHEMA, Schema, Types
+from toolwire.formats.arguments.schema import NO_SCHEMA, Schema, Types
 from toolwire.protocol import names
 from toolwire.protocol.tools import Tool
 

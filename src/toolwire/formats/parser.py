@@ -29,7 +29,6 @@ class Parser:
         tools: Iterable[Tool] = (),
         *,
         delivery: Delivery = "live",
-        starts_inside: bool = False,
         trace: Trace | None = None,
     ) -> None:
         toolset = DeclaredTools(tools)
@@ -39,8 +38,7 @@ class Parser:
         self._reader = Reader()
         self._sink = EventSink(live=delivery == "live")
         turn = TurnState(self._reader, self._sink, toolset, framing.stop(), trace)
-        framer = framing.framer(turn, format.engine, starts_inside=starts_inside)
-        self._run = framer.run()
+        self._run = framing.framer(turn, format.engine).run()
         next(self._run, None)
 
     @property

@@ -41,10 +41,9 @@ _GLUED = ("json", "code", "commentary", "analysis")
 class StrippableChannels(Channels):
     """Harmony's channels, parsed even if the backend removed their tokens."""
 
-    def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer:
+    def framer(self, turn: TurnState, engine: FormatEngine) -> Framer:
         """A framer for one turn."""
-        channels = Channels.framer(self, turn, engine, starts_inside=starts_inside)
-        return channels if starts_inside else _Either(Stripped(turn, engine), channels)
+        return _Either(Stripped(turn, engine), Channels.framer(self, turn, engine))
 
     def hold_limit(self) -> int:
         """The maximum number of plain-text characters held back, apart from the wait for proof."""

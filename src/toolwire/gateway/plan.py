@@ -8,10 +8,10 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import Place, RequestError
+from toolwire.gateway.answer.policy import Policy
 from toolwire.gateway.history import check_history
-from toolwire.gateway.policy import Policy
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
@@ -55,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True):
     """One turn, ready to run."""
 
     request: Request
-    outgoing: Outgoing
+    outgoing: BackendRequest
     repairs: tuple[str, ...]
     offers_tools: bool
     """Whether the model may call tools. Without tools a request is not changed."""
@@ -178,7 +178,7 @@ def make_plan(
         _refuse_custom(tools)
     repairs = (*request.repairs, *history.repairs) if history.repairs else request.repairs
     offers = bool(tools.tools) and request.choice.mode != "none"
-    outgoing = Outgoing(request, history.messages, tools)
+    outgoing = BackendRequest(request, history.messages, tools)
     plan = Plan(request, outgoing, repairs, offers, repair_policy, large, asker=asker)
     return _out_of_loop(plan) if offers else plan
 

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import msgspec
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.protocol.content import text_of
 from toolwire.protocol.requests import Message
 from toolwire.protocol.tools import ToolSet
@@ -28,7 +28,7 @@ class TokenCounter(Protocol):
 
 
 async def count_usage(
-    counter: TokenCounter, outgoing: Outgoing, answer: Whole, backend: str
+    counter: TokenCounter, outgoing: BackendRequest, answer: Whole, backend: str
 ) -> Usage | None:
     """Return the usage of a turn; None if it cannot be counted."""
     texts = [_asked(outgoing.messages, outgoing.tools), _said(answer)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ParamSpec, Protocol, TypeVar
 
 from toolwire.errors import GatewayError, ShuttingDown
-from toolwire.gateway.collect import Collector, Whole
+from toolwire.gateway.answer.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, is_long, make_plan
@@ -54,7 +54,7 @@ class TurnSink(Sink, Protocol):
         ...
 
 
-class Conversation(Protocol):
+class StoredHistory(Protocol):
     """A history that is stored between turns."""
 
     async def load(self, request: Request) -> Request:
@@ -86,7 +86,7 @@ class Caller(Protocol):
         ...
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """The stored history, if it is not in the request. Available after `read`."""
         ...
 

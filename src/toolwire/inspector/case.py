@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from toolwire.formats import extract
-from toolwire.inspector.reading import Choice
+from toolwire.inspector.reading import ChosenFormat
 from toolwire.protocol.tools import Tool
 
 _NAME = re.compile(r"[^a-z0-9]+")
@@ -15,7 +15,7 @@ _NOTE = "saved from the inspector"
 
 def case_file(name: str, text: str, tools: tuple[Tool, ...], *, called: str = "") -> dict[str, Any]:
     """A file with one case: that this format reads this in the text. Raises `KeyError`."""
-    chosen = Choice.of(name, text, tools).name
+    chosen = ChosenFormat.of(name, text, tools).name
     found = extract(chosen, text, tools)
     ids = [call.provider_id for call in found.calls if call.provider_id]
     case: dict[str, Any] = {

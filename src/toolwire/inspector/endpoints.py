@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from toolwire import __version__
-from toolwire.errors import NotFound, RequestError
+from toolwire.errors import RequestError, ResourceNotFound
 from toolwire.formats.given_tools import InvalidTool, tools_of
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.repair.costly import Checker
@@ -20,7 +20,7 @@ from toolwire.inspector.reading import AUTO, MOST_CHARACTERS, read_text
 from toolwire.inspector.replaying import replayed
 from toolwire.inspector.samples import formats, samples_of
 from toolwire.inspector.trying import turns_by_mode
-from toolwire.inspector.turns import Traces, Turns
+from toolwire.inspector.turns import Traces, TurnLog
 from toolwire.protocol.tools import Tool
 from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
@@ -35,7 +35,7 @@ POLLED = f"{_API}/turns"
 """Asked for every few seconds while the page is open, so that it is not worth a line in the log."""
 
 
-class Asked(msgspec.Struct, forbid_unknown_fields=True):
+class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A text to be read. `tools` is any JSON that has some."""
 
     text: Annotated[str, msgspec.Meta(max_length=MOST_CHARACTERS)]
@@ -62,7 +62,7 @@ class Which(msgspec.Struct, forbid_unknown_fields=True):
 class Inspector:
     """Answers the page's requests."""
 
-    turns: Turns
+    turns: TurnLog
     checker: Checker
     about: dict[str, Any]
     alone: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 1))
@@ -79,16 +79,16 @@ class Inspector:
 
     async def parse(self, exchange: Exchange, context: RequestContext) -> None:
         """A text, read."""
-        asked = _body(exchange, Asked)
-        how = asked.format, asked.text, asked.declared()
-        read = await self._read(partial(read_text, *how, size=asked.chunk_size))
+        wanted = _body(exchange, ParseRequest)
+        how = wanted.format, wanted.text, wanted.declared()
+        read = await self._read(partial(read_text, *how, size=wanted.chunk_size))
         _send(exchange, context, read)
 
     async def case(self, exchange: Exchange, context: RequestContext) -> None:
         """A text and what is found in it, as a conformance case."""
-        asked = _body(exchange, Asked)
-        how = asked.format, asked.text, asked.declared()
-        _send(exchange, context, await self._read(partial(case_file, *how, called=asked.name)))
+        wanted = _body(exchange, ParseRequest)
+        how = wanted.format, wanted.text, wanted.declared()
+        _send(exchange, context, await self._read(partial(case_file, *how, called=wanted.name)))
 
     async def list_turns(self, exchange: Exchange, context: RequestContext) -> None:
         """The last requests; from now on, for a while, requests are traced."""
@@ -117,7 +117,7 @@ class Inspector:
     async def _record(self, request_id: str, context: RequestContext) -> dict[str, Any]:
         record = await asyncio.to_thread(self.turns.find, request_id, context.key_name)
         if record is None:
-            raise NotFound(f"There is no trace of a request '{request_id[:100]}'.")
+            raise ResourceNotFound(f"There is no trace of a request '{request_id[:100]}'.")
         return record
 
 
@@ -133,7 +133,7 @@ def inspector_endpoints(
     """Every path of the inspector, with its handlers. `lasting`: every request is traced, not only
     while somebody looks; `bodies`: with what clients and models wrote."""
     about = {"version": __version__, "bodies": bodies, "lasting": lasting}
-    inspector = Inspector(Turns(traces, sees_all), checker, about)
+    inspector = Inspector(TurnLog(traces, sees_all), checker, about)
     table: Endpoints = {
         **page_endpoints(),
         f"{_API}/info": {"GET": inspector.info},

@@ -74,7 +74,7 @@ class ToolSetDraft:
 
     def toolset(self) -> ToolSet:
         """Return the finished set."""
-        if not self.tools:
+        if not self.tools and not self.repairs:
             return NO_TOOLS
         return ToolSet(
             self.tools, self.validators, self.originals, tuple(self.repairs), costs=self.costs

@@ -5,6 +5,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 
 import msgspec
@@ -15,9 +16,9 @@ from toolwire.errors import (
     GatewayError,
     InternalError,
     MethodNotAllowed,
-    NotFound,
     Overloaded,
     RequestError,
+    ResourceNotFound,
     ShuttingDown,
     TooLarge,
     UpstreamError,
@@ -27,29 +28,29 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.trace.records import TraceSwitch
 from toolwire.gateway.turn import TurnService
 from toolwire.inspector.endpoints import POLLED, page_endpoints
+from toolwire.server.access.auth import Admission, Keyring
+from toolwire.server.access.web_guard import WebGuard, is_preflight, preflight_headers
+from toolwire.server.apis.descriptions import Descriptions
+from toolwire.server.apis.inspector import inspector_api
+from toolwire.server.apis.messages import messages_api
+from toolwire.server.apis.native import native_api
+from toolwire.server.apis.responses import responses_api
 from toolwire.server.assembly import (
     build_routes,
     repair_policy,
     request_reader,
     turn_limits,
 )
-from toolwire.server.auth import Admission, Keyring
-from toolwire.server.backend_watch import BackendWatch
-from toolwire.server.check_process import CheckProcess
 from toolwire.server.config.settings import Config
-from toolwire.server.descriptions import Descriptions
-from toolwire.server.inspector_api import inspector_api
-from toolwire.server.logs import Logs, TurnFacts
-from toolwire.server.messages_api import messages_api
-from toolwire.server.metrics import Metrics
-from toolwire.server.native_api import native_api
-from toolwire.server.random_ids import new_id
-from toolwire.server.readiness import Readiness
-from toolwire.server.responses_api import responses_api
+from toolwire.server.health.backend_watch import BackendWatch
+from toolwire.server.health.readiness import Readiness
+from toolwire.server.process.check_process import CheckProcess
+from toolwire.server.process.random_ids import new_id
 from toolwire.server.router import Handler, Resource, Router
-from toolwire.server.trace_memory import MemoryTraces
-from toolwire.server.trace_store import TraceStore
-from toolwire.server.web_guard import WebGuard, is_preflight, preflight_headers
+from toolwire.server.telemetry.logs import Logs, TurnFacts
+from toolwire.server.telemetry.metrics import Metrics
+from toolwire.server.telemetry.trace_memory import MemoryTraces
+from toolwire.server.telemetry.trace_store import TraceStore
 from toolwire.sessions.open import open_store
 from toolwire.surfaces.exchange import Exchange, HttpRequest
 from toolwire.surfaces.models import Models
@@ -117,12 +118,13 @@ class App:
             "/metrics": self._get(self._metrics),
             "/healthz": self._get(self._health),
             "/readyz": self._get(self._ready),
+            **dict.fromkeys(_WARM_UPS, self._get(self._health)),
         }
         if self._traces is not None and config.has_inspector:
             table |= inspector_api(config, self._openai, self._traces, self._checker)
         self._router = Router(table, self._openai)
         self._probes = {b"/healthz": self._say_alive, b"/readyz": self._say_ready}
-        self._open = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", *page_endpoints()})
+        self._open = frozenset({*_OPEN, *_WARM_UPS, *page_endpoints()})
         self._allowed = AllowList(config.passthrough)
         passthrough = Passthrough(
             self.routes,
@@ -177,9 +179,9 @@ class App:
     def refuse(self, exchange: Exchange, status: int) -> None:
         """Refuse invalid HTTP, or a request beyond the limits."""
         self.metrics.refused(str(status))
-        error = _REFUSALS.get(status, RequestError("The request is not valid HTTP/1.1."))
-        headers, body = self._router.writer(exchange.request.path).error(error)
-        exchange.respond(status, headers, body)
+        error = copy(_REFUSALS.get(status, _INVALID))
+        error.status = status
+        self._fail(exchange, RequestContext(new_id("req_")), error)
 
     async def aclose(self) -> None:
         """Drop connections to backends and stores, end processes, and write the last traces."""
@@ -226,7 +228,7 @@ class App:
             else dict.fromkeys(self._allowed.methods(path), self._pass_on)
         )
         if not methods:
-            raise NotFound(f"There is nothing at '{path[:200]}'. {_ABOUT_PATHS}")
+            raise ResourceNotFound(f"There is nothing at '{path[:200]}'. {_ABOUT_PATHS}")
         # HEAD is allowed wherever GET is: some monitors use it.
         handler = methods.get("GET" if method == "HEAD" else method)
         if handler is None:
@@ -241,8 +243,16 @@ class App:
             exchange.abort()
         else:
             error.request_id = context.request_id
-            headers, body = self._router.writer(exchange.request.path).error(error)
-            exchange.respond(error.status, [*context.headers(), *headers], body)
+            api = self._api(exchange.request)
+            headers, body = api.writer.error(error)
+            status = api.statuses.get(error.status, error.status)
+            exchange.respond(status, [*context.headers(), *headers], body)
+
+    def _api(self, request: HttpRequest) -> Resource:
+        """Return a resource of the API that a client speaks, for errors in its form."""
+        # Anthropic's clients share some paths, such as /v1/models, with OpenAI's.
+        path = "/v1/messages" if b"anthropic-version" in request.headers else request.path
+        return self._router.api(path)
 
     def _get(self, handler: Handler) -> Resource:
         return Resource(self._openai, {"GET": handler})
@@ -336,7 +346,11 @@ def _facts(context: RequestContext) -> TurnFacts | None:
 
 
 _JSON = ("content-type", "application/json")
+_OPEN = ("/healthz", "/readyz", "/openapi.json", "/docs")
+_WARM_UPS = ("/", "/api/hello")
+"""Paths that Claude Code requests, without a key, to open a connection before it needs one."""
 _ABOUT_PATHS = "The API is under /v1; 'passthrough' sets which other endpoints are passed on."
+_INVALID = RequestError("The request is not valid HTTP/1.1.")
 _REFUSALS: dict[int, GatewayError] = {
     408: RequestError("The request did not arrive in time.", code="request_timeout"),
     413: TooLarge("The request body is larger than this server accepts (limits.body_bytes)."),

@@ -18,7 +18,8 @@ from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
-from toolwire.formats.signatures import signatures
+from toolwire.formats.detection.signatures import signatures
+from toolwire.formats.opened_reasoning import opened_reasoning
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
@@ -143,6 +144,7 @@ def _backend(
     dialect = _adapted(config, DIALECTS[named])
     if config.chat_template is None:
         return kind(config.name, pool, dialect, **options)
+    options["opened_reasoning"] = opened_reasoning
     return CompletionsBackend(config.name, pool, dialect, config.chat_template, **options)
 
 

@@ -14,8 +14,8 @@ from toolwire.gateway.routes import ServedModel
 from toolwire.server.app import App
 from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
-from toolwire.server.logs import setup
-from toolwire.server.tool_check import try_tools
+from toolwire.server.health.tool_check import try_tools
+from toolwire.server.telemetry.logs import setup
 
 
 @dataclass(frozen=True, slots=True)

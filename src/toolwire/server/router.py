@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from toolwire.gateway.context import RequestContext
@@ -19,7 +19,9 @@ class Resource:
     """The resource at a path: the handler of each method, and the error writer."""
 
     writer: ErrorWriter
-    methods: Mapping[str, Handler]
+    methods: Mapping[str, Handler] = field(default_factory=dict)
+    statuses: Mapping[int, int] = field(default_factory=dict)
+    """Error statuses that are different in this API."""
 
 
 class Router:
@@ -32,8 +34,8 @@ class Router:
     def __init__(self, table: Mapping[str, Resource], default: ErrorWriter) -> None:
         self._exact = {path: found for path, found in table.items() if "{" not in path}
         self._patterns = [(_compiled(path), r) for path, r in table.items() if "{" in path]
-        self._writers = {path.partition("/{")[0]: r.writer for path, r in table.items()}
-        self._default = default
+        self._prefixes = {path.partition("/{")[0]: found for path, found in table.items()}
+        self._default = Resource(default)
 
     def find(self, path: str) -> Resource | None:
         """Return the resource at this path."""
@@ -42,11 +44,11 @@ class Router:
             return found
         return next((r for pattern, r in self._patterns if pattern.fullmatch(path)), None)
 
-    def writer(self, path: str) -> ErrorWriter:
-        """Return the error writer of the API that this path belongs to."""
+    def api(self, path: str) -> Resource:
+        """Return a resource of the API that this path belongs to, for errors in its form."""
         while path:
-            if (writer := self._writers.get(path)) is not None:
-                return writer
+            if (found := self._prefixes.get(path)) is not None:
+                return found
             path = path.rpartition("/")[0]
         return self._default
 

@@ -12,14 +12,14 @@ from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.server.app import App
 from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
-from toolwire.server.event_loop import on_signals
+from toolwire.server.health.prober import Prober
+from toolwire.server.health.warm_up import warm_up
 from toolwire.server.http.limits import HttpLimits
 from toolwire.server.http.server import HttpServer
-from toolwire.server.logs import Logs
-from toolwire.server.memory import use_one_arena
-from toolwire.server.open_files import raise_open_files
-from toolwire.server.prober import Prober
-from toolwire.server.warm_up import warm_up
+from toolwire.server.process.event_loop import on_signals
+from toolwire.server.process.memory import use_one_arena
+from toolwire.server.process.open_files import raise_open_files
+from toolwire.server.telemetry.logs import Logs
 
 _log = logging.getLogger("toolwire.server")
 _ENDS = (signal.SIGINT, signal.SIGTERM)

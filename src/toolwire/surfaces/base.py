@@ -9,7 +9,7 @@ import msgspec
 from toolwire.errors import GatewayError, MethodNotAllowed
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.turn import Conversation, TurnSink
+from toolwire.gateway.turn import StoredHistory, TurnSink
 from toolwire.protocol.requests import Request
 from toolwire.surfaces.exchange import JSON, Exchange, Headers
 from toolwire.surfaces.profiles import Profile, profile_for
@@ -41,7 +41,7 @@ class SurfaceCaller(ABC):
         return self.exchange.gone
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """See `Caller.conversation`."""
         return None
 

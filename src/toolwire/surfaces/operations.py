@@ -1,7 +1,7 @@
 """Describes the operations of an API: paths, types, events and errors.
 
-Each surface lists its operations with the types that it decodes and encodes. `server/openapi.py`
-generates the OpenAPI document from them.
+Each surface lists its operations with the types that it decodes and encodes.
+`server/apis/openapi.py` generates the OpenAPI document from them.
 """
 
 from collections.abc import Mapping

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from tests.e2e.gateway.process import Gateway, running
 from tests.scripted import ScriptedServer
 
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 KEY = "tw-key-of-a-test"
 ASKED: Any = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": "Hello"}]}
@@ -82,8 +83,54 @@ def test_an_error_before_the_surface_has_its_form(
 
 
 def test_a_body_that_is_too_large_has_its_form(gateway: Gateway) -> None:
-    status, _, said = post(gateway, system="x" * 9000)
+    status, headers, said = post(gateway, system="x" * 9000)
     assert (status, said["error"]["type"]) == (413, "request_too_large")
+    assert said["request_id"] == headers["request-id"]
+
+
+@pytest.fixture
+def small(backend: ScriptedServer) -> Iterator[Gateway]:
+    """A Toolwire that answers one request at a time, and one of them for ever."""
+    backend.use("hang_first")
+    config = f'[limits]\nrequests = 1\n[[models]]\nname = "m"\nbackend.url = "{backend.url}"\n'
+    asked_before = len(backend.requests)
+    with running(config=config) as process:
+        connection = http.client.HTTPConnection("127.0.0.1", process.port, timeout=10)
+        connection.request("POST", "/v1/messages", json.dumps(ASKED))
+        backend.wait_for(lambda: len(backend.requests) > asked_before)
+        yield process
+        connection.close()
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages/count_tokens", "/messages"])
+def test_an_overloaded_server_says_so_in_its_form_and_when_to_come_back(
+    path: str, small: Gateway
+) -> None:
+    status, headers, said = send(small, "POST", path, json.dumps(ASKED).encode())
+    assert (status, said["error"]["type"]) == (529, "overloaded_error")
+    assert headers["retry-after"] == "1"
+    assert said["request_id"] == headers["request-id"]
+
+
+def test_so_does_one_that_is_shutting_down(small: Gateway) -> None:
+    small.signal(signal.SIGTERM)
+    small.wait_for_log("shutting down")
+    status, headers, said = send(small, "POST", "/v1/messages", json.dumps(ASKED).encode())
+    assert (status, said["error"]["type"]) == (529, "overloaded_error")
+    assert headers["retry-after"] == "1"
+
+
+def test_a_client_of_this_api_gets_its_errors_on_shared_paths_too(gateway: Gateway) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=10)
+    connection.request("GET", "/v1/models", headers={"anthropic-version": "2023-06-01"})
+    said = json.loads(connection.getresponse().read())
+    connection.close()
+    assert (said["type"], said["error"]["type"]) == ("error", "authentication_error")
+
+
+@pytest.mark.parametrize("path", ["/", "/api/hello"])
+def test_a_connection_can_be_opened_ahead_without_a_key(path: str, gateway: Gateway) -> None:
+    assert send(gateway, "HEAD", path, key="wrong")[0] == 200
 
 
 @pytest.mark.parametrize("path", ["/messages", "/v1/v1/messages", "/v1/messages?beta=true"])

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.completions import CompletionsBackend
@@ -27,9 +27,15 @@ def prompt(source: str) -> str:
 
     async def make() -> str:
         pool = HttpPool(Origin.of("http://127.0.0.1:9/v1"), connect_timeout=1)
-        backend = CompletionsBackend("b", pool, DIALECTS["generic"], ChatTemplate(source))
+        backend = CompletionsBackend(
+            "b",
+            pool,
+            DIALECTS["generic"],
+            ChatTemplate(source),
+            opened_reasoning=lambda _: ("", ""),
+        )
         try:
-            return await backend.prompt(Outgoing(Request("m", messages), messages, NO_TOOLS))
+            return await backend.prompt(BackendRequest(Request("m", messages), messages, NO_TOOLS))
         finally:
             await backend.aclose()
 

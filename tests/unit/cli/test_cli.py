@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from toolwire.backends.dialects import DIALECTS
 from toolwire.cli import main
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 
 def test_a_misspelt_command_is_told_which_one_is_like_it() -> None:

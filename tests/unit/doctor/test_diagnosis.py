@@ -1,8 +1,14 @@
+import re
+from pathlib import Path
+
+import pytest
+
 from toolwire.conformance.endpoint import REACH, TrialResult, Verdict
 from toolwire.doctor.diagnosis import AdvisedSetting, diagnose
 from toolwire.doctor.examination import CALL, STREAMED, TALK, Examination, Observation, Way
 from toolwire.doctor.facts import ServerFacts
-from toolwire.formats import Detection
+from toolwire.doctor.server_flags import CHECKED, CHECKED_ON, PARSERS, flags_for
+from toolwire.formats import Detection, names
 
 
 def seen(kind: str, *results: tuple[Way, str, str], known: str = "") -> Examination:
@@ -37,7 +43,7 @@ def test_vllm_without_a_parser_gets_its_flags() -> None:
 
 def test_a_format_that_is_known_anyway_is_not_in_the_settings() -> None:
     found = diagnose(seen("sglang", ("server", CALL, AS_TEXT), *AUTO, known="hermes"))
-    assert found.server_flags == "--tool-call-parser qwen25"
+    assert found.server_flags == "--tool-call-parser hermes"
     assert found.setting == AdvisedSetting("auto", "")
 
 
@@ -63,3 +69,38 @@ def test_a_chat_template_is_for_a_server_without_a_chat_endpoint() -> None:
     assert seen("", ("server", TALK, "HTTP 404: Not Found")).lacks_chat
     assert not seen("", ("server", TALK, "HTTP 401: wrong key")).lacks_chat
     assert not seen("", ("server", TALK, "")).lacks_chat
+
+
+REFUSED = "HTTP 500: tools param requires --jinja flag"
+
+
+def test_llama_cpp_is_told_to_use_jinja_only_if_it_asks_for_it() -> None:
+    refused = diagnose(seen("llamacpp", ("server", CALL, REFUSED), *AUTO))
+    assert refused.server_flags == "--jinja"
+    dropped = diagnose(seen("llamacpp", ("server", CALL, NO_CALL), *PROMPTED, known="hermes"))
+    assert dropped.server_flags == ""
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+def test_every_parser_is_for_a_format_that_exists(kind: str) -> None:
+    assert set(PARSERS[kind]) <= set(names())
+
+
+def test_a_format_without_a_parser_gets_no_flags() -> None:
+    assert flags_for("vllm", "minimax_m1") == "", "vLLM has dropped its parser"
+    assert flags_for("vllm", "granite4").endswith("--tool-call-parser granite4")
+    assert flags_for("ollama", "hermes") == ""
+
+
+def test_the_page_says_against_which_releases_the_flags_were_checked() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "doctor.md").read_text(encoding="utf-8")
+    said = " ".join(page.split())
+    assert CHECKED_ON in said
+    assert [name for name, version in CHECKED.items() if f"{name} {version}" not in said] == []
+
+
+def test_the_page_of_vllm_names_a_parser_that_vllm_has() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "engines" / "vllm.md").read_text(encoding="utf-8")
+    named = re.findall(r"--tool-call-parser (\w+)", page)
+    assert named
+    assert set(named) <= set(PARSERS["vllm"].values())

@@ -70,8 +70,9 @@ def test_what_the_model_broke_is_delivered_as_it_is_when_live() -> None:
     ]
 
 
-def test_a_turn_may_start_inside_reasoning() -> None:
-    parser = parser_for("hermes", [WRITE], starts_inside=True)
+def test_a_turn_may_start_inside_reasoning_that_the_prompt_opened() -> None:
+    parser = parser_for("hermes", [WRITE])
+    assert parser.feed("<think>") == []
     events: list[Event] = [*parser.feed("so</think>\n\nHi"), *parser.finish()]
     assert events == [ReasoningDelta("so"), TextDelta("Hi")]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from toolwire.backends.base import UNKNOWN, BackendTimeouts, Listener, Outgoing
+from toolwire.backends.base import UNKNOWN, BackendRequest, BackendTimeouts, Listener
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.plan import make_plan
@@ -63,7 +63,7 @@ class Backend:
     def ignored(self, _request: Request) -> list[str]:
         return []
 
-    async def open(self, _outgoing: Outgoing) -> Answer:
+    async def open(self, _outgoing: BackendRequest) -> Answer:
         return self.answers.pop(0)
 
 

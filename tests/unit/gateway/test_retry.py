@@ -16,8 +16,8 @@ from toolwire.errors import (
     UpstreamRefused,
     UpstreamUnavailable,
 )
-from toolwire.gateway.attempt import Attempt
-from toolwire.gateway.retry import Retry, RetryPolicy, Tried, TurnLimits
+from toolwire.gateway.answer.attempt import Attempt
+from toolwire.gateway.retry import Retry, Tried, TurnLimits, TurnRetryPolicy
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
@@ -44,18 +44,18 @@ class FakeBackend:
 
 def policy(
     *names: str, mode: Mode = "auto", limits: TurnLimits | None = None, **fields: Any
-) -> RetryPolicy:
+) -> TurnRetryPolicy:
     backends: Any = [FakeBackend(name) for name in names or ("a",)]
     pool = BackendPool(backends, lambda: 100.0)
     model = ServedModel("m", pool, strategies=StrategySelector(mode, "hermes"))
-    return RetryPolicy(read(body(**fields)), model, limits or TurnLimits())
+    return TurnRetryPolicy(read(body(**fields)), model, limits or TurnLimits())
 
 
-def tried(retries: RetryPolicy, **more: Any) -> Tried:
+def tried(retries: TurnRetryPolicy, **more: Any) -> Tried:
     return Tried(retries.pick(), Hybrid(format="hermes"), **more)
 
 
-def unfit(retries: RetryPolicy, *, strict: bool = False) -> Tried:
+def unfit(retries: TurnRetryPolicy, *, strict: bool = False) -> Tried:
     """An attempt whose call must not be delivered."""
     retries.plan = read(body(tools=[tool("f", SCHEMA, strict=strict)]))
     made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
@@ -161,7 +161,7 @@ CALLING = Fragment(calls=(CallFragment(0, "a", "f", '{"x": '),))
 TALKING = Fragment(text="Let me see.")
 
 
-def broken(retries: RetryPolicy, *said: Fragment, resumed: bool = False) -> Tried:
+def broken(retries: TurnRetryPolicy, *said: Fragment, resumed: bool = False) -> Tried:
     """An attempt that broke off after the client had seen some text."""
     made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", resumed=resumed)
     made.feed(list(said))
@@ -193,7 +193,7 @@ def test_nor_is_one_of_several_choices() -> None:
     assert retries.after(broken(retries, CALLING, other), DOWN) is None
 
 
-def spoken(retries: RetryPolicy, *said: Fragment) -> Tried:
+def spoken(retries: TurnRetryPolicy, *said: Fragment) -> Tried:
     """An attempt of several choices, of which one has no call although one is demanded."""
     made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
     made.feed(list(said))

@@ -9,11 +9,11 @@ import pytest
 from tests.contract.chatting import Client
 
 from toolwire.gateway.trace.records import TurnTrace
+from toolwire.server.access.auth import hash_key
 from toolwire.server.app import App
-from toolwire.server.auth import hash_key
 from toolwire.server.config.settings import BackendConfig, ClientKey, Config, Listen, RouteConfig
-from toolwire.server.logs import Logs
-from toolwire.server.redact import Redactor
+from toolwire.server.telemetry.logs import Logs
+from toolwire.server.telemetry.redact import Redactor
 from toolwire.surfaces.exchange import HttpRequest
 
 ROUTE = RouteConfig("m", (BackendConfig(name="local", url="http://127.0.0.1:9/v1"),))

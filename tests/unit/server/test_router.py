@@ -50,7 +50,13 @@ def test_points_and_stars_in_a_path_are_no_patterns() -> None:
 
 
 def test_errors_below_a_path_are_written_by_the_api_of_the_path() -> None:
-    assert ROUTER.writer("/v1/things/a/b/c") is TWO
-    assert ROUTER.writer("/v1/things") is TWO
-    assert ROUTER.writer("/v1/models/x") is ONE
-    assert ROUTER.writer("/elsewhere") is OTHER
+    assert ROUTER.api("/v1/things/a/b/c").writer is TWO
+    assert ROUTER.api("/v1/things").writer is TWO
+    assert ROUTER.api("/v1/models/x").writer is ONE
+    assert ROUTER.api("/elsewhere").writer is OTHER
+
+
+def test_an_api_may_have_statuses_of_its_own() -> None:
+    router = Router({"/v1/a": Resource(ONE, {}, {503: 529})}, OTHER)
+    assert router.api("/v1/a/b").statuses == {503: 529}
+    assert router.api("/v1/b").statuses == {}

@@ -2,7 +2,7 @@
 
 from toolwire.backends.anthropic.answer import MessagesDecoder
 from toolwire.backends.anthropic.request import encode_request, is_ignored_format
-from toolwire.backends.base import Answer, Outgoing
+from toolwire.backends.base import Answer, BackendRequest
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.protocol.requests import Request
 
@@ -29,7 +29,7 @@ class AnthropicBackend(OpenAiHttpBackend):
         ignored = super().ignored(request)
         return [*ignored, "response_format"] if is_ignored_format(request) else ignored
 
-    async def open(self, outgoing: Outgoing) -> Answer:
+    async def open(self, outgoing: BackendRequest) -> Answer:
         """See `Backend.open`."""
         body = encode_request(outgoing, self._dialect, self._model)
         return await self._send(body, stream=outgoing.request.stream)

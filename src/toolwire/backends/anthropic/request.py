@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.backends.anthropic.blocks import split_system, turns_of
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.openai.params import wire_params
 from toolwire.protocol.requests import Request
@@ -20,7 +20,7 @@ _MEMO = "anthropic"
 _encode = msgspec.json.Encoder().encode
 
 
-def encode_request(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list[bytes]:
+def encode_request(outgoing: BackendRequest, dialect: Dialect, model: str | None) -> list[bytes]:
     """Return the body, in pieces. `model` is the backend's own model name, if it has one."""
     request = outgoing.request
     system, messages = split_system(outgoing.messages)

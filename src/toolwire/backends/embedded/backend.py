@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from toolwire.backends.base import (
     DEFAULT_TIMEOUTS,
+    BackendRequest,
     BackendTimeouts,
     Capabilities,
     Listener,
-    Outgoing,
 )
 from toolwire.backends.embedded.cached_tokens import CachedTokens
 from toolwire.backends.embedded.call_probe import TextOrCall
@@ -27,7 +27,7 @@ from toolwire.backends.embedded.request import bodies_for, ignored
 from toolwire.backends.embedded.tuning import AS_WRITTEN
 from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai.answer import AnswerDecoder
-from toolwire.errors import NotFound, Place, ToolsRefused, UpstreamError, UpstreamRefused
+from toolwire.errors import Place, ResourceNotFound, ToolsRefused, UpstreamError, UpstreamRefused
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Request
 
@@ -53,7 +53,9 @@ _decode_failure = msgspec.json.Decoder(_Failure).decode
 class EmbeddedAnswer:
     """One answer in progress: generated in the engine's thread, read in the event loop."""
 
-    def __init__(self, engine: EmbeddedEngine, outgoing: Outgoing, check: GrammarCheck) -> None:
+    def __init__(
+        self, engine: EmbeddedEngine, outgoing: BackendRequest, check: GrammarCheck
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._decoder = AnswerDecoder(streamed=True, max_line=_MAX_CHUNK)
@@ -183,7 +185,7 @@ class EmbeddedBackend:
         self._check = GrammarCheck()
         self._warming: EmbeddedAnswer | None = None
 
-    async def warm_up(self, outgoing: Outgoing) -> None:
+    async def warm_up(self, outgoing: BackendRequest) -> None:
         """Evaluate a prompt, so that the next one with the same prefix is evaluated faster.
 
         A turn interrupts it; what was evaluated until then stays cached.
@@ -204,7 +206,7 @@ class EmbeddedBackend:
         """See `Backend.ignored`."""
         return ignored(request)
 
-    async def open(self, outgoing: Outgoing) -> EmbeddedAnswer:
+    async def open(self, outgoing: BackendRequest) -> EmbeddedAnswer:
         """See `Backend.open`."""
         if outgoing.tools.tools and not self.engine.has_tools:
             # The engine would silently drop them.
@@ -224,7 +226,9 @@ class EmbeddedBackend:
 
     async def forward(self, _method: str, target: str, _body: NamedBody) -> NoReturn:
         """Refuse what is not a chat completion."""
-        raise NotFound(f"The embedded model has no '/v1{target[:200]}', only chat completions.")
+        raise ResourceNotFound(
+            f"The embedded model has no '/v1{target[:200]}', only chat completions."
+        )
 
     async def check(self) -> str:
         """See `Backend.check`. A loaded model always works."""

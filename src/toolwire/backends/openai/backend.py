@@ -11,9 +11,9 @@ from toolwire.backends.base import (
     DEFAULT_TIMEOUTS,
     UNKNOWN,
     Answer,
+    BackendRequest,
     BackendTimeouts,
     Listener,
-    Outgoing,
     Redact,
     clip,
 )
@@ -251,7 +251,7 @@ class OpenAiHttpBackend:
                 self._dialect.name,
             )
 
-    async def open(self, outgoing: Outgoing) -> Answer:
+    async def open(self, outgoing: BackendRequest) -> Answer:
         """See `Backend.open`."""
         body = encode_body(outgoing, self._dialect, self._model)
         return await self._send(body, stream=outgoing.request.stream)

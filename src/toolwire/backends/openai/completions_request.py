@@ -12,7 +12,7 @@ from typing import TypeGuard
 import msgspec
 from msgspec import Raw
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import Constraint, Dialect
 from toolwire.backends.openai.params import (
     CONSTRAINTS,
@@ -85,7 +85,7 @@ def completions_dialect(dialect: Dialect) -> Dialect:
 
 
 def encode_completion(
-    outgoing: Outgoing, prompt: str, dialect: Dialect, model: str | None, *, stop: str = ""
+    outgoing: BackendRequest, prompt: str, dialect: Dialect, model: str | None, *, stop: str = ""
 ) -> bytes:
     """Return the body. `stop` is the template's end of a turn."""
     request = outgoing.request

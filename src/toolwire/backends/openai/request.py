@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.openai.params import (
     CONSTRAINTS,
@@ -63,7 +63,7 @@ class _ToolSpec(msgspec.Struct):
 
 
 def encode_body(
-    outgoing: Outgoing, dialect: Dialect, model: str | None, params: Params | None = None
+    outgoing: BackendRequest, dialect: Dialect, model: str | None, params: Params | None = None
 ) -> list[bytes]:
     """Return the body, in pieces. `model` is the backend's own model name, if it has one; `params`
     replace those of the request.
@@ -133,7 +133,7 @@ def _call(call: ToolCall, provider_id: str) -> _Call:
     return _Call(provider_id, "function", function=_Function(call.name, arguments))
 
 
-def _tool_fields(outgoing: Outgoing, dialect: Dialect) -> list[bytes]:
+def _tool_fields(outgoing: BackendRequest, dialect: Dialect) -> list[bytes]:
     """Encode tools and tool_choice, in the nearest form that the server honours.
 
     The policy enforces the rest on the answer.

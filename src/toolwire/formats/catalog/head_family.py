@@ -12,14 +12,11 @@ from toolwire.formats.engines.tags import spelled
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 _head = partial(Format, family="header")
 
-_MISTRAL_THINK = Reasoning(
-    ("[THINK]", "<think>\n", "<think>"),
-    ("[/THINK]", "\n</think>\n\n", "\n</think>\n", "\n</think>", "</think>\n", "</think>"),
-)
+_MISTRAL_THINK = (Reasoning(("[THINK]",), ("[/THINK]",)), *THINK)
 _mistral = partial(
     _head,
     framing=Markers(opens=("[TOOL_CALLS]",), drop=("</s>",), reasoning=_MISTRAL_THINK),
@@ -187,7 +184,7 @@ PLAMO3 = _head(
             _plamo("end_tool_request"),
             _plamo("end_tool_requests"),
         ),
-        reasoning=Reasoning((_plamo("begin_think"),), (_plamo("end_think"),)),
+        reasoning=(Reasoning((_plamo("begin_think"),), (_plamo("end_think"),)),),
     ),
     engine=HeadJson(
         separators=(
@@ -220,7 +217,7 @@ SOLAR_OPEN = _head(
         opens=("<|tool_call:begin|>",),
         ends=("<|tool_call:end|>", "<|calls|>"),
         drop=("<|begin|>assistant<|content|>", "<|end|>"),
-        reasoning=Reasoning(("<|begin|>assistant<|think|>", "<|think|>"), ("<|end|>",)),
+        reasoning=(Reasoning(("<|begin|>assistant<|think|>", "<|think|>"), ("<|end|>",)),),
     ),
     engine=HeadJson(separators=("<|tool_call:args|>",), name_marker="<|tool_call:name|>"),
     writing=Writing(

@@ -9,7 +9,7 @@ from toolwire.formats.engines.tagged import Tagged
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 _tagged = partial(Format, family="tagged")
 _PLAIN_RESULT = "<tool_response>{result}</tool_response>"
@@ -107,7 +107,7 @@ _hy = partial(
         sections=("<tool_calls>",),
         opens=("<tool_call>",),
         ends=("</tool_call>", "</tool_calls>"),
-        reasoning=Reasoning(("<think>",), ("</think>",)),
+        reasoning=(Reasoning(("<think>",), ("</think>",)),),
         loose=_HY_TAGS,
     ),
     results=Results(role="tool", before="<tool_responses>\n", after="\n</tool_responses>"),
@@ -143,9 +143,9 @@ K2_HORIZON = _tagged(
         sections=("<ifm|tool_calls>",),
         opens=("<ifm|tool_call>",),
         ends=("</ifm|tool_call>", "</ifm|tool_calls>"),
-        reasoning=Reasoning(
-            tuple(f"<ifm|think{how}>" for how in ("", "_fast", "_faster")),
-            tuple(f"</ifm|think{how}>" for how in ("", "_fast", "_faster")),
+        reasoning=tuple(
+            Reasoning((f"<ifm|think{how}>",), (f"</ifm|think{how}>",))
+            for how in ("", "_fast", "_faster")
         ),
     ),
     engine=json_or(_keyed("ifm|", types=True), JsonCalls()),

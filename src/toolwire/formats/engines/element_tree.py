@@ -6,8 +6,8 @@ repeated name becomes an array. Text next to elements is kept under `$text`.
 
 from typing import Any, TypeAlias
 
-from toolwire.formats import values
-from toolwire.formats.schema import Schema
+from toolwire.formats.arguments import values
+from toolwire.formats.arguments.schema import Schema
 
 _MAX_DEPTH = 64
 Node: TypeAlias = dict[str, list[Any]]  # children by name, in order; text under `$text`

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from toolwire.formats import json_text
+from toolwire.formats.arguments import json_text
 from toolwire.formats.begin import ANYTHING, Begin, spaced
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space

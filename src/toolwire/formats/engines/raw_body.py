@@ -5,10 +5,10 @@ The text is not escaped, and it is not parsed even if it looks like JSON.
 
 from dataclasses import dataclass
 
-from toolwire.formats import values
+from toolwire.formats.arguments import values
+from toolwire.formats.arguments.json_text import escape
 from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.declared_tools import DeclaredTools
-from toolwire.formats.json_text import escape
 from toolwire.formats.reader import Need
 from toolwire.formats.turn_state import (
     FormatEngine,

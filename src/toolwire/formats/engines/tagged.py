@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toolwire.formats import json_text, values
+from toolwire.formats.arguments import json_text, values
+from toolwire.formats.arguments.schema import Types
 from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.engines.element_tree import tree_to_json
 from toolwire.formats.engines.raw_value import RawValue
@@ -27,7 +28,6 @@ from toolwire.formats.engines.tags import (
 )
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
-from toolwire.formats.schema import Types
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from toolwire.formats.escape_markers import break_up
+from toolwire.formats.rendering.escape_markers import break_up
 from toolwire.protocol.content import Content, TextPart
 from toolwire.protocol.requests import Message
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from toolwire.backends.base import Constraint, Outgoing
+from toolwire.backends.base import BackendRequest, Constraint
 from toolwire.errors import ToolChoiceUnmet, ToolsRefused, UpstreamError
 from toolwire.formats import Trace, get, parser_for
-from toolwire.formats.escape_markers import guarded
+from toolwire.formats.rendering.escape_markers import guarded
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
 from toolwire.gateway.strategies.calls_schema import (
@@ -49,12 +49,12 @@ class Prompted(ToolStrategy):
         """See `ToolStrategy.rewrites`."""
         return True
 
-    def outgoing(self, plan: Plan) -> Outgoing:
+    def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
         form = _form(plan)
         messages = self._written(plan, form, self.examples)
         special = self._keeps_special_tokens(plan)
-        return Outgoing(_request(plan, form), messages, NO_TOOLS, keep_special_tokens=special)
+        return BackendRequest(_request(plan, form), messages, NO_TOOLS, keep_special_tokens=special)
 
     def _fences(self, plan: Plan) -> bool:  # noqa: ARG002
         """Always: code fences are the most common mistake of prompted models."""
@@ -95,7 +95,7 @@ class Constrained(Prompted):
     format: str = CALLS_FORMAT
     union: bool = False
 
-    def outgoing(self, plan: Plan) -> Outgoing:
+    def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
         form = _form(plan)
         request, messages = _request(plan, form), self._written(plan, form, self.examples)
@@ -108,7 +108,7 @@ class Constrained(Prompted):
             # Examples help a weak model to call, but also tempt it to call needlessly.
             constraint = Constraint(schema, optional=True, messages=messages)
             messages = self._written(plan, form, 0)
-        return Outgoing(request, messages, NO_TOOLS, constraint)
+        return BackendRequest(request, messages, NO_TOOLS, constraint)
 
     def _parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
         """See `ToolStrategy.parser`."""

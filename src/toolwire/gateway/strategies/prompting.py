@@ -23,10 +23,15 @@ from toolwire.formats import (
     render_calls,
     render_results,
     render_tools,
-    values,
 )
-from toolwire.formats.escape_calls import is_bare, unspell, unspell_objects, unspell_strings
-from toolwire.formats.escape_markers import neutralize
+from toolwire.formats.arguments import values
+from toolwire.formats.rendering.escape_calls import (
+    is_bare,
+    unspell,
+    unspell_objects,
+    unspell_strings,
+)
+from toolwire.formats.rendering.escape_markers import neutralize
 from toolwire.gateway.strategies.examples import examples_for
 from toolwire.protocol.content import Content, Part, TextPart, text_of
 from toolwire.protocol.requests import Message

@@ -6,10 +6,10 @@ It holds everything, unmasked: `trace.text` decides what is written to disk.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError
 from toolwire.formats import Trace
-from toolwire.gateway.collect import Collector, Whole
+from toolwire.gateway.answer.collect import Collector, Whole
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.report import Report
@@ -34,7 +34,7 @@ class AttemptTrace:
     resumed: bool
     told: tuple[Message, ...] = ()
     """The messages that were added after the previous attempt."""
-    asked: Outgoing | None = None
+    asked: BackendRequest | None = None
     """What the backend was sent."""
     heard: list[tuple[float, list[Fragment]]] = field(default_factory=list)
     spans: dict[int, Trace] = field(default_factory=dict)

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from toolwire.errors import UpstreamError
-from toolwire.gateway.attempt import Attempt
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.attempt import Attempt
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.plan import Plan, RepairPolicy, make_plan
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.repair.rules import EVERY_RULE

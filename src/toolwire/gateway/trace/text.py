@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from toolwire import __version__
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai.request import encode_body
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.trace.mask import Redact, in_one_piece, masked_json
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
@@ -107,7 +107,7 @@ class _Writer:
             },
         }
 
-    def _asked(self, outgoing: Outgoing | None) -> str | int | None:
+    def _asked(self, outgoing: BackendRequest | None) -> str | int | None:
         """Return what the backend was sent, in the form of OpenAI's API, which clients know."""
         if outgoing is None:
             return None

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
 from toolwire.backends.tokenizers import SERVER, NoTokenizer, open_tokenizer
-from toolwire.server import auth
+from toolwire.server.access import auth
 from toolwire.server.config import values
 from toolwire.server.config.aliases import refuse_shared_names
 from toolwire.server.config.fields import (

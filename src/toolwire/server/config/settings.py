@@ -89,7 +89,7 @@ class Listen:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """How much clients may send and backends may answer."""
 
     body_bytes: Annotated[int, Option("maximum size of a request body", KIB, 1024 * MIB)] = 10 * MIB
@@ -569,7 +569,7 @@ class Config:
         tuple[ClientKey, ...], Option("client keys; without any, no key is required")
     ] = ()
     listen: Annotated[Listen, Option("where Toolwire listens")] = Listen()
-    limits: Annotated[Limits, Option("sizes and counts")] = Limits()
+    limits: Annotated[ServerLimits, Option("sizes and counts")] = ServerLimits()
     timeouts: Annotated[Timeouts, Option("time limits")] = Timeouts()
     retries: Annotated[Retries, Option("retries of failed requests")] = Retries()
     repair: Annotated[Repair, Option("invalid calls")] = Repair()

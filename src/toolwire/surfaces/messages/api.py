@@ -17,7 +17,7 @@ from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.profiles import fitted
-from toolwire.surfaces.messages.reader import Asked, RequestReader
+from toolwire.surfaces.messages.reader import ParsedMessagesRequest, RequestReader
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tokens import estimated_prompt
@@ -95,7 +95,7 @@ class _Caller(SurfaceCaller):
         self.waits = False
         """Whether to retry the turn with an adapted request."""
         self._profile = profile_of(exchange, context)
-        self._asked: Asked | None = None
+        self._asked: ParsedMessagesRequest | None = None
         self._changes = 0
 
     def read(self) -> Request:
@@ -113,7 +113,7 @@ class _Caller(SurfaceCaller):
     def sink(self, plan: Plan) -> StreamSink | WholeSink:
         """See `Caller.sink`."""
         kind = StreamSink if plan.request.stream else WholeSink
-        asked = self._asked or Asked(plan.request)
+        asked = self._asked or ParsedMessagesRequest(plan.request)
         message_id = self.api.new_id("msg_")
         return kind(
             self.exchange, self.context, plan, asked, message_id=message_id, again=self._again

@@ -52,15 +52,20 @@ _LONGEST = 2000
 def text_of_blocks(content: object, where: str, notes: Notes) -> str:
     """Return the text of content that allows only text, such as the system prompt."""
     if isinstance(content, str):
-        return "" if content.startswith(BILLING) else content
+        return _unbilled(content)
     texts = []
     for at, block in enumerate(listed(content, where)):
         if block.get("type") == "text":
-            text = _string(block, "text", f"{where}.{at}")
-            texts += [text] if text and not text.startswith(BILLING) else []
+            text = _unbilled(_string(block, "text", f"{where}.{at}"))
+            texts += [text] if text else []
         else:
             notes.ignore(f"{where}.{at}:{_kind(block)}")
     return "\n\n".join(texts)
+
+
+def _unbilled(text: str) -> str:
+    """Return a text without the billing line, which is mostly all of its block."""
+    return text.partition("\n")[2].lstrip("\n") if text.startswith(BILLING) else text
 
 
 def parts_of(content: object, where: str, notes: Notes) -> list[Part]:

@@ -42,7 +42,7 @@ class WireMessage(msgspec.Struct):
 
 
 @dataclass(slots=True)
-class Turns:
+class ConversationBuilder:
     """Builds a conversation, message by message."""
 
     notes: Notes

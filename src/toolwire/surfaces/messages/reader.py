@@ -1,4 +1,4 @@
-"""Decodes a request body into `Asked`: the normalized request, and what the answer needs.
+"""Decodes a request body into `ParsedMessagesRequest`: the request, and what the answer needs.
 
 Anything that can be ignored is accepted: agents send new fields every month, and retry a refused
 request several times with fewer features.
@@ -17,7 +17,7 @@ from toolwire.errors import RequestError
 from toolwire.protocol.json_limits import check_width
 from toolwire.protocol.requests import Message, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
-from toolwire.surfaces.messages.conversation import Turns, WireMessage
+from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 from toolwire.surfaces.messages.tools import ToolReader, read_choice
 
@@ -136,7 +136,7 @@ class ThreadUnsupported(RequestError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedMessagesRequest:
     """A decoded request."""
 
     request: Request
@@ -153,14 +153,14 @@ class RequestReader:
     max_messages: int
     max_values: int
 
-    def read(self, body: bytes, *, counting: bool = False) -> Asked:
+    def read(self, body: bytes, *, counting: bool = False) -> ParsedMessagesRequest:
         """Decode one body; token counting requires fewer fields. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields, notes = split(body), Notes()
         _refuse(fields)
-        turns = Turns(notes)
-        messages = self._messages(fields, turns, counting=counting)
-        toolset = self.tools.read(fields.get("tools"), turns)
+        conversation = ConversationBuilder(notes)
+        messages = self._messages(fields, conversation, counting=counting)
+        toolset = self.tools.read(fields.get("tools"), conversation)
         choice, parallel = read_choice(fields.get("tool_choice"), toolset, notes)
         params = _Params(fields, notes)
         sampling, extras = params.sampling(counting=counting), params.extras()
@@ -181,9 +181,11 @@ class RequestReader:
             adjusted=tuple(notes.adjusted),
             repairs=(*toolset.repairs, *notes.repairs),
         )
-        return Asked(request, tuple(turns.origins), params.shows_thinking)
+        return ParsedMessagesRequest(request, tuple(conversation.origins), params.shows_thinking)
 
-    def _messages(self, fields: Fields, turns: Turns, *, counting: bool) -> tuple[Message, ...]:
+    def _messages(
+        self, fields: Fields, conversation: ConversationBuilder, *, counting: bool
+    ) -> tuple[Message, ...]:
         wire = _value(fields, "messages", _messages)
         if len(wire) > self.max_messages:
             raise invalid("messages", f"List should have at most {self.max_messages} items")
@@ -194,7 +196,7 @@ class RequestReader:
                 "The conversation must end with a user message.",
             )
         system = _decoded(_any, fields["system"], "system") if "system" in fields else None
-        return turns.read(system, wire)
+        return conversation.read(system, wire)
 
 
 def split(body: bytes) -> Fields:

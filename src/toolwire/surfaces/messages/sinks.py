@@ -15,7 +15,7 @@ from toolwire.protocol.usage import Usage
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.answer import BlockList, BlockStream
 from toolwire.surfaces.messages.errors import error_body, error_event, error_headers, status_of
-from toolwire.surfaces.messages.reader import Asked
+from toolwire.surfaces.messages.reader import ParsedMessagesRequest
 from toolwire.surfaces.messages.tokens import estimated_answer, estimated_prompt, usage_fields
 from toolwire.surfaces.sink import SurfaceSink, labels_of
 
@@ -47,7 +47,7 @@ class _Sink(SurfaceSink):
         exchange: Exchange,
         context: RequestContext,
         plan: Plan,
-        asked: Asked,
+        asked: ParsedMessagesRequest,
         *,
         message_id: str,
         again: Callable[[GatewayError], bool],

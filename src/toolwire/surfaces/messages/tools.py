@@ -16,10 +16,11 @@ from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft, safe_name
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, Tool, ToolChoice, ToolSet
 from toolwire.surfaces.messages.blocks import Block
-from toolwire.surfaces.messages.conversation import Turns
+from toolwire.surfaces.messages.conversation import ConversationBuilder
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 
 _MAX_NAME = 128
+_LEFT_OUT = "tool_left_out:"
 
 
 def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
@@ -114,13 +115,13 @@ class ToolReader:
         self._max_tools = max_tools
         self._cache = ToolCache(cache_bytes, limits)
 
-    def read(self, raw: Raw | None, turns: Turns) -> ToolSet:
+    def read(self, raw: Raw | None, conversation: ConversationBuilder) -> ToolSet:
         """Return the tools available at the end of a conversation. Raises `RequestError`."""
-        if turns.defined:
-            raw = Raw(msgspec.json.encode([*_listed(raw), *turns.defined]))
+        if conversation.defined:
+            raw = Raw(msgspec.json.encode([*_listed(raw), *conversation.defined]))
         if raw is None:
             return NO_TOOLS
-        shown, removed = tuple(turns.shown), frozenset(turns.removed)
+        shown, removed = tuple(conversation.shown), frozenset(conversation.removed)
         read = partial(self._check, shown=shown, removed=removed)
         return self._cache.toolset(raw, ("messages", shown, removed), read)
 
@@ -133,7 +134,7 @@ class ToolReader:
         for name, where, spec in _offered(named, shown, removed):
             described = _described(spec, where)
             if described is None:
-                draft.repairs.append(f"tool_left_out:{spec.get('type')}")
+                draft.repairs.append(f"{_LEFT_OUT}{spec.get('type')}")
             else:
                 self._add(draft, name, described, bool(spec.get("strict")), where)
         return draft
@@ -239,11 +240,11 @@ def read_choice(raw: Raw | None, tools: ToolSet, notes: Notes) -> tuple[ToolChoi
     kind = value.get("type")
     if kind not in ("auto", "any", "tool", "none"):
         raise invalid("tool_choice.type", "Input should be 'auto', 'any', 'tool' or 'none'")
-    if kind == "tool":
-        return ToolChoice("required", frozenset({_known(value, tools)}), named=True), parallel
-    if kind == "any" and not tools.tools:
+    if (kind == "any" and not tools.tools) or (kind == "tool" and _is_left_out(value, tools)):
         notes.ignore("tool_choice")
         return FREE_CHOICE, parallel
+    if kind == "tool":
+        return ToolChoice("required", frozenset({_known(value, tools)}), named=True), parallel
     return {"auto": FREE_CHOICE, "any": ToolChoice("required"), "none": ToolChoice("none")}[
         kind
     ], parallel
@@ -257,6 +258,13 @@ def _choice_object(raw: Raw) -> Block:
     if not isinstance(value, dict):
         raise invalid("tool_choice", "Input should be an object with a 'type'")
     return value
+
+
+def _is_left_out(value: Block, tools: ToolSet) -> bool:
+    """Whether the choice names a tool that Anthropic would run: `web_search` of the type
+    `web_search_20250305`."""
+    name = f"{_LEFT_OUT}{value.get('name')}_"
+    return any(repair.startswith(name) for repair in tools.repairs)
 
 
 def _known(value: Block, tools: ToolSet) -> str:

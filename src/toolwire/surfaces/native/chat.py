@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from toolwire.errors import GatewayError, RequestError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.turn import Conversation, TurnService
+from toolwire.gateway.turn import StoredHistory, TurnService
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import ToolCall
 from toolwire.surfaces.base import SurfaceCaller, error_headers
@@ -91,7 +91,7 @@ class NativeCaller(SurfaceCaller):
         self._warnings: list[AnswerWarning] = []
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """See `Caller.conversation`."""
         return self._conversation
 

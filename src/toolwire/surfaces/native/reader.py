@@ -22,7 +22,7 @@ from toolwire.surfaces.native.history import NativeHistory
 from toolwire.surfaces.native.ids import ToolCallIdMap
 from toolwire.surfaces.native.problems import Problems
 from toolwire.surfaces.native.tools import NativeToolReader
-from toolwire.surfaces.openai.params import Params, read_params
+from toolwire.surfaces.openai.params import ChatParams, read_params
 
 _NULL = Raw(b"null")
 _NO_MESSAGE = (
@@ -56,7 +56,7 @@ class Incoming:
     tools: ToolSet | None
     """None if there are none, or they are invalid."""
     tools_json: Raw | None
-    params: Params
+    params: ChatParams
     problems: Problems
     depth: int
     origins: list[str] = field(default_factory=list)
@@ -188,7 +188,7 @@ class NativeRequestReader:
             problems.take([error])
             return None
 
-    def _params(self, members: dict[str, Raw], problems: Problems) -> Params:
+    def _params(self, members: dict[str, Raw], problems: Problems) -> ChatParams:
         for name, why in _REFUSED.items():
             raw = members.pop(name, None)
             if raw is not None and not (name == "n" and bytes(raw) == b"1"):
@@ -197,7 +197,7 @@ class NativeRequestReader:
             return read_params(members, self.depth)
         except RequestError:
             problems.take(_param_errors(members, self.depth))
-            return Params()
+            return ChatParams()
 
     def _check_messages(self, fields: dict[str, Any], problems: Problems) -> None:
         messages, results = fields.get("messages", ()), fields.get("tool_results", ())

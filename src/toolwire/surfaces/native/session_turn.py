@@ -19,7 +19,7 @@ from toolwire.errors import (
     SessionsOff,
     StoreUnavailable,
 )
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import off_loop
 from toolwire.protocol.requests import Request
@@ -90,7 +90,7 @@ class AnswerKnown(Exception):
 
 
 class SessionTurn:
-    """The `Conversation` of one request. Call `stop` at the end, and `release` if it is claimed."""
+    """The `StoredHistory` of one request. Call `stop` at the end, and `release` if claimed."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class SessionTurn:
         return self._claim is not None
 
     async def load(self, _request: Request) -> Request:
-        """See `Conversation.load`. Raises `AnswerKnown` for a request that was already answered."""
+        """See `StoredHistory.load`. Raises `AnswerKnown` for a request that was answered before."""
         claim = self._claim = await self._claimed()
         document = claim.value or b""
         size = len(document) + len(self._body)
@@ -152,7 +152,7 @@ class SessionTurn:
         return request
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:
-        """See `Conversation.keep`."""
+        """See `StoredHistory.keep`."""
         claim = self._claim
         if claim is None:
             return

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from toolwire.errors import GatewayError
-from toolwire.gateway.collect import Collector, Whole
+from toolwire.gateway.answer.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report

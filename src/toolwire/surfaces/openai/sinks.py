@@ -1,7 +1,7 @@
 """The sinks of the OpenAI surface: a stream of chunks, or one body."""
 
 from toolwire.errors import GatewayError
-from toolwire.gateway.collect import Collector
+from toolwire.gateway.answer.collect import Collector
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report

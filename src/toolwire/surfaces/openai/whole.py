@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.protocol.tools import ToolCall
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.openai.chunks import AnswerHead, encode_usage

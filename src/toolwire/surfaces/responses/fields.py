@@ -147,7 +147,7 @@ _INSTEAD = {
 
 
 @dataclass(slots=True)
-class Params:
+class ResponsesParams:
     """The decoded fields of one request."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -208,9 +208,9 @@ class Params:
         return ResponseFormat("json_schema", _encode(schema), WireJson(WIRE, chat))
 
 
-def read_params(fields: dict[str, Raw], depth: int) -> Params:
+def read_params(fields: dict[str, Raw], depth: int) -> ResponsesParams:
     """Check the fields against the table. Raises `RequestError`."""
-    params = Params(raws=fields)
+    params = ResponsesParams(raws=fields)
     for name, raw in fields.items():
         rule = FIELDS.get(name)
         if rule is None:
@@ -227,7 +227,7 @@ def read_params(fields: dict[str, Raw], depth: int) -> Params:
     return params
 
 
-def _report_details(params: Params) -> None:
+def _report_details(params: ResponsesParams) -> None:
     """Report unsupported parts of known fields."""
     known = (LOGPROBS, ENCRYPTED)
     params.ignored += [f"include:{word}" for word in params.included if word not in known]

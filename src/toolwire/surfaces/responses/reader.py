@@ -14,7 +14,7 @@ from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import FREE_CHOICE, ToolChoice
 from toolwire.surfaces.explain import check_length, decode, missing
 from toolwire.surfaces.json_body import read_members
-from toolwire.surfaces.responses.fields import Params, read_params
+from toolwire.surfaces.responses.fields import ResponsesParams, read_params
 from toolwire.surfaces.responses.items import Item, ReadInput, is_reference, read_items
 from toolwire.surfaces.responses.tool_choice import read_choice
 from toolwire.surfaces.responses.tools import NO_OFFER, OfferedTools, ToolReader
@@ -27,10 +27,10 @@ _ADDING = ("additional_tools", "tool_search_output")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedResponsesRequest:
     """A decoded request, before stored items are added."""
 
-    params: Params
+    params: ResponsesParams
     items: Sequence[Item]
 
     @property
@@ -70,18 +70,18 @@ class ResponseReader:
     strict_parallel: bool = False
     max_values: int = MOST_VALUES
 
-    def read(self, body: bytes) -> Asked:
+    def read(self, body: bytes) -> ParsedResponsesRequest:
         """Decode one body. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields = {name: raw for name, raw in read_members(body).items() if raw != _NULL}
         params = read_params(fields, self.tools.max_depth)
         _check_model(params)
-        asked = Asked(params, self._items(fields))
+        asked = ParsedResponsesRequest(params, self._items(fields))
         if not asked.items and asked.previous is None and not asked.is_probe:
             raise missing("input")
         return asked
 
-    def request(self, asked: Asked, items: Sequence[Item]) -> ReadRequest:
+    def request(self, asked: ParsedResponsesRequest, items: Sequence[Item]) -> ReadRequest:
         """Build the request with these items as its conversation. Raises `RequestError`."""
         params = asked.params
         tools = self._tools(params, items)
@@ -123,14 +123,16 @@ class ResponseReader:
         check_length("input", len(said), self.max_items)
         return said
 
-    def _tools(self, params: Params, items: Sequence[Item]) -> OfferedTools:
+    def _tools(self, params: ResponsesParams, items: Sequence[Item]) -> OfferedTools:
         lists = {"tools": params.raws["tools"]} if "tools" in params.raws else {}
         for at, item in enumerate(items):
             if item.get("type") in _ADDING and item.get("tools"):
                 lists[f"input[{at}].tools"] = Raw(_encode(item["tools"]))
         return self.tools.read(lists) if lists else NO_OFFER
 
-    def _parallel(self, params: Params, tools: OfferedTools) -> tuple[bool, tuple[str, ...]]:
+    def _parallel(
+        self, params: ResponsesParams, tools: OfferedTools
+    ) -> tuple[bool, tuple[str, ...]]:
         asked = params.values.get("parallel_tool_calls")
         if asked and tools.strict and not self.strict_parallel:
             return False, ("parallel_tool_calls",)
@@ -143,7 +145,7 @@ class ResponseReader:
                 check_width(call.arguments, f"input[{at}].arguments", self.max_values)
 
 
-def _check_model(params: Params) -> None:
+def _check_model(params: ResponsesParams) -> None:
     if "model" not in params.values:
         raise missing("model")
     if not 0 < len(params.values["model"]) <= 256:
@@ -154,7 +156,7 @@ def _check_model(params: Params) -> None:
         )
 
 
-def _choice(params: Params, tools: OfferedTools) -> ToolChoice:
+def _choice(params: ResponsesParams, tools: OfferedTools) -> ToolChoice:
     if "tool_choice" not in params.raws:
         return FREE_CHOICE
     return read_choice(bytes(params.raws["tool_choice"]), tools)

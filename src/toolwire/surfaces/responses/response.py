@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolwire.protocol.usage import Usage
-from toolwire.surfaces.responses.fields import Params
+from toolwire.surfaces.responses.fields import ResponsesParams
 from toolwire.surfaces.responses.kinds import Fields
 
 _ECHOED: dict[str, Any] = {
@@ -69,7 +69,7 @@ class ResponseHead:
         }
 
 
-def echo_of(params: Params, *, stored: bool, parallel: bool) -> Fields:
+def echo_of(params: ResponsesParams, *, stored: bool, parallel: bool) -> Fields:
     """Return the request fields that every response object echoes."""
     echo = {name: params.raws.get(name, default) for name, default in _ECHOED.items()}
     reasoning, text = params.values.get("reasoning"), params.values.get("text")

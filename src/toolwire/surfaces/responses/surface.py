@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolwire.errors import GatewayError, RequestError, StoreUnavailable
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
-from toolwire.gateway.turn import Conversation, TurnService, off_loop
+from toolwire.gateway.turn import StoredHistory, TurnService, off_loop
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import Usage
 from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of, send_json
@@ -18,7 +18,7 @@ from toolwire.surfaces.explain import missing
 from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.fields import ENCRYPTED
 from toolwire.surfaces.responses.items import Item
-from toolwire.surfaces.responses.reader import Asked, ReadRequest, ResponseReader
+from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
 from toolwire.surfaces.responses.response import ResponseHead, echo_of
 from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
 from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
@@ -75,7 +75,7 @@ class Responses:
 
 
 class ResponsesCaller(SurfaceCaller):
-    """One request, and its `Conversation`."""
+    """One request, and its `StoredHistory`."""
 
     surface = NAME
 
@@ -84,13 +84,13 @@ class ResponsesCaller(SurfaceCaller):
         self._api = api
         self._owner = context.key_name or ""
         self._profile = profile_of(exchange, context)
-        self._asked: Asked | None = None
+        self._asked: ParsedResponsesRequest | None = None
         self._items: list[Item] = []
         self._read: ReadRequest | None = None
         self._sink: StreamSink | WholeSink | None = None
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """See `Caller.conversation`: this request, if it reads or writes stored responses."""
         return self if self._keeps or self._given.refers else None
 
@@ -105,7 +105,7 @@ class ResponsesCaller(SurfaceCaller):
         return self._request(list(asked.items))
 
     async def load(self, request: Request) -> Request:
-        """See `Conversation.load`."""
+        """See `StoredHistory.load`."""
         asked = self._given
         if not asked.refers:
             return request
@@ -120,7 +120,7 @@ class ResponsesCaller(SurfaceCaller):
         return await off_loop(len(self.body), self._request, list(found))
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:  # noqa: ARG002
-        """See `Conversation.keep`. Stores the items as the client received them."""
+        """See `StoredHistory.keep`. Stores the items as the client received them."""
         if not self._keeps or self._sink is None:
             return
         response = self._sink.finished(report)
@@ -159,7 +159,7 @@ class ResponsesCaller(SurfaceCaller):
         return self._profile.adapted(self._read.request)
 
     @property
-    def _given(self) -> Asked:
+    def _given(self) -> ParsedResponsesRequest:
         if self._asked is None:
             raise RuntimeError("the request was not read yet")
         return self._asked

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.backend import OpenAiHttpBackend
@@ -32,7 +32,7 @@ def refused(status: int, body: bytes) -> UpstreamRefused:
             backend = OpenAiHttpBackend("b", pool, DIALECTS["generic"])
             messages = (Message("user", "hi"),)
             with pytest.raises(UpstreamRefused) as caught:
-                await backend.open(Outgoing(Request("m", messages), messages, NO_TOOLS))
+                await backend.open(BackendRequest(Request("m", messages), messages, NO_TOOLS))
         return caught.value
 
     return asyncio.run(ask())

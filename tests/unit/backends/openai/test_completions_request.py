@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.asking import asking, parts
 
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.base import Constraint as Held
-from toolwire.backends.base import Outgoing
 from toolwire.backends.dialects import DIALECTS, Constraint
 from toolwire.backends.openai.completions_request import completions_dialect, encode_completion
 from toolwire.backends.openai.params import ignored_params
@@ -37,7 +37,7 @@ def body(
     raw = {name: json.dumps(value).encode() for name, value in params.items()}
     request = asking(MESSAGES, raw, stream=stream, include_usage=stream)
     held = Held(json.dumps(schema).encode()) if schema else None
-    outgoing = Outgoing(request, MESSAGES, NO_TOOLS, held, keep_special_tokens=special)
+    outgoing = BackendRequest(request, MESSAGES, NO_TOOLS, held, keep_special_tokens=special)
     kind = DIALECTS[dialect].with_params((), remove)
     spoken = completions_dialect(replace(kind, constraint=constraint or kind.constraint))
     sent: dict[str, Any] = json.loads(encode_completion(outgoing, "P", spoken, None, stop=end))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.backend import OpenAiHttpBackend
@@ -116,7 +116,7 @@ def test_what_the_server_takes_is_then_forwarded() -> None:
 
     async def go(backend: OpenAiHttpBackend) -> None:
         await backend.probe()
-        outgoing = Outgoing(REQUEST, SAID, NO_TOOLS, keep_special_tokens=True)
+        outgoing = BackendRequest(REQUEST, SAID, NO_TOOLS, keep_special_tokens=True)
         (await backend.open(outgoing)).close()
         assert backend.ignored(REQUEST) == ["odd"]
 

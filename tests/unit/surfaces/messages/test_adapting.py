@@ -8,7 +8,7 @@ import pytest
 from tests.contract.chatting import Backend, Recitation
 from tests.contract.messaging import HELLO, blocks, message
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamRefused
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.sampling import SamplingParams
@@ -24,7 +24,7 @@ class Picky(Backend):
 
     words: list[UpstreamRefused] = field(default_factory=list)
 
-    async def open(self, outgoing: Outgoing) -> Recitation:
+    async def open(self, outgoing: BackendRequest) -> Recitation:
         self.opened.append(outgoing)
         if self.words:
             raise self.words.pop(0)

@@ -57,6 +57,12 @@ def test_the_billing_line_is_left_out(place: str) -> None:
     assert "billing" not in str(read(ASK, late, system=system))
 
 
+@pytest.mark.parametrize("form", [str, lambda line: [text(line)]])
+def test_what_follows_the_billing_line_is_kept(form: Any) -> None:
+    prompt = form("x-anthropic-billing-header: cc_version=2.1; cch=abc;\n\nBe brief.")
+    assert read(ASK, system=prompt)[0] == ("system", "Be brief.")
+
+
 def test_a_system_message_before_the_first_answer_joins_the_prompt() -> None:
     early = {"role": "system", "content": "The date is today."}
     assert read(ASK, early, system="Be brief.") == [

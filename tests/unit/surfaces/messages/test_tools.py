@@ -115,6 +115,13 @@ def test_parallel_calls_can_be_forbidden() -> None:
     assert asked(tools=[TOOL]).request.parallel is True
 
 
+def test_a_tool_that_was_left_out_is_not_demanded() -> None:
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    choice = {"type": "tool", "name": "web_search"}
+    request = asked(tools=[search], tool_choice=choice).request
+    assert (request.choice, request.ignored) == (ToolChoice(), ("tool_choice",))
+
+
 def test_a_call_is_not_demanded_where_no_tool_is_left() -> None:
     search = {"type": "web_search_20250305", "name": "web_search"}
     request = asked(tools=[search], tool_choice={"type": "any"}).request

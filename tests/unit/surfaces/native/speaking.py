@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.contract.chatting import Backend, Client, Recitation
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
@@ -68,7 +68,7 @@ class Scripted(Backend):
     before: Callable[[], Any] | None = None
     """Awaited while the backend is asked."""
 
-    async def open(self, outgoing: Outgoing) -> Recitation:
+    async def open(self, outgoing: BackendRequest) -> Recitation:
         self.opened.append(outgoing)
         if self.before is not None:
             await self.before()
@@ -107,7 +107,7 @@ class Gateway:
         self.backend.answers = list(answers)
 
     @property
-    def asked(self) -> list[Outgoing]:
+    def asked(self) -> list[BackendRequest]:
         """What the backend was asked."""
         return self.backend.opened
 
