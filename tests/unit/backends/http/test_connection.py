@@ -69,7 +69,9 @@ def test_a_turn_that_is_cancelled_as_its_answer_ends_is_not_kept_with_the_connec
     asyncio.run(run())
 
 
-def relayed(play: Callable[[Connection, SpentBudget, Transport], Coroutine[Any, Any, None]]) -> bytes:
+def relayed(
+    play: Callable[[Connection, SpentBudget, Transport], Coroutine[Any, Any, None]],
+) -> bytes:
     """What a listener gets to hear of an answer of five bytes that is read as the test says."""
 
     async def run() -> bytes:
