@@ -387,7 +387,7 @@ def metrics() -> str:
         table(("metric", "type", "labels", "meaning"), metric_rows()),
         "## The log",
         "Toolwire logs to stderr (`[log]`), one line per request:",
-        f"```\n{ACCESS_LINE}\n```",
+        f"```text\n{ACCESS_LINE}\n```",
         "`tokens` are those of the prompt and of the answer, `first` is the time to the first "
         "token, `retries` counts further attempts at backends, and `repairs` names what was "
         "changed in the answer. `/healthz`, `/readyz` and `/metrics` are logged at `debug` only.",
@@ -818,7 +818,7 @@ def api() -> str:
         "as the model writes them; whichever way the text is cut, the events add up to the same:",
         f"```python\n{STREAM_EXAMPLE}```",
         "It prints",
-        f"```\n{STREAM_OUTPUT}```",
+        f"```text\n{STREAM_OUTPUT}```",
         "Import the names below from `toolwire.formats`. Those in `toolwire.__all__` can be "
         f"imported from `toolwire` as well: {public}. The package is typed (`py.typed`). The names "
         "of all formats are in [formats](formats.md).",

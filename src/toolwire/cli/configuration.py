@@ -10,12 +10,13 @@ import click
 
 from toolwire.backends.dialects import DIALECTS
 from toolwire.cli.completion import complete_dialect, complete_format, complete_mode
+from toolwire.cli.options import with_options
 from toolwire.server.config.loader import Config, ConfigError, load
 
 _DEFAULT_FILE = Path("toolwire.toml")
 
 
-_OPTIONS = (
+with_configuration = with_options(
     click.option(
         "-c",
         "--config",
@@ -77,14 +78,7 @@ _OPTIONS = (
     click.option("--ctx", metavar="N", type=int, help="Context of the embedded model, in tokens."),
     click.option("--threads", metavar="N", type=int, help="Threads for the embedded model."),
 )
-"""The options for the configuration, in the order of `--help`."""
-
-
-def with_configuration(command: Any) -> Any:
-    """Add the options for the configuration to a command."""
-    for option in reversed(_OPTIONS):  # click lists the option that was added last first
-        command = option(command)
-    return command
+"""Adds the options for the configuration to a command."""
 
 
 def load_configuration(

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
+from toolwire.cli.options import with_options
 from toolwire.cli.reports.doctor import DoctorReport
 from toolwire.cli.usage_error import Complaint
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
@@ -25,26 +26,34 @@ _SETUPS: dict[Setup, str] = {
 }
 
 
+server_options = with_options(
+    click.option(
+        "--model", metavar="NAME", default="", help="The model to ask. [default: the first]"
+    ),
+    click.option("--key-env", metavar="VAR", default="", help="Environment variable with its key."),
+    click.option(
+        "--chat-template",
+        "template",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="The model's chat template or .gguf file, for its format or a server with only "
+        "/completions.",
+    ),
+    click.option(
+        "--timeout",
+        metavar="SECONDS",
+        type=click.FloatRange(0.1),
+        default=60,
+        show_default=True,
+        help="How long to wait for an answer.",
+    ),
+)
+"""The options of a command that asks a server: see `run_doctor`."""
+
+
 @click.command("doctor")
 @click.argument("url")
-@click.option("--model", metavar="NAME", default="", help="The model to ask. [default: the first]")
-@click.option("--key-env", metavar="VAR", default="", help="Environment variable with its key.")
-@click.option(
-    "--chat-template",
-    "template",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The model's chat template or .gguf file, for its format or a server with only "
-    "/completions.",
-)
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=click.FloatRange(0.1),
-    default=60,
-    show_default=True,
-    help="How long to wait for an answer.",
-)
+@server_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(url: str, template: Path | None, *, as_json: bool, **options: Any) -> None:
     """Find out why an agent does not get tool calls from the server at URL.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from toolwire.cli.doctor import run_doctor
+from toolwire.cli.doctor import run_doctor, server_options
 from toolwire.cli.reports.doctor import DoctorReport
 from toolwire.cli.usage_error import Complaint
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
@@ -26,23 +26,7 @@ _USUAL = {
 
 @click.command("init")
 @click.argument("url", required=False)
-@click.option("--model", metavar="NAME", default="", help="The model to ask. [default: the first]")
-@click.option("--key-env", metavar="VAR", default="", help="Environment variable with its key.")
-@click.option(
-    "--chat-template",
-    "template",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The model's chat template, for a server with only /completions.",
-)
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=click.FloatRange(0.1),
-    default=60,
-    show_default=True,
-    help="How long to wait for an answer.",
-)
+@server_options
 @click.option(
     "-o",
     "--output",

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from toolwire.cli.chat.python_tools import load_tools
+from toolwire.cli.options import tools_option
 from toolwire.cli.usage_error import Complaint
 from toolwire.client.errors import MissingPackage
 from toolwire.client.mcp_serve import mcp_server, serve_http, serve_stdio
@@ -15,15 +16,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @click.command("mcp")
-@click.option(
-    "--tools",
-    "files",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    required=True,
-    help="Python file with functions marked with @tool. May be given several times.",
-)
+@tools_option(required=True)
 @click.option("--name", default="toolwire", show_default=True, help="What the server calls itself.")
 @click.option(
     "--http",

@@ -44,8 +44,7 @@ class Channels:
 
     `starts` begin a header. `inner` also begin one, but belong to it. `first` show that the text
     begins, or continues after a message, inside a header; so does a tool's name followed by
-    `named`. `unstarted` is a tool's header, with `{name}`, that may come without its START.
-    `quotable` special tokens are text inside closed Markdown, like other markers.
+    `named`.
     """
 
     starts: tuple[str, ...]
@@ -56,7 +55,10 @@ class Channels:
     first: tuple[str, ...] = ()
     named: str = ""
     unstarted: str = ""
+    """A tool's header, with `{name}`. The model may omit its START even in the middle of a text."""
     quotable: tuple[str, ...] = ()
+    """Special tokens that are text inside closed Markdown, because they begin every answer, so that
+    explanations of the format quote them."""
 
     def framer(self, turn: TurnState, engine: FormatEngine) -> Framer:
         """A framer for one turn."""

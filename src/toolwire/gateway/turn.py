@@ -8,7 +8,7 @@ the end, to save the turn.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.answer.collect import Collector, Whole
@@ -21,15 +21,25 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.sink import Begun, Flow, Sink
-from toolwire.gateway.token_count import TokenCounter, count_usage
+from toolwire.gateway.token_count import TokenCounter, count_prompt, count_usage
 from toolwire.gateway.trace.records import TraceSwitch, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.events import Event
 from toolwire.protocol.requests import Request
+from toolwire.protocol.tools import ToolSet
 from toolwire.protocol.usage import TokenUsage
 
 LARGE_BODY = 128 * 1024
 """Bytes of a body that is large enough to parse off the event loop."""
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def off_loop(size: int, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Do the work for a body of this size: in a thread if it would block the event loop."""
+    if size > LARGE_BODY:
+        return await asyncio.to_thread(work, *args, **options)
+    return work(*args, **options)
 
 
 class TurnSink(Sink, Protocol):
@@ -194,6 +204,21 @@ class TurnService:
             context.backend = report.backend
             if trace is not None:
                 trace.account(report)
+
+    async def count_prompt(
+        self, request: Request, context: RequestContext, estimate: Callable[[ToolSet], int]
+    ) -> tuple[int, bool]:
+        """Count the tokens of a prompt. Return whether the number is only an estimate."""
+        model = self.routes.find(request.model)
+        context.model, context.route = request.model, model.name
+        tools = model.offered(request.tools)
+        tokens = None
+        if model.tokens is not None:
+            backend = model.pool.pick().backend.name
+            tokens = await count_prompt(
+                model.tokens, request.messages, tools, backend=backend, model=request.model
+            )
+        return (estimate(tools), True) if tokens is None else (tokens, False)
 
     def _plan(
         self, request: Request, asker: str, *, large: bool = False

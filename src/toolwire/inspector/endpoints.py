@@ -22,6 +22,7 @@ from toolwire.inspector.samples import formats, samples_of
 from toolwire.inspector.trying import turns_by_mode
 from toolwire.inspector.turns import Traces, TurnLog
 from toolwire.protocol.tools import ToolSpec
+from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.openai.chat import OpenAiChat
 
@@ -32,7 +33,6 @@ T = TypeVar("T")
 _API = f"{page.PATH}/api"
 POLLED = f"{_API}/turns"
 """Asked for every few seconds while the page is open, so that it is not worth a line in the log."""
-_JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
 
 
 class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -156,7 +156,7 @@ def page_endpoints() -> Endpoints:
 
 
 def _send(exchange: Exchange, context: RequestContext, value: Any) -> None:
-    exchange.respond(200, [*context.headers(), *_JSON], msgspec.json.encode(value))
+    send_json(exchange, context, value, ("cache-control", "no-store"))
 
 
 def _body(exchange: Exchange, kind: type[T]) -> T:

@@ -2,7 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
+
+import msgspec
 
 from toolwire.errors import GatewayError, MethodNotAllowed
 from toolwire.gateway.context import RequestContext
@@ -50,6 +52,13 @@ class SurfaceCaller(ABC):
     @abstractmethod
     def sink(self, plan: Plan) -> TurnSink:
         """See `Caller.sink`."""
+
+
+def send_json(
+    exchange: Exchange, context: RequestContext, body: Any, *headers: tuple[str, str]
+) -> None:
+    """Answer with a JSON body."""
+    exchange.respond(200, [*context.headers(), *headers, JSON], msgspec.json.encode(body))
 
 
 def profile_of(exchange: Exchange, context: RequestContext) -> Profile:

@@ -9,6 +9,7 @@ import msgspec
 
 Headers = list[tuple[str, str]]
 JSON = ("content-type", "application/json")
+ESTIMATED = ("toolwire-usage", "estimated")
 STREAM = (
     ("content-type", "text/event-stream; charset=utf-8"),
     ("cache-control", "no-cache"),

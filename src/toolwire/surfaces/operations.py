@@ -34,6 +34,18 @@ OF_A_TURN: ErrorKinds = (
     *ANYWHERE, ToolSchemaError, ModelNotFound, UpstreamError, UpstreamUnavailable, UpstreamTimeout,
 )  # fmt: skip
 """Errors of an operation that calls a model."""
+EXAMPLE_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "The weather in a city",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)

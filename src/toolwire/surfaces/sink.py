@@ -12,7 +12,15 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
 from toolwire.protocol.usage import TokenUsage
-from toolwire.surfaces.exchange import JSON, STREAM, Exchange, Headers, header_list, header_word
+from toolwire.surfaces.exchange import (
+    ESTIMATED,
+    JSON,
+    STREAM,
+    Exchange,
+    Headers,
+    header_list,
+    header_word,
+)
 
 
 class SurfaceSink(ABC):
@@ -99,7 +107,7 @@ class SurfaceSink(ABC):
         """Send a whole answer."""
         headers.append(JSON)
         if report.usage is None:
-            headers.append(("toolwire-usage", "estimated"))
+            headers.append(ESTIMATED)
         self.exchange.respond(200, headers, body)
 
     def notes(self, report: Report) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
+from toolwire.backends.system_prompt import SYSTEM_ROLES
 from toolwire.protocol.content import Content, FilePart, ImagePart, Part, TextPart, kind_of, text_of
 from toolwire.protocol.ids import IdForm, provider_ids
 from toolwire.protocol.requests import ChatMessage
@@ -18,7 +19,6 @@ from toolwire.protocol.tools import AssistantCall
 Block: TypeAlias = dict[str, Any]
 NO_OUTPUT = "(no output)"
 _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
-_SYSTEM = ("system", "developer")
 
 
 class WireTurn(msgspec.Struct):
@@ -26,13 +26,6 @@ class WireTurn(msgspec.Struct):
 
     role: str
     content: list[Block]
-
-
-def split_system(messages: Sequence[ChatMessage]) -> tuple[str, Sequence[ChatMessage]]:
-    """Split messages into the system prompt and the rest."""
-    start = next((at for at, m in enumerate(messages) if m.role not in _SYSTEM), len(messages))
-    texts = (text_of(message.content, "\n\n") for message in messages[:start])
-    return "\n\n".join(filter(None, texts)), messages[start:]
 
 
 def turns_of(messages: Sequence[ChatMessage], form: IdForm) -> list[WireTurn]:
@@ -52,7 +45,7 @@ def turns_of(messages: Sequence[ChatMessage], form: IdForm) -> list[WireTurn]:
 def _blocks(message: ChatMessage, ids: dict[str, str]) -> Iterator[Block]:
     if message.role == "tool":
         yield _result(message, ids[message.call_id])
-    elif message.role in _SYSTEM:
+    elif message.role in SYSTEM_ROLES:
         if text := text_of(message.content, "\n\n"):
             yield {"type": "text", "text": _REMINDER.format(text)}
     else:

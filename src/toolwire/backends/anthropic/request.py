@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolwire.backends.anthropic.blocks import split_system, turns_of
+from toolwire.backends.anthropic.blocks import turns_of
 from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.openai.params import wire_params
+from toolwire.backends.system_prompt import split_system
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import ToolChoice, ToolSet, ToolSpec
 

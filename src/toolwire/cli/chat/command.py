@@ -13,8 +13,9 @@ from toolwire.cli.chat.embedded import embedded_server, is_listening
 from toolwire.cli.chat.python_tools import load_tools
 from toolwire.cli.chat.screen import Screen
 from toolwire.cli.chat.session import ChatSession
+from toolwire.cli.options import tools_option
 from toolwire.cli.usage_error import Complaint
-from toolwire.client.client import Client, only_model
+from toolwire.client.client import Client
 from toolwire.client.errors import ClientError
 from toolwire.client.mcp import MCPServer
 from toolwire.client.settings import LOCAL, find_settings
@@ -23,14 +24,7 @@ from toolwire.client.tools.toolbox import Toolbox
 
 @click.command("chat")
 @click.argument("prompt", required=False)
-@click.option(
-    "--tools",
-    "files",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="Python file with functions marked with @tool. May be given several times.",
-)
+@tools_option()
 @click.option(
     "--mcp",
     "servers",
@@ -77,7 +71,7 @@ def command(
             client = stack.enter_context(_client(base_url, key))
             session = ChatSession(
                 client,
-                _model(client, model),
+                model or client.default_model(),
                 box,
                 Screen(),
                 system=system,
@@ -110,11 +104,6 @@ def _client(base_url: str | None, key: str | None) -> Iterator[Client]:
             yield stack.enter_context(own)
         else:
             yield stack.enter_context(Client(base_url, key))
-
-
-def _model(client: Client, model: str | None) -> str:
-    named = model or find_settings(os.environ).model
-    return named or only_model(client.models())
 
 
 def _key(variable: str | None) -> str | None:

@@ -3,10 +3,18 @@
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 from toolwire.client.answer import Chunk, Completion
 from toolwire.client.errors import RequestTimeout
@@ -25,11 +33,6 @@ from toolwire.client.running.loop import Ask, Decide, Execute, ToolLoop
 from toolwire.client.running.results import CallResult
 from toolwire.protocol.events import ReasoningDelta, TextDelta
 
-if TYPE_CHECKING:
-    from toolwire.client.async_client import AsyncClient
-    from toolwire.client.client import Client
-    from toolwire.client.conversation import AsyncConversation, Conversation
-
 Decision: TypeAlias = bool | Deny | Mapping[str, Any]
 Approve: TypeAlias = Callable[[Call], Decision | Awaitable[Decision]]
 
@@ -41,7 +44,7 @@ class RunOptions:
     messages: Messages
     tools: Any = ()
     tool_choice: ToolChoice | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits | None = None
     approve: Approve | None = None
     stream: bool = False
     request: Mapping[str, Any] = field(default_factory=dict)
@@ -52,32 +55,67 @@ class RunOptions:
         """Return the approval hook's decision, or its awaitable."""
         return True if self.approve is None else self.approve(call)
 
-    def loop(self) -> tuple[ToolLoop, Any]:
-        """Return the tool loop, and the tool definitions for each request."""
-        box = runnable(self.tools)
-        loop = ToolLoop(
-            message_list(self.messages),
-            box,
-            limits=self.limits,
-            clock=time.monotonic,
-            tool_choice=self.tool_choice,
-            approves=self.approve is not None,
-            marks_errors=self.marks_errors,
-        )
-        return loop, box
+
+class Chats(Protocol):
+    """What a run asks: a client or a conversation."""
+
+    _marks_errors: ClassVar[bool]
+
+    @property
+    def chat(self) -> Callable[..., Any]:
+        """Sends one request."""
+        ...
 
 
-class Run:
-    """A run. Iterate over it for events. `result` is available at the end."""
+class _Run(ABC):
+    """The base of both runs. `_events` are what `_drive` yields."""
 
-    def __init__(self, client: "Client | Conversation", options: RunOptions) -> None:
+    _executes: ClassVar[type[ThreadExecutor | TaskExecutor]]
+    _executor: Any
+    _events: Any
+
+    def __init__(self, client: Chats, options: RunOptions) -> None:
         self._client = client
         self._options = options
-        self._loop, self._tools = options.loop()
-        limits = options.limits
-        self._executor = ThreadExecutor(limits.result_chars, limits.concurrency)
+        self._tools = runnable(options.tools)
+        limits = options.limits or Limits()
+        self._loop = ToolLoop(
+            message_list(options.messages),
+            self._tools,
+            limits=limits,
+            clock=time.monotonic,
+            tool_choice=options.tool_choice,
+            approves=options.approve is not None,
+            marks_errors=options.marks_errors,
+        )
+        self._executor = self._executes(limits.result_chars, limits.concurrency)
         self._result: RunResult | None = None
         self._events = self._drive()
+
+    @abstractmethod
+    def _drive(self) -> Any: ...
+
+    def _end(self) -> RunResult:
+        if self._result is None:
+            raise RuntimeError("The run was stopped before its end.")
+        return self._result
+
+    def _request(self, ask: Ask) -> dict[str, Any]:
+        given = {**self._options.request, "messages": ask.messages, "tools": self._tools}
+        if ask.tool_choice is not None and len(self._tools):
+            given["tool_choice"] = ask.tool_choice
+        if ask.seconds is not None:
+            own = given.get("timeout")
+            given["timeout"] = ask.seconds if own is None else min(own, ask.seconds)
+        return given
+
+
+class Run(_Run):
+    """A run. Iterate over it for events. `result` is available at the end."""
+
+    _executes = ThreadExecutor
+    _executor: ThreadExecutor
+    _events: Generator[Event, None, None]
 
     def __iter__(self) -> Iterator[Event]:
         return self._events
@@ -88,12 +126,7 @@ class Run:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -101,9 +134,7 @@ class Run:
         """What came of the run; reads the rest of the events first."""
         for _ in self._events:
             pass
-        if self._result is None:
-            raise RuntimeError("The run was stopped before its end.")
-        return self._result
+        return self._end()
 
     def close(self) -> None:
         """Stop the run: the request, and the tools that still run."""
@@ -133,23 +164,20 @@ class Run:
             self._executor.close()
 
     def _ask(self, ask: Ask) -> Generator[Event, None, Completion]:
-        given = _request(self._options, ask, self._tools)
+        given = self._request(ask)
         try:
             if not self._options.stream:
                 answer: Completion = self._client.chat(**given)
                 return answer
             with self._client.chat(**given, stream=True) as stream:
                 for chunk in stream:
-                    self._in_time()
+                    self._loop.check_time()
                     yield from _deltas(chunk)
                 final: Completion = stream.final()
                 return final
         except RequestTimeout:
-            self._in_time()
+            self._loop.check_time()
             raise
-
-    def _in_time(self) -> None:
-        self._loop.check_time()
 
     def _execute(self, command: Execute) -> Generator[Event, None, list[CallResult]]:
         results: dict[int, CallResult] = {}
@@ -162,18 +190,47 @@ class Run:
         return self._executor.awaited(self._options.decide(call))
 
 
-class AsyncRun:
+class Runs:
+    """The base of what can run tools: the client, and a conversation."""
+
+    _marks_errors: ClassVar[bool] = False
+
+    def run(
+        self: Chats,
+        messages: Messages,
+        tools: Any = (),
+        *,
+        limits: Limits | None = None,
+        approve: Approve | None = None,
+        on_event: Callable[[Event], Any] | None = None,
+        stream: bool = False,
+        tool_choice: ToolChoice | None = None,
+        **request: Any,
+    ) -> RunResult:
+        """Let the model use the tools until it answers with text.
+
+        limits: the limits of the run.
+        approve: called before each call; returns True, False, `Deny(reason)`, or other arguments.
+        on_event: called with every event, for logging.
+        Any other parameter is passed to each request, as in `chat`.
+        """
+        options = RunOptions(
+            messages, tools, tool_choice, limits, approve, stream, request, self._marks_errors
+        )
+        with Run(self, options) as run:
+            for event in run:
+                if on_event is not None:
+                    on_event(event)
+            return run.result
+
+
+class AsyncRun(_Run):
     """A run. Iterate over it for events. `await run.result()` at the end."""
 
-    def __init__(self, client: "AsyncClient | AsyncConversation", options: RunOptions) -> None:
-        self._client = client
-        self._options = options
-        self._loop, self._tools = options.loop()
-        limits = options.limits
-        self._executor = TaskExecutor(limits.result_chars, limits.concurrency)
-        self._result: RunResult | None = None
-        self._reply: Any = None
-        self._events = self._drive()
+    _executes = TaskExecutor
+    _executor: TaskExecutor
+    _events: AsyncGenerator[Event, None]
+    _reply: Any = None
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events
@@ -184,27 +241,20 @@ class AsyncRun:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def result(self) -> RunResult:
         """What came of the run; reads the rest of the events first."""
         async for _ in self._events:
             pass
-        if self._result is None:
-            raise RuntimeError("The run was stopped before its end.")
-        return self._result
+        return self._end()
 
     async def aclose(self) -> None:
         """Stop the run: the request, and the tools that still run."""
-        await self._events.aclose()  # type: ignore[attr-defined]
+        await self._events.aclose()
 
-    async def _drive(self) -> AsyncIterator[Event]:
+    async def _drive(self) -> AsyncGenerator[Event, None]:
         steps = self._loop.steps()
         while True:
             try:
@@ -228,10 +278,10 @@ class AsyncRun:
                 async for event in events:
                     yield event
             finally:
-                await events.aclose()  # type: ignore[attr-defined]
+                await events.aclose()
 
-    async def _ask(self, ask: Ask) -> AsyncIterator[Event]:
-        given = _request(self._options, ask, self._tools)
+    async def _ask(self, ask: Ask) -> AsyncGenerator[Event, None]:
+        given = self._request(ask)
         try:
             if not self._options.stream:
                 async with asyncio.timeout(ask.seconds):
@@ -250,7 +300,7 @@ class AsyncRun:
             self._loop.check_time()
             raise
 
-    async def _execute(self, command: Execute) -> AsyncIterator[Event]:
+    async def _execute(self, command: Execute) -> AsyncGenerator[Event, None]:
         results: dict[int, CallResult] = {}
         finished = self._executor.run(command.jobs)
         try:
@@ -269,14 +319,40 @@ class AsyncRun:
         return await decision if inspect.isawaitable(decision) else decision
 
 
-def _request(options: RunOptions, ask: Ask, tools: Any) -> dict[str, Any]:
-    given = {**options.request, "messages": ask.messages, "tools": tools}
-    if ask.tool_choice is not None and len(tools):
-        given["tool_choice"] = ask.tool_choice
-    if ask.seconds is not None:
-        own = given.get("timeout")
-        given["timeout"] = ask.seconds if own is None else min(own, ask.seconds)
-    return given
+class AsyncRuns:
+    """The same as `Runs`, with `await`."""
+
+    _marks_errors: ClassVar[bool] = False
+
+    async def run(
+        self: Chats,
+        messages: Messages,
+        tools: Any = (),
+        *,
+        limits: Limits | None = None,
+        approve: Approve | None = None,
+        on_event: Callable[[Event], Any] | None = None,
+        stream: bool = False,
+        tool_choice: ToolChoice | None = None,
+        **request: Any,
+    ) -> RunResult:
+        """Let the model use the tools until it answers with text.
+
+        limits: the limits of the run.
+        approve: called before each call; returns True, False, `Deny(reason)`, or other arguments.
+        on_event: called with every event, for logging.
+        Any other parameter is passed to each request, as in `chat`.
+        """
+        options = RunOptions(
+            messages, tools, tool_choice, limits, approve, stream, request, self._marks_errors
+        )
+        async with AsyncRun(self, options) as run:
+            async for event in run:
+                if on_event is not None:
+                    told = on_event(event)
+                    if inspect.isawaitable(told):
+                        await told
+            return await run.result()
 
 
 def _deltas(chunk: Chunk) -> Iterator[Event]:

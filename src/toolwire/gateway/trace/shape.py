@@ -31,10 +31,13 @@ class Planned(msgspec.Struct):
 
 
 class Strategy(msgspec.Struct, forbid_unknown_fields=True):
-    """How the model was given its tools."""
+    """How the model was given its tools. Older traces have only the first two."""
 
     kind: StrategyKind
     format: str | None
+    guessed: bool = False
+    detecting: bool = False
+    unproven: bool = False
 
 
 class RecordedCall(msgspec.Struct, forbid_unknown_fields=True):

@@ -15,6 +15,7 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai.request import encode_body
 from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.repair.findings import Finding
+from toolwire.gateway.strategies.recorded import strategy_record
 from toolwire.gateway.trace.mask import Mask, in_one_piece, masked_json
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
 from toolwire.protocol.content import text_of
@@ -82,10 +83,9 @@ class _Writer:
         }
 
     def _attempt(self, attempt: AttemptTrace) -> dict[str, Any]:
-        strategy = attempt.strategy
         return {
             "backend": attempt.backend,
-            "strategy": {"kind": strategy.kind, "format": strategy.format},
+            "strategy": strategy_record(attempt.strategy),
             "at": round(attempt.began, 6),
             "final": attempt.final,
             "resumed": attempt.resumed,

@@ -2,11 +2,10 @@
 
 from functools import cached_property
 
-import msgspec
-
 from toolwire.gateway.context import RequestContext
 from toolwire.server.apis.openapi import Json, openapi
 from toolwire.server.apis.reference_page import POLICY, reference_page
+from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.messages.operations import API as MESSAGES
 from toolwire.surfaces.native.operations import API as NATIVE
@@ -25,8 +24,7 @@ class Descriptions:
 
     async def document(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer `GET /openapi.json`."""
-        kind = ("content-type", "application/json")
-        exchange.respond(200, [*context.headers(), kind], msgspec.json.encode(self._document))
+        send_json(exchange, context, self._document)
 
     async def page(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer `GET /docs`."""

@@ -1,22 +1,18 @@
 """The surface: `POST /v1/messages`, streamed and whole, and `/v1/messages/count_tokens`."""
 
-import asyncio
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import msgspec
 
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.report import Report
-from toolwire.gateway.token_count import count_prompt
-from toolwire.gateway.turn import LARGE_BODY, TurnService
+from toolwire.gateway.turn import TurnService, off_loop
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import TokenUsage
-from toolwire.surfaces.base import SurfaceCaller, profile_of
+from toolwire.surfaces.base import SurfaceCaller, profile_of, send_json
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
@@ -57,26 +53,13 @@ class MessagesApi:
     async def count(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with the number of tokens of a prompt. Nothing is generated."""
         body = exchange.request.body
-        large = len(body) > LARGE_BODY
-        asked = await asyncio.to_thread(self._count, body) if large else self._count(body)
+        asked = await off_loop(len(body), self.reader.read, body, counting=True)
         request = asked.request
-        model = self.turns.routes.find(request.model)
-        context.model, context.route = request.model, model.name
-        tools = model.offered(request.tools)
-        tokens = None
-        if model.tokens is not None:
-            backend = model.pool.pick().backend.name
-            tokens = await count_prompt(
-                model.tokens, request.messages, tools, backend=backend, model=request.model
-            )
-        if tokens is None:
-            tokens = estimated_prompt(request.messages, tools.size)
-        headers = [*context.headers(), ("request-id", context.request_id)]
-        headers.append(("content-type", "application/json"))
-        exchange.respond(200, headers, msgspec.json.encode({"input_tokens": tokens}))
-
-    def _count(self, body: bytes) -> ParsedMessagesRequest:
-        return self.reader.read(body, counting=True)
+        tokens, _ = await self.turns.count_prompt(
+            request, context, lambda tools: estimated_prompt(request.messages, tools.size)
+        )
+        request_id = ("request-id", context.request_id)
+        send_json(exchange, context, {"input_tokens": tokens}, request_id)
 
     def error(self, error: GatewayError) -> tuple[Headers, bytes]:
         """See `ErrorWriter.error`."""

@@ -24,7 +24,14 @@ from toolwire.surfaces.native.wire import (
     ToolCallEvent,
     UsageEvent,
 )
-from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Api, Operation, Parameter
+from toolwire.surfaces.operations import (
+    ANYWHERE,
+    EXAMPLE_TOOL,
+    OF_A_TURN,
+    Api,
+    Operation,
+    Parameter,
+)
 
 _OF_STORE = (*ANYWHERE, StoreUnavailable)
 _OF_ONE = (*_OF_STORE, ConversationNotFound)
@@ -47,20 +54,7 @@ _OPERATIONS = (
             "model": "local",
             "conversation_id": "new",
             "messages": [{"role": "user", "content": "What is the weather in Paris?"}],
-            "tools": [
-                {
-                    "type": "function",
-                    "function": {
-                        "name": "get_weather",
-                        "description": "The weather in a city",
-                        "parameters": {
-                            "type": "object",
-                            "properties": {"city": {"type": "string"}},
-                            "required": ["city"],
-                        },
-                    },
-                }
-            ],
+            "tools": [EXAMPLE_TOOL],
         },
         answer=ChatResponse,
         events={

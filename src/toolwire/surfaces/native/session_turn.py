@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import msgspec
 from msgspec import Raw
@@ -22,7 +21,7 @@ from toolwire.errors import (
 )
 from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.report import Report
-from toolwire.gateway.turn import LARGE_BODY
+from toolwire.gateway.turn import off_loop
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import NO_TOOLS, ToolSet
 from toolwire.sessions.base import Claim, Key, Store
@@ -123,9 +122,8 @@ class SessionTurn:
         """See `StoredHistory.load`. Raises `AnswerKnown` for a request that was answered before."""
         claim = self._claim = await self._claimed()
         document = claim.value or b""
-        large = len(document) + len(self._body) > LARGE_BODY
-        compose = self._composed
-        request = await asyncio.to_thread(compose, document) if large else compose(document)
+        size = len(document) + len(self._body)
+        request = await off_loop(size, self._composed, document)
         if claim.value is None:
             await self._check_count()
         loop, lease = asyncio.get_running_loop(), self._sessions.rules.lease
@@ -159,9 +157,8 @@ class SessionTurn:
         if claim is None:
             return
         response = self._respond(answer, report)
-        large = self._session.size() + len(self._body) > LARGE_BODY
-        add = partial(self._added, request, answer, response)
-        document = await asyncio.to_thread(add) if large else add()
+        size = self._session.size() + len(self._body)
+        document = await off_loop(size, self._added, request, answer, response)
         self._claim = None
         commit = asyncio.ensure_future(
             self._sessions.store.commit(claim, document, self._sessions.rules.ttl)

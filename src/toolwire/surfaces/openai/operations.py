@@ -9,20 +9,14 @@ from toolwire.surfaces.openai.wire import (
     ModelWire,
 )
 from toolwire.surfaces.openai_error import ErrorBody
-from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Api, Operation, Parameter
-
-_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "The weather in a city",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string"}},
-            "required": ["city"],
-        },
-    },
-}
+from toolwire.surfaces.operations import (
+    ANYWHERE,
+    EXAMPLE_TOOL,
+    OF_A_TURN,
+    Api,
+    Operation,
+    Parameter,
+)
 
 _OPERATIONS = (
     Operation(
@@ -35,7 +29,7 @@ _OPERATIONS = (
         example={
             "model": "local",
             "messages": [{"role": "user", "content": "What is the weather in Paris?"}],
-            "tools": [_TOOL],
+            "tools": [EXAMPLE_TOOL],
         },
         answer=ChatCompletion,
         events={"": ChatCompletionChunk},

@@ -17,12 +17,7 @@ from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import ChatMessage, Request, Role
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, AssistantCall, ToolChoice, ToolSet
-from toolwire.surfaces.explain import (
-    check_nesting,
-    decode,
-    empty_array,
-    missing,
-)
+from toolwire.surfaces.explain import check_length, check_nesting, decode, empty_array, missing
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.openai.params import read_params
 from toolwire.surfaces.openai.parts import read_part
@@ -111,13 +106,7 @@ class RequestReader:
         wire = decode(_decode_messages, fields["messages"], "messages")
         if not wire:
             raise empty_array("messages")
-        if len(wire) > self.max_messages:
-            raise RequestError(
-                f"Invalid 'messages': array too long. Expected an array with maximum length "
-                f"{self.max_messages}, but got an array with length {len(wire)} instead.",
-                param="messages",
-                code="array_above_max_length",
-            )
+        check_length("messages", len(wire), self.max_messages)
         messages = []
         for at, message in enumerate(wire):
             said = message.content

@@ -13,7 +13,7 @@ from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, is_safe_name, safe_name
 from toolwire.protocol.tools import ToolSet, ToolSpec
-from toolwire.surfaces.explain import check_nesting, decode
+from toolwire.surfaces.explain import check_length, check_nesting, decode
 from toolwire.surfaces.openai.wire import CustomTool, FunctionSpec, FunctionTool
 
 NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
@@ -69,13 +69,7 @@ class ToolReader:
 
     def _check(self, raw: Raw, *, lenient_names: bool) -> ToolSetDraft:
         wire = decode(_Tools, raw, "tools")
-        if len(wire) > self._max_tools:
-            raise RequestError(
-                f"Invalid 'tools': array too long. Expected an array with maximum length "
-                f"{self._max_tools}, but got an array with length {len(wire)} instead.",
-                param="tools",
-                code="array_above_max_length",
-            )
+        check_length("tools", len(wire), self._max_tools)
         draft = ToolSetDraft()
         for position, item in enumerate(wire):
             if isinstance(item, FunctionTool):

@@ -1,10 +1,9 @@
 """`POST /v1/responses`: the surface, and one request to it."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import msgspec
+from msgspec import Raw
 
 from toolwire.errors import GatewayError, RequestError, StoreUnavailable
 from toolwire.gateway.answer.collect import Whole
@@ -12,20 +11,24 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
-from toolwire.gateway.token_count import count_prompt
-from toolwire.gateway.turn import LARGE_BODY, StoredHistory, TurnService
+from toolwire.gateway.turn import StoredHistory, TurnService, off_loop
 from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import TokenUsage
-from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of
-from toolwire.surfaces.exchange import JSON, Exchange, Headers
+from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of, send_json
+from toolwire.surfaces.exchange import ESTIMATED, JSON, Exchange, Headers
 from toolwire.surfaces.explain import missing
 from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.fields import ENCRYPTED
 from toolwire.surfaces.responses.items import Item
 from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
-from toolwire.surfaces.responses.response import ResponseHead, echo_of
+from toolwire.surfaces.responses.response import (
+    ResponseHead,
+    echo_of,
+    long_echo_of,
+    response_fields,
+)
 from toolwire.surfaces.responses.sinks import ResponseContext, StreamSink, WholeSink
-from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
+from toolwire.surfaces.responses.state import NewResponse, ResponseStore, as_kept
 
 NAME = "openai_responses"
 CODEX = "codex"
@@ -54,34 +57,24 @@ class Responses:
             await self.turns.answer(caller, context)
         except Nothing:
             head = caller.head(parallel=True)
-            body = head.object("completed", usage=TokenUsage(0, 0), completed_at=head.created)
-            headers = [*context.headers(), JSON]
-            exchange.respond(200, headers, msgspec.json.encode(body))
+            said = response_fields("completed", usage=TokenUsage(0, 0), completed_at=head.created)
+            exchange.respond(200, [*context.headers(), JSON], head.encode(said))
 
     async def count(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with the number of tokens of a prompt. Nothing is generated."""
         caller = ResponsesCaller(self, exchange, context)
-        large = len(caller.body) > LARGE_BODY
         try:
-            request = await asyncio.to_thread(caller.read) if large else caller.read()
+            request = await off_loop(len(caller.body), caller.read)
         except Nothing:
             raise missing("input") from None
         request = await caller.load(request)
-        model = self.turns.routes.find(request.model)
-        context.model, context.route = request.model, model.name
-        tools = model.offered(request.tools)
-        tokens = None
-        if model.tokens is not None:
-            backend = model.pool.pick().backend.name
-            tokens = await count_prompt(
-                model.tokens, request.messages, tools, backend=backend, model=request.model
-            )
-        headers = [*context.headers(), JSON]
-        if tokens is None:
-            tokens = estimate(request.messages, tools.size, 0).prompt_tokens
-            headers.append(("toolwire-usage", "estimated"))
+        tokens, estimated = await self.turns.count_prompt(
+            request,
+            context,
+            lambda tools: estimate(request.messages, tools.size, 0).prompt_tokens,
+        )
         body = {"object": "response.input_tokens", "input_tokens": tokens}
-        exchange.respond(200, headers, msgspec.json.encode(body))
+        send_json(exchange, context, body, *([ESTIMATED] if estimated else []))
 
     def error(self, error: GatewayError) -> tuple[Headers, bytes]:
         """See `ErrorWriter.error`."""
@@ -131,21 +124,20 @@ class ResponsesCaller(SurfaceCaller):
                 param="input",
                 code="array_above_max_length",
             )
-        if len(self.body) > LARGE_BODY:
-            return await asyncio.to_thread(self._request, list(found))
-        return self._request(list(found))
+        return await off_loop(len(self.body), self._request, list(found))
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:  # noqa: ARG002
         """See `StoredHistory.keep`. Stores the items as the client received them."""
         if not self._keeps or self._sink is None:
             return
-        response = self._sink.finished(report)
-        stored = StoredResponse(response, as_kept(self._items, response["id"]))
+        head, fields = self._sink.about.head, self._sink.finished(report)
+        name = head.response_id
+        new = NewResponse(Raw(head.encode(fields)), as_kept(self._items, name))
         try:
-            response["store"] = await self._api.stored.put(self._owner, stored)
+            fields["store"] = await self._api.stored.put(self._owner, name, new, fields["output"])
         except StoreUnavailable:
             # Sending the answer matters more than storing it.
-            response["store"] = False
+            fields["store"] = False
 
     def sink(self, plan: Plan) -> StreamSink | WholeSink:
         """See `Caller.sink`."""
@@ -156,6 +148,7 @@ class ResponsesCaller(SurfaceCaller):
             read.positions,
             self._api.new_id,
             self._api.now,
+            stored=self._keeps,
             sealed=ENCRYPTED in self._given.params.included,
             overflow_in_stream=self._profile.overflow_in_stream,
         )
@@ -165,9 +158,11 @@ class ResponsesCaller(SurfaceCaller):
 
     def head(self, *, parallel: bool) -> ResponseHead:
         """Return the fields of the response that are known in advance."""
-        echo = echo_of(self._given.params, stored=self._keeps, parallel=parallel)
-        short = self._profile.name == CODEX  # Codex does not read these fields
-        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo, short)
+        params = self._given.params
+        # Codex does not read the long fields.
+        long: dict[str, bytes] = {} if self._profile.name == CODEX else long_echo_of(params)
+        echo = echo_of(params, parallel=parallel)
+        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo, long)
 
     def _request(self, items: list[Item]) -> Request:
         self._items = items

@@ -14,11 +14,24 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolwire.errors import RequestError, ToolSchemaError
+from toolwire.errors import ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema
-from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, safe_name
+from toolwire.protocol.tool_cache import (
+    MAX_NAME,
+    ToolCache,
+    ToolSetDraft,
+    ToolSetReader,
+    safe_name,
+)
 from toolwire.protocol.tools import ToolSet, ToolSpec
-from toolwire.surfaces.explain import check_nesting, decode, json_kind, missing, wrong_type
+from toolwire.surfaces.explain import (
+    check_length,
+    check_nesting,
+    decode,
+    json_kind,
+    missing,
+    wrong_type,
+)
 from toolwire.surfaces.responses.kinds import INPUT, KINDS, ToolKind, WireTool
 
 DEFAULT_NAMESPACE = "functions"
@@ -56,6 +69,8 @@ class OfferedTools(ToolSet):
 
     def offered_name(self, tool: WireTool) -> str:
         """Return the model's name for a client's tool, even if it is no longer offered."""
+        if self.wire.get(tool.name) == tool:
+            return tool.name
         name = flat_name(tool)
         if self.wire.get(name) == tool:
             return name
@@ -138,17 +153,23 @@ class ResponseToolReader:
         """Maximum nesting of the JSON."""
         return self._cache.limits.depth
 
-    def read(self, lists: Mapping[str, Raw]) -> OfferedTools:
-        """Decode and check JSON arrays of tools, keyed by location. Raises `RequestError`."""
-        places = tuple(lists)
-        first, *more = lists.values()
-        raw = Raw(b"\n".join(map(bytes, (first, *more)))) if more else first
+    def read(self, tools: Raw | None, more: Mapping[str, Raw]) -> OfferedTools:
+        """Decode and check the JSON array of tools, and arrays elsewhere by their location. Raises
+        `RequestError`."""
+        if tools is not None and not more:
+            return self._cached(tools, ("responses",), self._read_tools)
+        lists = {**({} if tools is None else {"tools": tools}), **more}
+        if not lists:
+            return NO_OFFER
+        raw = Raw(b"\n".join(map(bytes, lists.values())))
+        return self._cached(raw, ("responses", *lists), lambda _: self._check(lists))
 
-        def read(_raw: Raw) -> ToolSetDraft:
-            return self._check(lists)
+    def _cached(self, raw: Raw, kind: object, read: ToolSetReader) -> OfferedTools:
+        known = self._cache.toolset(raw, kind, read)
+        return known if isinstance(known, OfferedTools) else NO_OFFER
 
-        read_before = self._cache.toolset(raw, ("responses", places), read)
-        return read_before if isinstance(read_before, OfferedTools) else NO_OFFER
+    def _read_tools(self, raw: Raw) -> ToolSetDraft:
+        return self._check({"tools": raw})
 
     def _check(self, lists: Mapping[str, Raw]) -> _Draft:
         draft = _Draft()
@@ -156,13 +177,7 @@ class ResponseToolReader:
             check_nesting(bytes(raw), where, self.max_depth)
             specs = decode(_decode_tools, raw, where)
             self._read(draft, specs, where)
-        if len(draft.tools) > self._max_tools:
-            raise RequestError(
-                f"Invalid 'tools': array too long. Expected at most {self._max_tools} tools, but "
-                f"got {len(draft.tools)} tools instead.",
-                param="tools",
-                code="array_above_max_length",
-            )
+        check_length("tools", len(draft.tools), self._max_tools)
         return draft
 
     def _read(
