@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import toolwire
 from toolwire import errors as gateway_errors
-from toolwire.backends.dialects import DIALECTS, Dialect
+from toolwire.backends.dialects import DIALECTS, MANY, Dialect
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.conformance import cases_of
 from toolwire.formats import Format, get
@@ -256,8 +256,15 @@ def dialects() -> Iterable[str]:
         [dialect_row(dialect) for dialect in DIALECTS.values()],
     )
     common = frozenset.intersection(*(dialect.params for dialect in DIALECTS.values()))
-    rows = [(f"`{d.name}`", names(d.params - common)) for d in DIALECTS.values()]
-    parameters = table(("dialect", "also forwarded"), rows)
+    parameters = table(
+        ("dialect", "also forwarded", "`reasoning_effort`", "most `stop`s"),
+        [values_row(dialect, common) for dialect in DIALECTS.values()],
+    )
+    values = (
+        "A `reasoning_effort` that a server does not know is sent as the nearest one that it does, "
+        "and named in `toolwire-adjusted-params`. Toolwire watches by itself for stop sequences "
+        "beyond those that a server takes."
+    )
     return (
         "## Dialects",
         intro,
@@ -265,6 +272,18 @@ def dialects() -> Iterable[str]:
         constraint,
         f"All dialects forward {names(common)}.",
         parameters,
+        values,
+    )
+
+
+def values_row(dialect: Dialect, common: frozenset[str]) -> tuple[str, ...]:
+    """One line of the table of parameters."""
+    efforts = dialect.efforts if "reasoning_effort" in dialect.params else ()
+    return (
+        f"`{dialect.name}`",
+        names(dialect.params - common),
+        ", ".join(f"`{effort}`" for effort in efforts) or "not sent",
+        str(dialect.stops) if dialect.stops < MANY else "any",
     )
 
 

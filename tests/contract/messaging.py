@@ -44,6 +44,13 @@ def asked(**fields: Any) -> ParsedMessagesRequest:
     return READER.read(json.dumps({n: v for n, v in body.items() if v is not ...}).encode())
 
 
+def ignored(read: ParsedMessagesRequest) -> tuple[str, ...]:
+    """What is reported as ignored unless the backend speaks this API itself."""
+    origin = read.request.origin
+    assert origin is not None
+    return (*read.request.ignored, *origin.ignored)
+
+
 def message(
     backend: Backend | None = None, *, tokens: TokenCounter | None = None, **fields: Any
 ) -> Client:
@@ -138,7 +145,7 @@ def _put_together(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif event["type"] == "content_block_stop":
             assert event["index"] == open_block
             open_block = -1
-            if content[-1]["type"] == "tool_use":
+            if "json" in content[-1]:
                 content[-1]["input"] = json.loads(content[-1].pop("json"))
     assert open_block < 0
     return content
@@ -147,6 +154,9 @@ def _put_together(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _add(block: dict[str, Any], delta: dict[str, Any]) -> None:
     fields = {key: value for key, value in delta.items() if key != "type"}
     (name,) = fields
+    if name == "citation":
+        block.setdefault("citations", []).append(fields[name])
+        return
     key = "json" if name == "partial_json" else name
     block[key] = block.get(key, "") + fields[name]
 

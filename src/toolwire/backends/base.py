@@ -74,6 +74,10 @@ class Capabilities:
     """Whether it can constrain decoding to a JSON Schema."""
     chooses: bool = False
     """Whether it can let the model choose between plain text and the JSON Schema."""
+    efforts: tuple[str, ...] = ()
+    """The levels of reasoning effort that it knows; empty if it does not matter."""
+    wire: str = ""
+    """The API it speaks, if it takes requests of that API unchanged: see `WireRequest`."""
 
 
 UNKNOWN = Capabilities()

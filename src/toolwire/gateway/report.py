@@ -16,6 +16,8 @@ class Report:
     """What the backend reports about its answer as a whole."""
     stopped_by: str = ""
     """The stop sequence that ended the answer, if the backend reports it."""
+    ended_by: str = ""
+    """Why the answer ended, if a finish reason is less exact: see `ENDED_BY`."""
     calls: int = 0
     repairs: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)

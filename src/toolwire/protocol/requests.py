@@ -50,3 +50,21 @@ class Request(msgspec.Struct, frozen=True):
     """Whether the client displays a call's arguments as they stream."""
     exact_calls: bool = False
     """Whether an invalid call is an error. If so, calls are delivered whole."""
+    origin: "WireRequest | None" = None
+    """The JSON that it was read from, for a backend that speaks the same API."""
+
+
+class WireRequest(msgspec.Struct, frozen=True):
+    """The JSON that a request was read from.
+
+    A backend that speaks the same API gets a field unchanged, with everything that `Request` has no
+    place for, unless the part of the request that was `read` from it has changed since.
+    """
+
+    wire: str
+    fields: Mapping[str, bytes]
+    read: Request
+    headers: Mapping[str, str] = {}
+    """Headers of the API, such as its version."""
+    ignored: tuple[str, ...] = ()
+    """What only such a backend honours."""

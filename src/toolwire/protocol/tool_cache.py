@@ -79,7 +79,12 @@ class ToolSetDraft:
         if not self.tools and not self.repairs:
             return NO_TOOLS
         return ToolSet(
-            self.tools, self.validators, self.originals, tuple(self.repairs), costs=self.costs
+            self.tools,
+            self.validators,
+            self.originals,
+            tuple(self.repairs),
+            costs=self.costs,
+            aliases={original: name for name, original in self.originals.items()},
         )
 
 

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+CACHE_CREATION = "cache_creation_tokens"
+"""The detail of a prompt for the tokens that were written to the backend's cache."""
+
 
 class TokenUsage(msgspec.Struct, frozen=True):
     """Tokens consumed by the turn. The details break down the two totals, by name."""

@@ -80,6 +80,13 @@ class SurfaceSink(ABC):
         """Return the client's parameters that are not sent, in the words of this API."""
         return self.plan.request.ignored if self.begun is None else self.begun.ignored
 
+    def adjusted(self) -> Sequence[str]:
+        """Return the client's parameters that are sent with another value."""
+        adjusted: Sequence[str] = self.plan.request.adjusted
+        if self.begun is None or not self.begun.adjusted:
+            return adjusted
+        return [*adjusted, *self.begun.adjusted]
+
     def headers(self, repairs: Sequence[str], findings: Sequence[str] = ()) -> Headers:
         """Return the headers that describe this answer."""
         context = self.context
@@ -91,7 +98,7 @@ class SurfaceSink(ABC):
             headers.append(("toolwire-mode", header_word(context.mode)))
         for name, said in (
             ("toolwire-ignored-params", self.ignored()),
-            ("toolwire-adjusted-params", self.plan.request.adjusted),
+            ("toolwire-adjusted-params", self.adjusted()),
             ("toolwire-repairs", repairs),
             ("toolwire-findings", findings),
         ):

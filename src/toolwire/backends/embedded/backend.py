@@ -19,6 +19,7 @@ from toolwire.backends.base import (
     Capabilities,
     FragmentListener,
 )
+from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.embedded.cached_tokens import CachedTokens
 from toolwire.backends.embedded.call_probe import TextOrCall
 from toolwire.backends.embedded.engine import EmbeddedEngine
@@ -256,6 +257,7 @@ def capabilities_of(engine: EmbeddedEngine) -> Capabilities:
         constrains=True,
         # A model that starts calls by itself, in its own format, is not probed.
         chooses=engine.tuning.call_threshold != AS_WRITTEN,
+        efforts=DIALECTS["llamacpp"].efforts,
     )
 
 

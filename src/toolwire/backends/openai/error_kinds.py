@@ -12,7 +12,6 @@ from toolwire.backends.base import Redact
 from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
 
 _LONGEST = 200
-"""Anthropic's type for a server that is busy."""
 ErrorKind: TypeAlias = Literal["context_length_exceeded", "content_filter", "rate_limit_exceeded"]
 
 _FULL_CONTEXT = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolwire.protocol.content import Content, ImagePart, TextPart
 from toolwire.protocol.requests import ChatMessage
-from toolwire.protocol.usage import TokenUsage
+from toolwire.protocol.usage import CACHE_CREATION, TokenUsage
 
 _BYTES_PER_TOKEN = 3.6
 _PER_MESSAGE = 4
@@ -19,9 +19,10 @@ _PER_IMAGE = 1200
 def usage_fields(usage: TokenUsage) -> dict[str, Any]:
     """Return Anthropic's usage fields. The three input fields add up to the prompt."""
     cached = min(usage.cached_tokens, usage.prompt_tokens)
+    written = min(usage.prompt_details.get(CACHE_CREATION, 0), usage.prompt_tokens - cached)
     figures: dict[str, Any] = {
-        "input_tokens": usage.prompt_tokens - cached,
-        "cache_creation_input_tokens": 0,
+        "input_tokens": usage.prompt_tokens - cached - written,
+        "cache_creation_input_tokens": written,
         "cache_read_input_tokens": cached,
         "output_tokens": usage.completion_tokens,
     }

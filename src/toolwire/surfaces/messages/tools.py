@@ -20,7 +20,8 @@ from toolwire.surfaces.messages.conversation import ConversationBuilder
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 
 _MAX_NAME = 128
-_LEFT_OUT = "tool_left_out:"
+LEFT_OUT = "tool_left_out:"
+"""Begins the repair for a tool that the server would have to run."""
 
 
 def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +135,7 @@ class MessagesToolReader:
         for name, where, spec in _offered(named, shown, removed):
             described = _described(spec, where)
             if described is None:
-                draft.repairs.append(f"{_LEFT_OUT}{spec.get('type')}")
+                draft.repairs.append(f"{LEFT_OUT}{spec.get('type')}")
             else:
                 self._add(draft, name, described, bool(spec.get("strict")), where)
         return draft
@@ -263,7 +264,7 @@ def _choice_object(raw: Raw) -> Block:
 def _is_left_out(value: Block, tools: ToolSet) -> bool:
     """Whether the choice names a tool that Anthropic would run: `web_search` of the type
     `web_search_20250305`."""
-    name = f"{_LEFT_OUT}{value.get('name')}_"
+    name = f"{LEFT_OUT}{value.get('name')}_"
     return any(repair.startswith(name) for repair in tools.repairs)
 
 

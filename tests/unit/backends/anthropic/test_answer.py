@@ -101,7 +101,7 @@ EXPECTED = {
     "reasoning": "Hm.",
     "calls": [["toolu_1", "f", {"a": 1}], ["toolu_2", "g", {}]],
     "finish": ["tool_calls"],
-    "usage": [TokenUsage(100, 20, {"cached_tokens": 90})],
+    "usage": [TokenUsage(100, 20, {"cached_tokens": 90, "cache_creation_tokens": 5})],
 }
 
 

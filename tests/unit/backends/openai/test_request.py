@@ -332,3 +332,20 @@ def test_a_tool_that_failed_is_told_in_words_where_the_wire_has_no_other_form(co
     body_sent = encode_body(structs.replace(outgoing, messages=messages), OPENAI, None)
     told = json.loads(b"".join(body_sent))["messages"][-1]["content"]
     assert (told if isinstance(told, str) else told[0]["text"]) == "Error: gone"
+
+
+@pytest.mark.parametrize(("dialect", "most"), [("openai", 4), ("vllm", 6), ("generic", 4)])
+def test_a_server_gets_no_more_stop_sequences_than_it_takes(dialect: str, most: int) -> None:
+    outgoing = read(body()).outgoing
+    sampling = structs.replace(outgoing.request.sampling, stop=tuple("abcdef"))
+    request = structs.replace(outgoing.request, sampling=sampling)
+    made = encode_body(structs.replace(outgoing, request=request), DIALECTS[dialect], None)
+    assert json.loads(b"".join(made))["stop"] == list("abcdef")[:most]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "effort"), [("openai", "xhigh"), ("vllm", "high"), ("mistral", "high")]
+)
+def test_an_effort_is_the_nearest_that_the_server_knows(dialect: str, effort: str) -> None:
+    asked_for = body(reasoning_effort="xhigh")
+    assert sent(asked_for, DIALECTS[dialect])["reasoning_effort"] == effort
