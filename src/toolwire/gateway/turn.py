@@ -203,7 +203,7 @@ class TurnService:
             report = context.report = turn.report
             context.backend = report.backend
             if trace is not None:
-                trace.account(report)
+                trace.record(report)
 
     async def count_prompt(
         self, request: Request, context: RequestContext, estimate: Callable[[ToolSet], int]
