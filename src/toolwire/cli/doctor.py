@@ -25,7 +25,7 @@ _WAYS: dict[Way, str] = {
 }
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="Find out why an agent gets no tool calls.")
 @click.argument("url")
 @click.option("--model", metavar="NAME", default="", help="The model to ask. [default: the first]")
 @click.option("--key-env", metavar="VAR", default="", help="Environment variable with its key.")

@@ -24,7 +24,7 @@ _USUAL = {
 """The ports that model servers choose if nobody says otherwise."""
 
 
-@click.command("init")
+@click.command("init", short_help="Write a toolwire.toml for a server.")
 @click.argument("url", required=False)
 @click.option("--model", metavar="NAME", default="", help="The model to ask. [default: the first]")
 @click.option("--key-env", metavar="VAR", default="", help="Environment variable with its key.")
