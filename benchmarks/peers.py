@@ -146,7 +146,7 @@ def litellm(command: str, url: str) -> Iterator[str]:
 
 
 def wait_for(client: openai.OpenAI) -> None:
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 900
     while True:
         try:
             client.with_options(max_retries=0).models.list()
