@@ -74,6 +74,8 @@ class Capabilities:
     """Whether it can constrain decoding to a JSON Schema."""
     chooses: bool = False
     """Whether it can let the model choose between plain text and the JSON Schema."""
+    wire: str = ""
+    """The API whose own fields it gets: see `WireFields`."""
 
 
 UNKNOWN = Capabilities()

@@ -161,7 +161,8 @@ class Pump:
         answer = await backend.open(outgoing)
         try:
             self._flow(answer.pause, answer.resume)
-            tried.begun = Begun(backend.name, str(strategy), backend.ignored(plan.request))
+            ignored, wire = backend.ignored(plan.request), backend.capabilities.wire
+            tried.begun = Begun(backend.name, str(strategy), ignored, wire)
             self._sink.begin(tried.begun)
             await self._relay(answer, attempt, traced)
         finally:

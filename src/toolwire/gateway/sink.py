@@ -18,6 +18,8 @@ class Begun:
     backend: str
     mode: str
     ignored: Sequence[str] = ()
+    wire: str = ""
+    """The API that the backend speaks, if it is that of a surface: see `WireFields`."""
 
 
 class Sink(Protocol):

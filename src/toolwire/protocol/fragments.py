@@ -18,6 +18,10 @@ STOPPED_BY = "stopped_by"
 """The key in `Fragment.about` for the stop sequence that ended the answer."""
 
 
+ENCRYPTED_REASONING = "encrypted_reasoning"
+"""The name in `Fragment.extras` for reasoning that only the backend can read, as a string."""
+
+
 class CallFragment(msgspec.Struct, frozen=True, gc=False):
     """One delta of one native call, as the backend sent it. `arguments` may be any JSON value."""
 

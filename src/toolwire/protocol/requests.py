@@ -27,6 +27,17 @@ class Message(msgspec.Struct, frozen=True):
     reasoning: str | None = None
     name: str | None = None
     is_error: bool = False
+    encrypted_reasoning: tuple[str, ...] = ()
+    """Reasoning that only the backend it came from can read."""
+
+
+class WireFields(msgspec.Struct, frozen=True):
+    """Fields of one API, as JSON. A backend that speaks the same API gets them unchanged."""
+
+    wire: str
+    fields: Mapping[str, bytes]
+    reported: tuple[str, ...] = ()
+    """What is reported as ignored because other backends do not get them."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -50,3 +61,5 @@ class Request(msgspec.Struct, frozen=True):
     """Whether the client displays a call's arguments as they stream."""
     exact_calls: bool = False
     """Whether an invalid call is an error. If so, calls are delivered whole."""
+    own: WireFields | None = None
+    """Fields of the client's API that have no equivalent in others."""

@@ -5,15 +5,19 @@ A value of the wrong type is an error that names the field. Unknown names are ne
 are reported, and not forwarded, since a backend might not know them. `null` means "not given".
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, Raw
 
-from toolwire.backends.openai.parts import WIRE
+from toolwire.backends.openai.parts import WIRE as CHAT_WIRE
+from toolwire.backends.responses.request import WIRE
 from toolwire.errors import RequestError
 from toolwire.protocol.content import WireJson
+from toolwire.protocol.requests import WireFields
 from toolwire.protocol.sampling import (
     DEFAULT_SAMPLING,
     FormatKind,
@@ -135,6 +139,11 @@ REPORTED_AS = {
 }
 """This API's names for parameters that were dropped for a backend."""
 
+OWN = frozenset(
+    {"include", "reasoning", "truncation", "max_tool_calls", "metadata", "context_management"}
+    | {"prompt_cache_options", "moderation", "client_metadata"}
+)
+"""Fields that a backend of this API gets as they are. Others have no equivalent of them."""
 _NESTED = frozenset({"stream_options", "text", "reasoning", "include", "metadata"})
 """Fields whose values are not scalars."""
 _SAMPLING = frozenset(
@@ -199,6 +208,15 @@ class Params:
             extras["verbosity"] = _encode(text.verbosity)
         return extras
 
+    def own(self, sealed: Sequence[str]) -> WireFields | None:
+        """Return what only a backend of this API takes. `sealed` are places of reasoning that
+        only such a backend can read."""
+        if not sealed and OWN.isdisjoint(self.raws):
+            return None
+        fields = {name: bytes(raw) for name, raw in self.raws.items() if name in OWN}
+        unused = [said for said in self.ignored if re.split("[.:]", said, maxsplit=1)[0] in OWN]
+        return WireFields(WIRE, fields, (*unused, *sealed))
+
     def response_format(self) -> ResponseFormat | None:
         """Return the requested response format."""
         text = self.values.get("text")
@@ -222,7 +240,7 @@ class Params:
         }
         given = {name: value for name, value in inner.items() if value is not None}
         chat = _encode({"type": "json_schema", "json_schema": given})
-        return ResponseFormat("json_schema", _encode(schema), WireJson(WIRE, chat))
+        return ResponseFormat("json_schema", _encode(schema), WireJson(CHAT_WIRE, chat))
 
 
 def read_params(fields: dict[str, Raw], depth: int) -> Params:

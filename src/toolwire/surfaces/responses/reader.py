@@ -101,6 +101,7 @@ class ResponseReader:
             ignored=(*params.ignored, *tools.ignored, *conversation.ignored),
             adjusted=adjusted,
             repairs=(*tools.repairs, *conversation.repairs),
+            own=params.own(conversation.sealed),
         )
         return ReadRequest(request, tools, conversation.positions)
 

@@ -78,6 +78,8 @@ class _Sink:
         if self._begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
             headers.append(("toolwire-mode", header_word(context.mode)))
+            if request.own is not None and request.own.wire == self._begun.wire:
+                ignored = [name for name in ignored if name not in request.own.reported]
             if self._begun.ignored:
                 unsent = [REPORTED_AS.get(name, name) for name in self._begun.ignored]
                 ignored = [*ignored, *unsent]
