@@ -7,7 +7,7 @@ are reported, and not forwarded, since a backend might not know them. `null` mea
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -170,13 +170,12 @@ _INSTEAD = {
 }
 
 
-@dataclass(slots=True)
-class Params:
+class Params(msgspec.Struct):
     """The decoded fields of one request."""
 
-    values: dict[str, Any] = field(default_factory=dict)
-    raws: dict[str, Raw] = field(default_factory=dict)
-    ignored: list[str] = field(default_factory=list)
+    raws: dict[str, Raw]
+    values: dict[str, Any] = {}
+    ignored: list[str] = []
 
     def sampling(self) -> SamplingParams:
         """Return the sampling parameters that the client set."""
@@ -245,7 +244,7 @@ class Params:
 
 def read_params(fields: dict[str, Raw], depth: int) -> Params:
     """Check the fields against the table. Raises `RequestError`."""
-    params = Params(raws=fields)
+    params = Params(fields)
     values = params.values
     for name, raw in fields.items():
         if name in _DECODERS:

@@ -26,8 +26,7 @@ _ADDING = ("additional_tools", "tool_search_output")
 """Items that add tools."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A decoded request, before stored items are added."""
 
     params: Params
@@ -44,8 +43,7 @@ class Asked:
         return few and not self.items and self.previous is None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRequest:
+class ReadRequest(msgspec.Struct, frozen=True):
     """A request with its whole conversation."""
 
     request: Request
