@@ -18,7 +18,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "ExtractedCall",
         "parser_for",
         "Parser",
-        "Tool",
+        "ToolSpec",
         "InvalidTool",
         "Trace",
         "Span",

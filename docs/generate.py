@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import toolwire
 from toolwire import errors as gateway_errors
-from toolwire.backends.dialects import DIALECTS, Dialect
+from toolwire.backends.dialects import DIALECTS, MANY, Dialect
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.conformance import cases_of
 from toolwire.formats import Format, get
@@ -256,8 +256,15 @@ def dialects() -> Iterable[str]:
         [dialect_row(dialect) for dialect in DIALECTS.values()],
     )
     common = frozenset.intersection(*(dialect.params for dialect in DIALECTS.values()))
-    rows = [(f"`{d.name}`", names(d.params - common)) for d in DIALECTS.values()]
-    parameters = table(("dialect", "also forwarded"), rows)
+    parameters = table(
+        ("dialect", "also forwarded", "`reasoning_effort`", "most `stop`s"),
+        [values_row(dialect, common) for dialect in DIALECTS.values()],
+    )
+    values = (
+        "A `reasoning_effort` that a server does not know is sent as the nearest one that it does, "
+        "and named in `toolwire-adjusted-params`. Toolwire watches by itself for stop sequences "
+        "beyond those that a server takes."
+    )
     return (
         "## Dialects",
         intro,
@@ -265,6 +272,18 @@ def dialects() -> Iterable[str]:
         constraint,
         f"All dialects forward {names(common)}.",
         parameters,
+        values,
+    )
+
+
+def values_row(dialect: Dialect, common: frozenset[str]) -> tuple[str, ...]:
+    """One line of the table of parameters."""
+    efforts = dialect.efforts if "reasoning_effort" in dialect.params else ()
+    return (
+        f"`{dialect.name}`",
+        names(dialect.params - common),
+        ", ".join(f"`{effort}`" for effort in efforts) or "not sent",
+        str(dialect.stops) if dialect.stops < MANY else "any",
     )
 
 
@@ -387,7 +406,7 @@ def metrics() -> str:
         table(("metric", "type", "labels", "meaning"), metric_rows()),
         "## The log",
         "Toolwire logs to stderr (`[log]`), one line per request:",
-        f"```\n{ACCESS_LINE}\n```",
+        f"```text\n{ACCESS_LINE}\n```",
         "`tokens` are those of the prompt and of the answer, `first` is the time to the first "
         "token, `retries` counts further attempts at backends, and `repairs` names what was "
         "changed in the answer. `/healthz`, `/readyz` and `/metrics` are logged at `debug` only.",
@@ -811,14 +830,14 @@ def api() -> str:
         "on what a model wrote.",
         f"```python\n{API_EXAMPLE}```",
         "Some formats write every value as text. With the tools of the request, values get the "
-        "types of their schemas. A tool may be a dictionary, as in a request to OpenAI, a `Tool`, "
-        "or a function with `@tool`:",
+        "types of their schemas. A tool may be a dictionary, as in a request to OpenAI, a "
+        "`ToolSpec`, or a function with `@tool`:",
         f"```python\n{TOOLS_EXAMPLE}```",
         "While an answer streams, feed its pieces to a parser. Text comes at once, and arguments "
         "as the model writes them; whichever way the text is cut, the events add up to the same:",
         f"```python\n{STREAM_EXAMPLE}```",
         "It prints",
-        f"```\n{STREAM_OUTPUT}```",
+        f"```text\n{STREAM_OUTPUT}```",
         "Import the names below from `toolwire.formats`. Those in `toolwire.__all__` can be "
         f"imported from `toolwire` as well: {public}. The package is typed (`py.typed`). The names "
         "of all formats are in [formats](formats.md).",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from toolwire.surfaces.messages.answer import STOP_REASONS
 from toolwire.surfaces.messages.blocks import BLOCKS
 from toolwire.surfaces.messages.notes import Rule
+from toolwire.surfaces.messages.own_form import KEPT_BACK
 from toolwire.surfaces.messages.reader import FIELDS
 from toolwire.surfaces.messages.tools import TOOLS
 
@@ -77,7 +78,11 @@ def parts(table: Table) -> Iterable[str]:
     )
     yield (
         "A complete call is `tool_use` even where the answer ended at the token limit. If the "
-        "backend names the stop sequence it met (vLLM, SGLang), the reason is `stop_sequence`."
+        "backend names the stop sequence it met (vLLM, SGLang, Anthropic), the reason is "
+        "`stop_sequence`, and so it is for the fifth and every later one, which Toolwire watches "
+        "for itself: it cuts the text there and ends the backend's stream. An answer that filled "
+        "the context (the backend says so, or `max_tokens` had to be lowered to what fits, and "
+        "was reached) ends with `model_context_window_exceeded`."
     )
     yield (
         "`usage` has what the backend says: `input_tokens` without what came from its cache, which "
@@ -92,6 +97,24 @@ def parts(table: Table) -> Iterable[str]:
         "thinking, without images, or with the JSON Schema of `output_config.format` in the "
         "prompt. The change is reported in `toolwire-adjusted-params`."
     )
+    yield "## A backend with the same API"
+    yield (
+        'With [`dialect = "anthropic"`](configuration.md) the backend is a server with this API, '
+        "such as Claude's. It gets the client's own JSON: `cache_control` on blocks, tools and the "
+        "system prompt, `thinking` with its budget, signed thinking of earlier turns, "
+        "`context_management`, `metadata`, `service_tier`, tools that the server runs, fields that "
+        "Toolwire does not know, and the headers `anthropic-beta` and `anthropic-version`. The "
+        "answer comes back with the server's own signatures, blocks, citations, stop reasons and "
+        "usage. The key is the backend's, never the client's."
+    )
+    yield (
+        "Only what Toolwire has to change is written anew: `model`, `max_tokens` and `stream`, a "
+        "conversation that was repaired (then without thinking, whose signatures are lost), tools "
+        "that the route limits, and what the server has refused. Thinking that another model wrote "
+        "is left out. " + _listed(KEPT_BACK - {"model", "max_tokens", "stream"}) + " are never "
+        "passed on, because they choose another model or account than the route does. A backend of "
+        "another kind gets none of these fields."
+    )
     yield "## Errors"
     yield table(("status", "type", "from"), ERRORS)
     yield (
@@ -103,6 +126,11 @@ def parts(table: Table) -> Iterable[str]:
         "in this form on every path. Threads are answered with the error code "
         "`thread_unsupported_request`, after which the SDKs send the whole conversation."
     )
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = (f"`{name}`" for name in sorted(names))
+    return f"{', '.join(most)} and {last}"
 
 
 def _rules(table: Table, head: str, rules: Mapping[str, Rule]) -> str:

@@ -15,7 +15,7 @@ from toolwire.backends.base import (
     BackendRequest,
     BackendTimeouts,
     Capabilities,
-    Listener,
+    FragmentListener,
 )
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.backends.openai.params import wire_params
@@ -106,7 +106,7 @@ class Recitation:
     done: bool
     error: GatewayError | None
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         for block in self.blocks:
             listener(list(block))
         if self.error is not None:

@@ -20,13 +20,13 @@ from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.surfaces.exchange import HttpRequest
-from toolwire.surfaces.messages.api import Messages
-from toolwire.surfaces.messages.reader import ParsedMessagesRequest, RequestReader
+from toolwire.surfaces.messages.api import MessagesApi
+from toolwire.surfaces.messages.reader import MessagesReader, ParsedMessagesRequest
 from toolwire.surfaces.messages.token_limits import TokenLimits
-from toolwire.surfaces.messages.tools import ToolReader
+from toolwire.surfaces.messages.tools import MessagesToolReader
 
-READER = RequestReader(
-    ToolReader(max_tools=64, cache_bytes=1 << 20, limits=SchemaLimits()), 1000, 100_000
+READER = MessagesReader(
+    MessagesToolReader(max_tools=64, cache_bytes=1 << 20, limits=SchemaLimits()), 1000, 100_000
 )
 HELLO = [{"role": "user", "content": "Hello"}]
 TOOL = {
@@ -42,6 +42,13 @@ def asked(**fields: Any) -> ParsedMessagesRequest:
     """What a body with these fields is read as."""
     body = {"model": "m", "max_tokens": 100, "messages": HELLO, **fields}
     return READER.read(json.dumps({n: v for n, v in body.items() if v is not ...}).encode())
+
+
+def ignored(read: ParsedMessagesRequest) -> tuple[str, ...]:
+    """What is reported as ignored unless the backend speaks this API itself."""
+    origin = read.request.origin
+    assert origin is not None
+    return (*read.request.ignored, *origin.ignored)
 
 
 def message(
@@ -90,7 +97,7 @@ async def _answer(
         new_call_id=lambda: f"toolu_{next(numbers)}",
         now=lambda: 0.0,
     )
-    api = Messages(
+    api = MessagesApi(
         READER, turns, lambda prefix: f"{prefix}{next(numbers)}", TokenLimits(lambda: 0.0)
     )
     context = RequestContext("req_1")
@@ -138,7 +145,7 @@ def _put_together(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif event["type"] == "content_block_stop":
             assert event["index"] == open_block
             open_block = -1
-            if content[-1]["type"] == "tool_use":
+            if "json" in content[-1]:
                 content[-1]["input"] = json.loads(content[-1].pop("json"))
     assert open_block < 0
     return content
@@ -147,6 +154,9 @@ def _put_together(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _add(block: dict[str, Any], delta: dict[str, Any]) -> None:
     fields = {key: value for key, value in delta.items() if key != "type"}
     (name,) = fields
+    if name == "citation":
+        block.setdefault("citations", []).append(fields[name])
+        return
     key = "json" if name == "partial_json" else name
     block[key] = block.get(key, "") + fields[name]
 

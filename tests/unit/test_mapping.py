@@ -14,6 +14,7 @@ OF_NO_MODULE = {
     "test_docs.py": "the pages in docs",
     "test_package.py": "what is installed",
     "test_mapping.py": "the tests themselves",
+    "test_names.py": "the names of all classes",
     "test_public_api.py": "what the package exports",
     "backends/test_system_role.py": "models without a system role, on every kind of backend",
     "client/test_typing.py": "what type checkers say of programs that use the client",

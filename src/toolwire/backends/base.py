@@ -8,10 +8,10 @@ import msgspec
 
 from toolwire.backends.named_body import NamedBody
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import ToolSet
 
-Listener: TypeAlias = Callable[[list[Fragment]], None]
+FragmentListener: TypeAlias = Callable[[list[Fragment]], None]
 Redact: TypeAlias = Callable[[str, int], str]
 """Masks secrets in a text, and truncates it."""
 
@@ -30,14 +30,14 @@ class Constraint(msgspec.Struct, frozen=True):
 
     schema: bytes
     optional: bool = False
-    messages: Sequence[Message] = ()
+    messages: Sequence[ChatMessage] = ()
 
 
 class BackendRequest(msgspec.Struct, frozen=True):
     """What a backend is sent for one turn: the checked history, and only the allowed tools."""
 
     request: Request
-    messages: Sequence[Message]
+    messages: Sequence[ChatMessage]
     tools: ToolSet
     constraint: Constraint | None = None
     keep_special_tokens: bool = False
@@ -74,6 +74,10 @@ class Capabilities:
     """Whether it can constrain decoding to a JSON Schema."""
     chooses: bool = False
     """Whether it can let the model choose between plain text and the JSON Schema."""
+    efforts: tuple[str, ...] = ()
+    """The levels of reasoning effort that it knows; empty if it does not matter."""
+    wire: str = ""
+    """The API it speaks, if it takes requests of that API unchanged: see `WireRequest`."""
 
 
 UNKNOWN = Capabilities()
@@ -93,7 +97,7 @@ class CapabilityProbe:
 class Answer(Protocol):
     """A backend's answer in progress. Whoever opened it must close it."""
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """Pass fragments to `listener` as they are read, until the end.
 
         Returns whether the backend marked the end, rather than just closing. Raises

@@ -17,16 +17,21 @@ from typing import Literal, TypeAlias
 from toolwire.backends.base import CapabilityProbe
 from toolwire.backends.openai import llamacpp
 from toolwire.backends.openai.detection import AUTO
+from toolwire.protocol.effort import EFFORTS
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "anthropic", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
-Constraint: TypeAlias = Literal[
+ConstraintKind: TypeAlias = Literal[
     "none", "json_schema", "structured_outputs", "guided_json", "grammar"
 ]
-Choice: TypeAlias = Literal["auto", "none", "required", "named"]
+ToolChoiceKind: TypeAlias = Literal["auto", "none", "required", "named"]
 
 
-_CHOICES: frozenset[Choice] = frozenset({"auto", "none", "required", "named"})
+_EFFORTS = ("none", "low", "medium", "high")
+_OPENAI_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+MANY = 64
+"""More stop sequences than any client sends."""
+_CHOICES: frozenset[ToolChoiceKind] = frozenset({"auto", "none", "required", "named"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +50,15 @@ class Dialect:
     reasoning_in_history: bool = False
     developer_role: bool = False
     message_names: bool = True
+    efforts: tuple[str, ...] = _EFFORTS
+    """The levels of `reasoning_effort` that it knows. Others are replaced by the nearest one."""
+    stops: int = 4
+    """The most stop sequences it takes. The gateway watches for the others."""
     strips_special_tokens: bool = False
     """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent, and may
     then put a space on both sides of each unless `spaces_between_special_tokens: false` is, too."""
-    tool_choices: frozenset[Choice] = _CHOICES
-    constraint: Constraint = "json_schema"
+    tool_choices: frozenset[ToolChoiceKind] = _CHOICES
+    constraint: ConstraintKind = "json_schema"
     """How the server takes a JSON Schema for its answer."""
     probe: CapabilityProbe | None = None
     """How to ask it what its model can do."""
@@ -97,6 +106,7 @@ _OPENAI = _SAMPLING | _names(
 _ALL = (
     Dialect(
         name=AUTO,
+        efforts=_OPENAI_EFFORTS,
         params=_OPENAI,
         call_ids="openai",
         developer_role=True,
@@ -105,6 +115,7 @@ _ALL = (
     ),
     Dialect(
         name="openai",
+        efforts=_OPENAI_EFFORTS,
         params=_OPENAI,
         call_ids="openai",
         developer_role=True,
@@ -119,6 +130,7 @@ _ALL = (
     ),
     Dialect(
         name="vllm",
+        stops=MANY,
         params=_SAMPLING
         | _names(
             "top_k min_p repetition_penalty length_penalty min_tokens thinking_token_budget "
@@ -132,6 +144,7 @@ _ALL = (
     ),
     Dialect(
         name="sglang",
+        stops=MANY,
         params=_SAMPLING
         | _names(
             "top_k min_p repetition_penalty min_tokens reasoning separate_reasoning "
@@ -143,6 +156,7 @@ _ALL = (
     ),
     Dialect(
         name="llamacpp",
+        stops=MANY,
         params=_SAMPLING
         | _names(
             "top_k min_p typical_p repeat_penalty repeat_last_n mirostat mirostat_tau "
@@ -160,6 +174,7 @@ _ALL = (
     ),
     Dialect(
         name="ollama",
+        stops=MANY,
         params=_GENERIC - {"tool_choice"} | _names("logprobs top_logprobs reasoning_effort"),
         renames=_OLD_LIMIT,
         tool_choices=frozenset(),
@@ -167,6 +182,7 @@ _ALL = (
     ),
     Dialect(
         name="lmstudio",
+        stops=MANY,
         params=_GENERIC | _names("top_k repeat_penalty logit_bias reasoning_effort ttl"),
         renames=_OLD_LIMIT,
         tool_choices=_CHOICES - {"named"},
@@ -174,6 +190,7 @@ _ALL = (
     ),
     Dialect(
         name="lmdeploy",
+        stops=MANY,
         params=_SAMPLING - {"parallel_tool_calls"}
         | _names("top_k min_p repetition_penalty min_new_tokens enable_thinking"),
         strips_special_tokens=True,
@@ -188,6 +205,8 @@ _ALL = (
     ),
     Dialect(
         name="mistral",
+        efforts=("none", "high"),
+        stops=MANY,
         params=_CORE
         | _PENALTIES
         | _names(
@@ -201,6 +220,7 @@ _ALL = (
     ),
     Dialect(
         name="openrouter",
+        efforts=EFFORTS,
         params=_SAMPLING - {"n"}
         | _names(
             "top_k top_a min_p repetition_penalty metadata modalities prediction prompt_cache_key "
@@ -212,6 +232,8 @@ _ALL = (
     ),
     Dialect(
         name="deepseek",
+        efforts=EFFORTS[1:],
+        stops=16,
         params=_CORE
         | _PENALTIES
         | _names("stream_options tool_choice logprobs top_logprobs thinking reasoning_effort"),
@@ -237,14 +259,16 @@ _ALL = (
     ),
     Dialect(
         name="anthropic",
+        stops=MANY,
         params=_CORE | _names("tool_choice parallel_tool_calls top_k user"),
         renames=_OLD_LIMIT,
         call_ids="anthropic",
         message_names=False,
         constraint="none",
         note="A server with Anthropic's Messages API (`/v1/messages`), such as Claude. The key is "
-        "sent as `x-api-key`. Thinking is not asked for, because its signatures cannot be kept in "
-        "other APIs. Without a token limit, it is 8,192.",
+        "sent as `x-api-key`. A client of the same API keeps all of its own fields; for others, "
+        "thinking is not asked for, because they cannot keep its signatures. Without a token "
+        "limit, it is 8,192.",
     ),
 )
 

@@ -16,10 +16,10 @@ from toolwire.cli.options import with_options
 from toolwire.cli.reports.doctor import DoctorReport
 from toolwire.cli.usage_error import Complaint
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
-from toolwire.doctor import Diagnosis, Examination, ServerFacts, Way, diagnose, examine, look_at
+from toolwire.doctor import Diagnosis, Examination, ServerFacts, Setup, diagnose, examine, look_at
 from toolwire.server.config.loader import Config, ConfigError, load
 
-_WAYS: dict[Way, str] = {
+_SETUPS: dict[Setup, str] = {
     "server": "the server itself",
     "auto": "Toolwire, mode auto",
     "prompted": "Toolwire, mode prompted",
@@ -91,14 +91,14 @@ def run_doctor(
         report.begin(facts)
         seen = Examination(facts)
 
-        def configure(way: Way) -> Config:
-            return _configuration(facts, way, key_env, template if seen.lacks_chat else None)
+        def configure(setup: Setup) -> Config:
+            return _configuration(facts, setup, key_env, template if seen.lacks_chat else None)
 
         for observation in examine(
-            facts, endpoint, configure, lambda way, name: say(f"{_WAYS[way]}: {name}")
+            facts, endpoint, configure, lambda setup, name: say(f"{_SETUPS[setup]}: {name}")
         ):
             seen.observations.append(observation)
-            report.add(observation, _WAYS[observation.way])
+            report.add(observation, _SETUPS[observation.setup])
     return seen, diagnose(seen)
 
 
@@ -124,10 +124,10 @@ def _meet(
     return endpoint, facts
 
 
-def _configuration(facts: ServerFacts, way: Way, key_env: str, template: Path | None) -> Config:
+def _configuration(facts: ServerFacts, setup: Setup, key_env: str, template: Path | None) -> Config:
     flags: dict[str, Any] = {
         "upstream": (facts.url,),
-        "upstream_mode": way,
+        "upstream_mode": setup,
         "upstream_key_env": key_env or None,
         "upstream_dialect": facts.kind or None,
         "chat_template": template,

@@ -7,12 +7,12 @@ import msgspec
 from toolwire.cli.usage_error import Complaint
 from toolwire.formats import InvalidTool
 from toolwire.formats.given_tools import tools_of
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _SHAPE = 'Write [{"type": "function", "function": {"name": ..., "parameters": {...}}}].'
 
 
-def read_tools(path: Path | None) -> tuple[Tool, ...]:
+def read_tools(path: Path | None) -> tuple[ToolSpec, ...]:
     """The tools of a file; none without one."""
     if path is None:
         return ()

@@ -44,10 +44,8 @@ from toolwire.client.events import (
     Deny,
     Event,
     FinishedCall,
-    ReasoningDelta,
     RunFinished,
     RunResult,
-    TextDelta,
     TurnFinished,
     TurnStarted,
 )
@@ -58,6 +56,7 @@ from toolwire.client.running.workers import CallStopped
 from toolwire.client.stream import AsyncStream, Stream
 from toolwire.client.tools.tool import Tool, tool
 from toolwire.client.tools.toolbox import Toolbox
+from toolwire.protocol.events import ReasoningDelta, TextDelta
 
 __all__ = [
     "APIError",

@@ -100,24 +100,24 @@ class _Transport:
             return self._httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))  # type: ignore[no-any-return]
         return timeout  # type: ignore[no-any-return]
 
-    def _request(self, outgoing: ApiRequest) -> "httpx2.Request":
-        headers = {**self._headers, **(outgoing.headers or {})}
-        timeout = self._timeout if outgoing.timeout is None else self._seconds(outgoing.timeout)
+    def _request(self, request: ApiRequest) -> "httpx2.Request":
+        headers = {**self._headers, **(request.headers or {})}
+        timeout = self._timeout if request.timeout is None else self._seconds(request.timeout)
         return self._http.build_request(  # type: ignore[no-any-return]
-            outgoing.method or ("GET" if outgoing.body is None else "POST"),
-            (self._settings.root_url if outgoing.at_root else self._settings.base_url)
-            + outgoing.path,
-            content=outgoing.body,
+            request.method or ("GET" if request.body is None else "POST"),
+            (self._settings.root_url if request.at_root else self._settings.base_url)
+            + request.path,
+            content=request.body,
             headers=headers,
             timeout=timeout,
         )
 
     def _delay(
-        self, attempt: int, error: ConnectionFailed | APIError, outgoing: ApiRequest
+        self, attempt: int, error: ConnectionFailed | APIError, request: ApiRequest
     ) -> float:
         """Return the seconds until the next attempt. Raises the error if there is none."""
         delay = self._retry.delay(attempt, error)
-        if delay is None or (outgoing.timeout is not None and delay > outgoing.timeout):
+        if delay is None or (request.timeout is not None and delay > request.timeout):
             raise error
         return delay
 
@@ -175,20 +175,20 @@ class Transport(_Transport):
     _kind = "Client"
     _http: "httpx2.Client"
 
-    def send(self, outgoing: ApiRequest) -> "httpx2.Response":
+    def send(self, request: ApiRequest) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""
         attempt = 0
         while True:
             try:
-                return self._attempt(outgoing)
+                return self._attempt(request)
             except (ConnectionFailed, APIError) as error:
-                delay = self._delay(attempt, error, outgoing)
+                delay = self._delay(attempt, error, request)
             attempt += 1
             time.sleep(delay)
 
-    def _attempt(self, outgoing: ApiRequest) -> "httpx2.Response":
+    def _attempt(self, request: ApiRequest) -> "httpx2.Response":
         try:
-            response = self._http.send(self._request(outgoing), stream=outgoing.stream)
+            response = self._http.send(self._request(request), stream=request.stream)
             if response.is_success:
                 return response
             body = response.read()
@@ -215,20 +215,20 @@ class AsyncTransport(_Transport):
     _kind = "AsyncClient"
     _http: "httpx2.AsyncClient"
 
-    async def send(self, outgoing: ApiRequest) -> "httpx2.Response":
+    async def send(self, request: ApiRequest) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""
         attempt = 0
         while True:
             try:
-                return await self._attempt(outgoing)
+                return await self._attempt(request)
             except (ConnectionFailed, APIError) as error:
-                delay = self._delay(attempt, error, outgoing)
+                delay = self._delay(attempt, error, request)
             attempt += 1
             await asyncio.sleep(delay)
 
-    async def _attempt(self, outgoing: ApiRequest) -> "httpx2.Response":
+    async def _attempt(self, request: ApiRequest) -> "httpx2.Response":
         try:
-            response = await self._http.send(self._request(outgoing), stream=outgoing.stream)
+            response = await self._http.send(self._request(request), stream=request.stream)
             if response.is_success:
                 return response
             body = await response.aread()

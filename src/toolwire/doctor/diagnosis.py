@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from toolwire.conformance.endpoint import REACH, Verdict
-from toolwire.doctor.examination import CALL, STREAMED, TALK, Examination, Way
+from toolwire.doctor.examination import CALL, STREAMED, TALK, Examination, Setup
 from toolwire.doctor.server_flags import flags_for
 
 _AS_TEXT = re.compile(r"came back as text, in the format (\S+)")
@@ -97,10 +97,10 @@ def _format(seen: Examination) -> str:
 
 def _setting(seen: Examination, form: str) -> AdvisedSetting | None:
     """The simplest setting with which an agent gets its calls."""
-    ways: tuple[Way, ...] = ("auto", "prompted")
-    for way in ways:
-        if seen.calls(way):
+    setups: tuple[Setup, ...] = ("auto", "prompted")
+    for setup in setups:
+        if seen.calls(setup):
             known = seen.facts.format
             needed = form if known is None or known.format != form else ""
-            return AdvisedSetting(way, needed)
+            return AdvisedSetting(setup, needed)
     return None

@@ -28,7 +28,7 @@ from toolwire.formats.rendering.render import (
 )
 from toolwire.formats.trace import Span, Trace
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, ReasoningDelta, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 __all__ = [
     "AUTO",
@@ -51,7 +51,7 @@ __all__ = [
     "RenderedResult",
     "Span",
     "TextDelta",
-    "Tool",
+    "ToolSpec",
     "Trace",
     "detect_model",
     "detect_output",
@@ -85,8 +85,8 @@ def parser_for(
 ) -> Parser:
     """Return a streaming parser for one turn in the format `name`.
 
-    `tools` are those of the request, each as OpenAI's JSON (a dictionary), a `Tool`, or a function
-    with `@tool`. With them, names are recognized and values converted by their schemas.
+    `tools` are those of the request, each as OpenAI's JSON (a dictionary), a `ToolSpec`, or a
+    function with `@tool`. With them, names are recognized and values converted by their schemas.
     `delivery` is `"live"` to get arguments as the model writes them, or `"whole"` to get each call
     once it is complete. With a `trace`, the parser records how it classified each span of the text.
     If the prompt ended inside reasoning, feed the parser that opening first, such as `<think>`.

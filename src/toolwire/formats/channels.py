@@ -35,7 +35,7 @@ class Destination:
 
 
 # (header, its end marker, the tools) -> where the message goes; None if it is not a header.
-Router: TypeAlias = Callable[[str, str, DeclaredTools], Destination | None]
+HeaderRouter: TypeAlias = Callable[[str, str, DeclaredTools], Destination | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,19 +44,21 @@ class Channels:
 
     `starts` begin a header. `inner` also begin one, but belong to it. `first` show that the text
     begins, or continues after a message, inside a header; so does a tool's name followed by
-    `named`. `unstarted` is a tool's header, with `{name}`, that may come without its START.
-    `quotable` special tokens are text inside closed Markdown, like other markers.
+    `named`.
     """
 
     starts: tuple[str, ...]
     header_ends: tuple[str, ...]
     message_ends: tuple[str, ...]
-    route: Router
+    route: HeaderRouter
     inner: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     named: str = ""
     unstarted: str = ""
+    """A tool's header, with `{name}`. The model may omit its START even in the middle of a text."""
     quotable: tuple[str, ...] = ()
+    """Special tokens that are text inside closed Markdown, because they begin every answer, so that
+    explanations of the format quote them."""
 
     def framer(self, turn: TurnState, engine: FormatEngine) -> Framer:
         """A framer for one turn."""

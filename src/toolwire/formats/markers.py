@@ -41,10 +41,9 @@ class MarkerSet:
     `opens` come before a call, `ends` after one. `sections` wrap calls and carry no meaning.
     `bare` openers belong to the call itself ("[", "{"), so only known tools count, or, with
     `bare_start`, anything of the right shape at the start of the answer. `drop` is never shown.
-    `reasoning_calls`: whether a call in reasoning counts always, or only as the last thing written.
     `loose` tags may carry a tail before ">". `strict`: openers are so common that only known tools
-    count. `citations` begin reference tags that are not shown. `echoes`: the model may repeat its
-    calls after their end marker. `inside` reads calls in a section without an opener, as JSON.
+    count. `citations` begin reference tags that are not shown. `inside` reads calls in a section
+    without an opener, as JSON.
     """
 
     opens: tuple[str, ...] = ()
@@ -55,10 +54,13 @@ class MarkerSet:
     drop: tuple[str, ...] = ()
     reasoning: tuple[Reasoning, ...] = ()
     reasoning_calls: Literal["last", "count"] = "last"
+    """Whether a call in reasoning counts only as the last thing written, or always, because the
+    model makes its calls there."""
     loose: tuple[str, ...] = ()
     strict: bool = False
     citations: tuple[str, ...] = ()
     echoes: bool = False
+    """The model is known to repeat its calls after their end marker."""
     inside: FormatEngine | None = None
 
     def stop(self) -> Lexer:

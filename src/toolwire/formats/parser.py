@@ -13,7 +13,7 @@ from toolwire.formats.record import Format
 from toolwire.formats.trace import Trace
 from toolwire.formats.turn_state import TurnState
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 Delivery = Literal["live", "whole"]
 
@@ -26,7 +26,7 @@ class Parser:
     def __init__(
         self,
         format: Format,  # noqa: A002  # the word the whole house uses for a model's syntax
-        tools: Iterable[Tool] = (),
+        tools: Iterable[ToolSpec] = (),
         *,
         delivery: Delivery = "live",
         trace: Trace | None = None,

@@ -10,6 +10,13 @@ from toolwire.formats.rendering.writing import PLAIN_RESULTS, Results, Writing
 from toolwire.formats.turn_state import FormatEngine, TurnState
 
 IdPolicy: TypeAlias = Literal["random", "mistral9", "kimi", "wire"]
+ID_FORMS: dict[IdPolicy, str] = {
+    "random": "{number}",
+    "wire": "{number}",
+    "mistral9": "{number:09d}",
+    "kimi": "functions.{name}:{number}",
+}
+"""The id of call `number` of a conversation in a prompt, by the policy of its format."""
 
 
 class Framer(Protocol):

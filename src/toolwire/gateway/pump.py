@@ -8,7 +8,7 @@ reader's callback, without a queue or a task switch per chunk.
 import asyncio
 from collections.abc import Callable
 
-from toolwire.backends.base import Answer, BackendRequest
+from toolwire.backends.base import Answer, Backend, BackendRequest
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.answer.breaks import explain_break
@@ -23,8 +23,14 @@ from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
-from toolwire.protocol.fragments import STOPPED_BY, Fragment
+from toolwire.protocol.effort import nearest_effort
+from toolwire.protocol.fragments import ENDED_BY, STOPPED_BY, Fragment
+from toolwire.protocol.requests import Request
 from toolwire.protocol.usage import add_usage
+
+
+class _Stopped(Exception):
+    """The rest of a backend's answer is not needed."""
 
 
 class Pump:
@@ -161,7 +167,7 @@ class Pump:
         answer = await backend.open(outgoing)
         try:
             self._flow(answer.pause, answer.resume)
-            tried.begun = Begun(backend.name, str(strategy), backend.ignored(plan.request))
+            tried.begun = _begun(backend, strategy, plan.request)
             self._sink.begin(tried.begun)
             await self._relay(answer, attempt, traced)
         finally:
@@ -183,8 +189,13 @@ class Pump:
             if attempt.feed(fragments):
                 deadline.told = True
             sink.flush()
+            if attempt.stopped:
+                raise _Stopped
 
-        done = await answer.relay(feed)
+        try:
+            done = await answer.relay(feed)
+        except _Stopped:
+            done = True
         if traced is not None:
             traced.done = done
         attempt.finish(done=done)
@@ -209,6 +220,7 @@ class Pump:
         report.findings = attempt.findings
         report.calls = attempt.calls
         report.stopped_by = attempt.about.pop(STOPPED_BY, "")
+        report.ended_by = attempt.about.pop(ENDED_BY, "")
         report.about = attempt.about
         report.usage = add_usage(report.usage, attempt.usage)
 
@@ -224,6 +236,14 @@ class Pump:
         spare.attempt.deliver(again=not spare.committed)
         self.report.findings, self.report.calls = spare.attempt.findings, spare.attempt.calls
         return True
+
+
+def _begun(backend: Backend, strategy: ToolStrategy, request: Request) -> Begun:
+    known, effort = backend.capabilities, request.sampling.reasoning_effort
+    own = request.origin is not None and request.origin.wire == known.wire
+    changed = effort is not None and nearest_effort(effort, known.efforts) != effort
+    adjusted = ("reasoning_effort",) if changed else ()
+    return Begun(backend.name, str(strategy), backend.ignored(request), adjusted, own)
 
 
 async def _outgoing(strategy: ToolStrategy, plan: Plan) -> BackendRequest:

@@ -18,6 +18,10 @@ class Begun:
     backend: str
     mode: str
     ignored: Sequence[str] = ()
+    adjusted: Sequence[str] = ()
+    """The client's parameters that were sent with the nearest value that the backend knows."""
+    own: bool = False
+    """Whether the backend speaks the client's API."""
 
 
 class Sink(Protocol):

@@ -27,7 +27,7 @@ from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.events import Event
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import ToolSet
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 LARGE_BODY = 128 * 1024
 """Bytes of a body that is large enough to parse off the event loop."""
@@ -45,7 +45,7 @@ async def off_loop(size: int, work: Callable[P, T], *args: P.args, **options: P.
 class TurnSink(Sink, Protocol):
     """A sink that also ends the answer."""
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the end of a successful turn. Return its usage, estimated if unknown."""
         ...
 

@@ -7,13 +7,15 @@ import msgspec
 
 from toolwire.formats import extract
 from toolwire.inspector.reading import ChosenFormat
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _NAME = re.compile(r"[^a-z0-9]+")
 _NOTE = "saved from the inspector"
 
 
-def case_file(name: str, text: str, tools: tuple[Tool, ...], *, called: str = "") -> dict[str, Any]:
+def case_file(
+    name: str, text: str, tools: tuple[ToolSpec, ...], *, called: str = ""
+) -> dict[str, Any]:
     """A file with one case: that this format reads this in the text. Raises `KeyError`."""
     chosen = ChosenFormat.of(name, text, tools).name
     found = extract(chosen, text, tools)
@@ -35,6 +37,6 @@ def case_file(name: str, text: str, tools: tuple[Tool, ...], *, called: str = ""
     return {"format": chosen, "cases": [case]}
 
 
-def _function(tool: Tool) -> dict[str, Any]:
+def _function(tool: ToolSpec) -> dict[str, Any]:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {key: value for key, value in function.items() if value is not None}

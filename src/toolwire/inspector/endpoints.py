@@ -21,7 +21,7 @@ from toolwire.inspector.replaying import replayed
 from toolwire.inspector.samples import formats, samples_of
 from toolwire.inspector.trying import turns_by_mode
 from toolwire.inspector.turns import Traces, TurnLog
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.openai.chat import OpenAiChat
@@ -44,7 +44,7 @@ class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
     chunk_size: Annotated[int, msgspec.Meta(ge=1)] = 4
     name: str = ""
 
-    def declared(self) -> tuple[Tool, ...]:
+    def declared(self) -> tuple[ToolSpec, ...]:
         """The tools."""
         try:
             return tools_of(self.tools) if self.tools else ()

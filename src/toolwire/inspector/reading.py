@@ -22,7 +22,7 @@ from toolwire.formats import (
 )
 from toolwire.inspector.roles import Placed, stretches
 from toolwire.protocol.events import Event
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 AUTO = "auto"
 MOST_CHARACTERS = 100_000
@@ -43,7 +43,7 @@ class ChosenFormat:
     """False if nothing told which format it is."""
 
     @classmethod
-    def of(cls, name: str, text: str, tools: tuple[Tool, ...]) -> Self:
+    def of(cls, name: str, text: str, tools: tuple[ToolSpec, ...]) -> Self:
         """The format with this name, or the one that the text is written in. Raises `KeyError`."""
         if name != AUTO:
             return cls(get(name).name, "")
@@ -55,7 +55,7 @@ class ChosenFormat:
 
 
 def read_text(
-    name: str, text: str, tools: tuple[Tool, ...] = (), *, size: int = 4
+    name: str, text: str, tools: tuple[ToolSpec, ...] = (), *, size: int = 4
 ) -> dict[str, Any]:
     """Everything about a text, as JSON values. Offsets count as JavaScript does, in UTF-16."""
     chosen = ChosenFormat.of(name, text, tools)
@@ -87,7 +87,7 @@ def read_text(
 
 
 def _fed(
-    name: str, text: str, tools: tuple[Tool, ...], size: int, trace: Trace | None = None
+    name: str, text: str, tools: tuple[ToolSpec, ...], size: int, trace: Trace | None = None
 ) -> list[Placed]:
     """The events of a text that comes in chunks, each with how much had come by then."""
     parser = parser_for(name, tools, trace=trace)
@@ -119,7 +119,7 @@ def _incomplete(events: list[Placed]) -> list[str]:
 
 
 def _reasons(
-    chosen: ChosenFormat, text: str, tools: tuple[Tool, ...], spans: list[Span]
+    chosen: ChosenFormat, text: str, tools: tuple[ToolSpec, ...], spans: list[Span]
 ) -> list[dict[str, Any]]:
     """Why nothing was read as a call, by this format or by those whose markers are in the text."""
     found: dict[str, dict[str, Any]] = {}
@@ -135,7 +135,7 @@ def _reasons(
 
 
 def _others(
-    chosen: ChosenFormat, text: str, tools: tuple[Tool, ...]
+    chosen: ChosenFormat, text: str, tools: tuple[ToolSpec, ...]
 ) -> Iterator[tuple[str, list[Span]]]:
     """How the formats read the text whose markers are in it, if nothing told which it is."""
     for name in () if chosen.found else names():

@@ -32,6 +32,16 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
     json: bytes
 
 
+OWN_BLOCK = "own_block"
+OWN_END = "own_end"
+OWN_CITATION = "own_citation"
+OWN_SIGNATURE = "own_signature"
+OWN_FIELDS = "own_fields"
+"""Names of an `Extra` for a client that speaks the backend's own API: a content block of another
+type, the end of a text block, a citation or a signature of the current block, and fields of the
+message."""
+
+
 class CallStart(msgspec.Struct, frozen=True, gc=False):
     """Call `index` begins. Sent once per call. Calls are numbered 0, 1, 2, ... in order.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 MOST_CALLS = 1024
 """Maximum number of calls in one choice. A model that makes more is in a loop."""
@@ -16,6 +16,12 @@ MOST_CHOICES = 128
 """Maximum number of choices in one answer; clients cannot request more."""
 STOPPED_BY = "stopped_by"
 """The key in `Fragment.about` for the stop sequence that ended the answer."""
+ENDED_BY = "ended_by"
+"""The key in `Fragment.about` for why the answer ended, if a finish reason is less exact."""
+CONTEXT_FULL = "context_full"
+PAUSED = "paused"
+"""Values of `ENDED_BY`: the context is full, rather than the token limit reached; and the server
+waits for the client before it goes on with its own tools."""
 
 
 class CallFragment(msgspec.Struct, frozen=True, gc=False):
@@ -40,7 +46,7 @@ class Fragment(msgspec.Struct, frozen=True):
     reasoning: str = ""
     calls: tuple[CallFragment, ...] = ()
     finish: str | None = None
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     logprobs: bytes = b""
     extras: tuple[tuple[str, bytes], ...] = ()
     gap: bool = False

@@ -30,8 +30,8 @@ from toolwire.gateway.token_count import TokenCounter
 from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
-from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
-from toolwire.surfaces.messages.tools import ToolReader as MessagesToolReader
+from toolwire.surfaces.messages.reader import MessagesReader
+from toolwire.surfaces.messages.tools import MessagesToolReader
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 

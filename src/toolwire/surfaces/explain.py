@@ -96,9 +96,18 @@ def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
 
 def check_nesting(raw: bytes, where: str, most: int) -> None:
     """Refuse JSON that is nested too deeply. A low bracket count is a fast path."""
-    if raw.count(b"[") + raw.count(b"{") < most:
-        return
-    if is_deeper(decode(_any, raw, where), most):
+    if could_be_deeper(raw, most):
+        check_depth(decode(_any, raw, where), where, most)
+
+
+def could_be_deeper(raw: bytes, most: int) -> bool:
+    """Whether JSON has enough brackets to be nested more than `most` levels deep."""
+    return raw.count(b"[") + raw.count(b"{") >= most
+
+
+def check_depth(value: Any, where: str, most: int) -> None:
+    """Refuse a decoded value that is nested too deeply."""
+    if is_deeper(value, most):
         raise RequestError(
             f"Invalid '{where}': it is nested more than {most} levels deep.",
             param=where,

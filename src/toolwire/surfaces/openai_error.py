@@ -5,10 +5,24 @@ import msgspec
 from toolwire.errors import GatewayError, UpstreamError
 
 
+class ErrorDetail(msgspec.Struct):
+    """What was wrong, where, and what to do."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorBody(msgspec.Struct):
+    """The body of an error response."""
+
+    error: ErrorDetail
+
+
 def error_object(error: GatewayError, message: str, param: str | None, code: str | None) -> bytes:
     """The body of an error response: always four keys."""
-    fields = {"message": message, "type": error_type(error), "param": param, "code": code}
-    return msgspec.json.encode({"error": fields})
+    return msgspec.json.encode(ErrorBody(ErrorDetail(message, error_type(error), param, code)))
 
 
 def error_type(error: GatewayError) -> str:

@@ -11,7 +11,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import (
     ESTIMATED,
     JSON,
@@ -55,7 +55,7 @@ class SurfaceSink(ABC):
         """See `Sink.keepalive`."""
 
     @abstractmethod
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """See `TurnSink.done`."""
 
     def fail(self, error: GatewayError) -> None:
@@ -80,6 +80,13 @@ class SurfaceSink(ABC):
         """Return the client's parameters that are not sent, in the words of this API."""
         return self.plan.request.ignored if self.begun is None else self.begun.ignored
 
+    def adjusted(self) -> Sequence[str]:
+        """Return the client's parameters that are sent with another value."""
+        adjusted: Sequence[str] = self.plan.request.adjusted
+        if self.begun is None or not self.begun.adjusted:
+            return adjusted
+        return [*adjusted, *self.begun.adjusted]
+
     def headers(self, repairs: Sequence[str], findings: Sequence[str] = ()) -> Headers:
         """Return the headers that describe this answer."""
         context = self.context
@@ -91,7 +98,7 @@ class SurfaceSink(ABC):
             headers.append(("toolwire-mode", header_word(context.mode)))
         for name, said in (
             ("toolwire-ignored-params", self.ignored()),
-            ("toolwire-adjusted-params", self.plan.request.adjusted),
+            ("toolwire-adjusted-params", self.adjusted()),
             ("toolwire-repairs", repairs),
             ("toolwire-findings", findings),
         ):
@@ -121,7 +128,7 @@ class SurfaceSink(ABC):
             notes["usage"] = "estimated"
         return notes
 
-    def usage(self, report: Report, characters: int) -> Usage:
+    def usage(self, report: Report, characters: int) -> TokenUsage:
         """Return the usage of the turn, estimated if the backend did not report it."""
         outgoing = self.plan.outgoing
         return report.usage or estimate(outgoing.messages, outgoing.tools.size, characters)

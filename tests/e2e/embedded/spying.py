@@ -9,7 +9,7 @@ from tests.asking import asking
 
 from toolwire.backends.base import BackendRequest
 from toolwire.backends.embedded.engine import EmbeddedEngine, EngineSettings, Take
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import NO_TOOLS
 
 
@@ -50,5 +50,5 @@ class SpyEngine(EmbeddedEngine):
 def ask(text: str, **params: Any) -> BackendRequest:
     """A request with one message."""
     encoded = {name: json.dumps(value).encode() for name, value in params.items()}
-    messages = (Message("user", text),)
+    messages = (ChatMessage("user", text),)
     return BackendRequest(asking(messages, encoded), messages, NO_TOOLS)

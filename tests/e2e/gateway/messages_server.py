@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _message(body: Any) -> Any:
     last = body["messages"][-1]["content"]
-    if any(block["type"] == "tool_result" for block in last):
+    if not isinstance(last, str) and any(block["type"] == "tool_result" for block in last):
         content, reason = [{"type": "text", "text": "Done."}], "end_turn"
     else:
         arguments = {"path": "notes.txt"}

@@ -139,3 +139,31 @@ def test_the_messages_surface_is_passed_to_it_too(gateway: Gateway, claude: Mess
     assert [block["type"] for block in reply.json["content"]] == ["text", "tool_use"]
     assert claude.bodies[0]["max_tokens"] == 9
     assert claude.bodies[0]["tools"] == [tool]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_of_the_same_api_keeps_its_own_fields_and_headers(
+    gateway: Gateway, claude: MessagesServer, stream: bool
+) -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    tool = {"name": "read_file", "input_schema": {"type": "object"}, **mark}
+    body = {
+        "model": "claude",
+        "max_tokens": 32000,
+        "system": [{"type": "text", "text": "Be brief.", **mark}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Read it.", **mark}]}],
+        "tools": [tool],
+        "thinking": {"type": "adaptive", "display": "omitted"},
+        "context_management": {"edits": []},
+        **({"stream": True} if stream else {}),
+    }
+    headers = {"anthropic-beta": "a-1,b-2", "anthropic-version": "2026-10-21", "x-api-key": "mine"}
+    raw = json.dumps(body).encode()
+    reply = ask(gateway.port, raw, path="/v1/messages?beta=true", headers=headers)
+    assert claude.bodies == [{**body, "model": "claude-x"}]
+    (head,) = claude.heads
+    assert (head["anthropic-beta"], head["anthropic-version"]) == ("a-1,b-2", "2026-10-21")
+    assert head["x-api-key"] == KEY
+    assert reply.status == 200
+    assert "toolwire-ignored-params" not in reply.headers
+    assert b"toolu_1" not in reply.body  # Toolwire's own ids

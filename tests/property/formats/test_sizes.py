@@ -15,7 +15,7 @@ from tests.e2e.gateway.sizes import FULL, size
 from tests.hard.figures import note
 
 from toolwire.formats import RenderedCall, names, parser_for, render_calls
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 MIB = 1 << 20
 FLOOD = size(MIB // 16, MIB)
@@ -25,7 +25,7 @@ ROOM = 1 if FULL else 4
 PER_MIB = 0.050 * ROOM
 MOST_PER_ARGUMENT = 5.0 * ARGUMENT / MIB * ROOM
 LONGEST_PIECE = 0.020 * ROOM
-TOOL = Tool("f", None, {"type": "object", "properties": {"text": {"type": "string"}}})
+TOOL = ToolSpec("f", None, {"type": "object", "properties": {"text": {"type": "string"}}})
 
 
 def least(action: Callable[[], object], times: int = 3) -> float:

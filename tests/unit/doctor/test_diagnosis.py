@@ -5,31 +5,35 @@ import pytest
 
 from toolwire.conformance.endpoint import REACH, TrialResult, Verdict
 from toolwire.doctor.diagnosis import AdvisedSetting, diagnose
-from toolwire.doctor.examination import CALL, STREAMED, TALK, Examination, Observation, Way
+from toolwire.doctor.examination import CALL, STREAMED, TALK, Examination, Observation, Setup
 from toolwire.doctor.facts import ServerFacts
 from toolwire.doctor.server_flags import CHECKED, CHECKED_ON, PARSERS, flags_for
 from toolwire.formats import Detection, names
 
 
-def seen(kind: str, *results: tuple[Way, str, str], known: str = "") -> Examination:
+def seen(kind: str, *results: tuple[Setup, str, str], known: str = "") -> Examination:
     """What was seen: a check without words works, one with words fails with these."""
     form = Detection(known, "by its name") if known else None
     facts = ServerFacts("http://h/v1", "m", ("m",), kind, format=form)
     observations = [
-        Observation(way, TrialResult(n, Verdict.FAILS if d else Verdict.WORKS, d, "", 0.0))
-        for way, n, d in results
+        Observation(setup, TrialResult(n, Verdict.FAILS if d else Verdict.WORKS, d, "", 0.0))
+        for setup, n, d in results
     ]
     return Examination(facts, observations)
 
 
-AUTO: tuple[tuple[Way, str, str], ...] = (("auto", CALL, ""), ("auto", STREAMED, ""))
-PROMPTED: tuple[tuple[Way, str, str], ...] = (("prompted", CALL, ""), ("prompted", STREAMED, ""))
+AUTO: tuple[tuple[Setup, str, str], ...] = (("auto", CALL, ""), ("auto", STREAMED, ""))
+PROMPTED: tuple[tuple[Setup, str, str], ...] = (("prompted", CALL, ""), ("prompted", STREAMED, ""))
 AS_TEXT = "the call came back as text, in the format hermes"
 NO_CALL = 'get_weather was not called; the answer is "Hello."'
 
 
 def test_a_call_that_works_overrules_a_guess_from_token_counts() -> None:
-    reach: tuple[Way, str, str] = ("server", REACH, "a prompt has 7 tokens with and without tools")
+    reach: tuple[Setup, str, str] = (
+        "server",
+        REACH,
+        "a prompt has 7 tokens with and without tools",
+    )
     found = diagnose(seen("vllm", ("server", CALL, ""), ("server", STREAMED, ""), reach))
     assert found.works
     assert "drops" not in found.cause
@@ -54,13 +58,13 @@ def test_what_was_not_seen_to_work_is_not_advised() -> None:
 
 
 def test_a_call_that_only_comes_whole_is_no_working_mode() -> None:
-    half: tuple[Way, str, str] = ("auto", CALL, "")
+    half: tuple[Setup, str, str] = ("auto", CALL, "")
     found = diagnose(seen("", ("server", CALL, NO_CALL), half, *PROMPTED))
     assert found.setting == AdvisedSetting("prompted", "")
 
 
 def test_a_broken_stream_is_named() -> None:
-    broken: tuple[Way, str, str] = ("server", STREAMED, "does not end with [DONE]")
+    broken: tuple[Setup, str, str] = ("server", STREAMED, "does not end with [DONE]")
     found = diagnose(seen("", ("server", TALK, ""), ("server", CALL, ""), broken, *AUTO))
     assert found.cause == "Calls work whole but not streamed: does not end with [DONE]."
 

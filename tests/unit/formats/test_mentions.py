@@ -5,9 +5,9 @@ import pytest
 from toolwire.formats import Trace, extract, parser_for
 from toolwire.formats.quotes import Quotes
 from toolwire.protocol.events import CallStart, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
-TOOLS = [Tool("run", None, {"properties": {"code": {"type": "string"}}})]
+TOOLS = [ToolSpec("run", None, {"properties": {"code": {"type": "string"}}})]
 CALL = '<tool_call>{"name": "run", "arguments": {"code": "`ls`"}}</tool_call>'
 TAGS = "<tool_call>\n<function=run>\n<parameter=code>\n`ls`\n</parameter>\n</function></tool_call>"
 

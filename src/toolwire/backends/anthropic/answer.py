@@ -1,16 +1,26 @@
 """Decodes the events of a Messages API answer, or a whole message, into fragments.
 
-Blocks of an unknown type are skipped: they belong to tools that the server runs itself.
+Blocks of an unknown type belong to tools that the server runs itself. They are skipped, as are
+signatures and citations, unless the client speaks this API: see `own_answer`.
 """
 
 from typing import Any
 
 import msgspec
 
+from toolwire.backends.anthropic.own_answer import OwnParts, whole_parts
 from toolwire.backends.base import Redact, clip
 from toolwire.backends.body_decoder import BodyDecoder, check_count
-from toolwire.protocol.fragments import MOST_CALLS, CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.fragments import (
+    CONTEXT_FULL,
+    ENDED_BY,
+    MOST_CALLS,
+    PAUSED,
+    STOPPED_BY,
+    CallFragment,
+    Fragment,
+)
+from toolwire.protocol.usage import CACHE_CREATION, TokenUsage
 
 _FINISHES = {
     "end_turn": "stop",
@@ -21,6 +31,8 @@ _FINISHES = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
+_EXACT = {"pause_turn": PAUSED, "model_context_window_exceeded": CONTEXT_FULL}
+"""Stop reasons that say more than a finish reason."""
 
 
 class _Block(msgspec.Struct):
@@ -38,6 +50,7 @@ class _Delta(msgspec.Struct):
     thinking: str = ""
     partial_json: str = ""
     stop_reason: str | None = None
+    stop_sequence: str | None = None
 
 
 class _Usage(msgspec.Struct):
@@ -50,6 +63,7 @@ class _Usage(msgspec.Struct):
 class _Message(msgspec.Struct):
     content: list[_Block] = []
     stop_reason: str | None = None
+    stop_sequence: str | None = None
     usage: _Usage | None = None
 
 
@@ -70,24 +84,39 @@ _decode = msgspec.json.Decoder(_Event).decode
 class MessagesDecoder(BodyDecoder):
     """Decodes one answer."""
 
-    def __init__(self, *, max_line: int, streamed: bool = True, redact: Redact = clip) -> None:
+    def __init__(
+        self, *, max_line: int, streamed: bool = True, redact: Redact = clip, own: bool = False
+    ) -> None:
         super().__init__(max_line=max_line, streamed=streamed, redact=redact)
+        self._own = OwnParts() if own else None
         self._calls: dict[int, int] = {}
         """The call index of each block that is a call."""
         self._usage = _Usage()
 
     def _event(self, data: bytes) -> list[Fragment]:
-        made = self._piece(_decode(data))
-        return [] if made is None else [made]
+        event = _decode(data)
+        made = self._piece(event)
+        more = self._own.event(event.type, data) if self._own is not None else None
+        return [one for one in (made, more) if one is not None]
 
     def _whole(self, body: bytes) -> list[Fragment]:
         message = _decode(body)
         if message.error:
             raise self._failure(message.error)
+        own, rest = whole_parts(body) if self._own is not None else ([], [])
         self._count(message.usage)
-        made = [self._start(index, block) for index, block in enumerate(message.content)]
-        end = Fragment(finish=_finish(message.stop_reason), usage=self._total())
-        return [*filter(None, made), end]
+        made: list[Fragment] = []
+        for index, block in enumerate(message.content):
+            if (said := self._start(index, block)) is not None:
+                made.append(said)
+            made += own[index] if own else ()
+        return [*made, *rest, self._end(message)]
+
+    def _end(self, said: _Delta | _Message) -> Fragment:
+        about = [(STOPPED_BY, said.stop_sequence)] if said.stop_sequence else []
+        if (exact := _EXACT.get(said.stop_reason or "")) is not None:
+            about.append((ENDED_BY, exact))
+        return Fragment(finish=_finish(said.stop_reason), usage=self._total(), about=tuple(about))
 
     def _piece(self, event: _Event) -> Fragment | None:
         """Return what one event adds to the answer."""
@@ -100,8 +129,7 @@ class MessagesDecoder(BodyDecoder):
                 self._count(event.message.usage if event.message is not None else None)
             case "message_delta":
                 self._count(event.usage)
-                reason = event.delta.stop_reason if event.delta is not None else None
-                return Fragment(finish=_finish(reason), usage=self._total())
+                return self._end(event.delta or _Delta())
             case "message_stop":
                 self.done = True
             case "error":
@@ -137,13 +165,14 @@ class MessagesDecoder(BodyDecoder):
             if usage is not None and (value := getattr(usage, name)) is not None:
                 setattr(self._usage, name, value)
 
-    def _total(self) -> Usage | None:
+    def _total(self) -> TokenUsage | None:
         usage = self._usage
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
-        cached = usage.cache_read_input_tokens or 0
-        prompt = usage.input_tokens + cached + (usage.cache_creation_input_tokens or 0)
-        return Usage(prompt, usage.output_tokens, {"cached_tokens": cached} if cached else {})
+        cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+        details = {"cached_tokens": cached, CACHE_CREATION: written}
+        given = {name: tokens for name, tokens in details.items() if tokens}
+        return TokenUsage(usage.input_tokens + cached + written, usage.output_tokens, given)
 
 
 def _finish(reason: str | None) -> str | None:

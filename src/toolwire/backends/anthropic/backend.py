@@ -1,12 +1,17 @@
 """A server that speaks Anthropic's Messages API over HTTP."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from toolwire.backends.anthropic.answer import MessagesDecoder
+from toolwire.backends.anthropic.own import HEADERS, WIRE, own_request
 from toolwire.backends.anthropic.request import encode_request, is_ignored_format
-from toolwire.backends.base import Answer, BackendRequest
+from toolwire.backends.base import Answer, BackendRequest, Capabilities
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.protocol.requests import Request
 
 VERSION = "2023-06-01"
+_MOST_HEADS = 256
 
 
 class AnthropicBackend(OpenAiHttpBackend):
@@ -16,7 +21,12 @@ class AnthropicBackend(OpenAiHttpBackend):
     decoder = MessagesDecoder
     models_path = "/models?limit=1000"
     tells = False
+    knows = Capabilities(wire=WIRE)
     advice = "Check its base URL, which mostly ends in /v1, and its 'dialect'."
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._own_heads: dict[tuple[bool, tuple[tuple[str, str], ...]], bytes] = {}
 
     @classmethod
     def key_headers(cls, key: str | None) -> dict[str, str]:
@@ -26,10 +36,30 @@ class AnthropicBackend(OpenAiHttpBackend):
 
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""
+        if own_request(request) is not None:
+            return []
         ignored = super().ignored(request)
         return [*ignored, "response_format"] if is_ignored_format(request) else ignored
 
     async def open(self, outgoing: BackendRequest) -> Answer:
         """See `Backend.open`."""
         body = encode_request(outgoing, self._dialect, self._model)
-        return await self._send(body, stream=outgoing.request.stream)
+        own, stream = own_request(outgoing.request), outgoing.request.stream
+        if own is None:
+            return await self._send(body, stream=stream)
+        head = self._own_head(own.headers, stream=stream)
+        decoder = MessagesDecoder(max_line=self._max_line, redact=self._redact, own=True)
+        return await self._send(body, stream=stream, head=head, decoder=decoder)
+
+    def _own_head(self, given: Mapping[str, str], *, stream: bool) -> bytes:
+        """Return the head of a request with the client's own headers."""
+        headers = tuple((name, given[name]) for name in HEADERS if name in given)
+        key = (stream, headers)
+        if key not in self._own_heads:
+            if len(self._own_heads) >= _MOST_HEADS:
+                self._own_heads.clear()
+            accept = "text/event-stream" if stream else "application/json"
+            self._own_heads[key] = self._head(
+                "POST", self.endpoint, "application/json", accept, **dict(headers)
+            )
+        return self._own_heads[key]

@@ -6,12 +6,14 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolwire.backends.anthropic.blocks import split_system, turns_of
+from toolwire.backends.anthropic.blocks import turns_of
+from toolwire.backends.anthropic.own import added_messages, own_fields
 from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.openai.params import wire_params
+from toolwire.backends.system_prompt import split_system
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
+from toolwire.protocol.tools import FREE_CHOICE, ToolChoice, ToolSet, ToolSpec
 
 DEFAULT_MAX_TOKENS = 8192
 """The default token limit, because the API requires one. All current models support it."""
@@ -22,22 +24,38 @@ _encode = msgspec.json.Encoder().encode
 
 def encode_request(outgoing: BackendRequest, dialect: Dialect, model: str | None) -> list[bytes]:
     """Return the body, in pieces. `model` is the backend's own model name, if it has one."""
-    request = outgoing.request
-    system, messages = split_system(outgoing.messages)
+    request, own = outgoing.request, own_fields(outgoing)
     body: dict[str, Any] = {
         "model": model or request.model,
         "max_tokens": _limit(request),
-        **({"system": system} if system else {}),
-        "messages": turns_of(messages, dialect.call_ids),
+        **_conversation(outgoing, dialect, own),
         **_params(request, dialect),
     }
     if request.stream:
         body["stream"] = True
-    if not outgoing.tools.tools:
+    if outgoing.tools.tools and not ("tools" in own and request.choice == FREE_CHOICE):
+        body["tool_choice"] = _choice(request.choice, parallel=request.parallel)
+    elif "tools" not in own:
+        own.pop("tool_choice", None)
+    body |= own
+    tools = body.pop("tools", None)
+    if tools is None and not outgoing.tools.tools:
         return [_encode(body)]
-    choice = _choice(request.choice, parallel=request.parallel)
-    about = b',"tool_choice":' + _encode(choice) + b',"tools":'
-    return [_encode(body)[:-1] + about, _tools(outgoing.tools), b"}"]
+    return [_encode(body)[:-1] + b',"tools":', tools or _tools(outgoing.tools), b"}"]
+
+
+def _conversation(
+    outgoing: BackendRequest, dialect: Dialect, own: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the conversation; if the client's own is sent, with what the gateway has added."""
+    if "messages" not in own:
+        system, messages = split_system(outgoing.messages)
+        turns = turns_of(messages, dialect.call_ids)
+        return {**({"system": system} if system else {}), "messages": turns}
+    if added := added_messages(outgoing):
+        more = _encode(turns_of(added, dialect.call_ids))
+        own["messages"] = Raw(bytes(own["messages"]).rstrip()[:-1] + b"," + more[1:])
+    return {}
 
 
 def is_ignored_format(request: Request) -> bool:
@@ -105,7 +123,7 @@ def _tools(toolset: ToolSet) -> bytes:
     return memo[_MEMO]
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
+def _tool(tool: ToolSpec) -> dict[str, Any]:
     described = {} if tool.description is None else {"description": tool.description}
     schema = {"type": "object", **tool.parameters}
     strict = {"strict": True} if tool.strict else {}

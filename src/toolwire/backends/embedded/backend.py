@@ -17,8 +17,9 @@ from toolwire.backends.base import (
     BackendRequest,
     BackendTimeouts,
     Capabilities,
-    Listener,
+    FragmentListener,
 )
+from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.embedded.cached_tokens import CachedTokens
 from toolwire.backends.embedded.call_probe import TextOrCall
 from toolwire.backends.embedded.engine import EmbeddedEngine
@@ -73,7 +74,7 @@ class EmbeddedAnswer:
         if self._error is not None:
             raise self._error
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
         while True:
             await self._changed.wait()
@@ -256,6 +257,7 @@ def capabilities_of(engine: EmbeddedEngine) -> Capabilities:
         constrains=True,
         # A model that starts calls by itself, in its own format, is not probed.
         chooses=engine.tuning.call_threshold != AS_WRITTEN,
+        efforts=DIALECTS["llamacpp"].efforts,
     )
 
 

@@ -7,10 +7,20 @@ import msgspec
 
 from toolwire.backends.body_decoder import BodyDecoder, check_count
 from toolwire.backends.openai.tolerant import tolerate
-from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, STOPPED_BY, CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.fragments import (
+    CONTEXT_FULL,
+    ENDED_BY,
+    MOST_CALLS,
+    MOST_CHOICES,
+    STOPPED_BY,
+    CallFragment,
+    Fragment,
+)
+from toolwire.protocol.usage import TokenUsage
 
 _MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
+_FULL = "model_length"
+"""Mistral: the finish reason for a full context."""
 
 
 class _Function(msgspec.Struct):
@@ -105,6 +115,8 @@ class AnswerDecoder(BodyDecoder):
             met = choices[-1].stop_reason or choices[-1].matched_stop
             if met and isinstance(met, str):
                 fragments.append(Fragment(about=((STOPPED_BY, met),)))
+            if choices[-1].finish_reason == _FULL:
+                fragments.append(Fragment(about=((ENDED_BY, CONTEXT_FULL),)))
         if not self._told:
             self._told = True
             if about := _about(chunk):
@@ -130,10 +142,10 @@ def _about(chunk: _Chunk) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in named if value)
 
 
-def _usage(usage: _Usage) -> Usage | None:
+def _usage(usage: _Usage) -> TokenUsage | None:
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
-    return Usage(
+    return TokenUsage(
         usage.prompt_tokens,
         usage.completion_tokens,
         _figures(usage.prompt_tokens_details),

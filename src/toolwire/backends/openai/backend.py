@@ -13,7 +13,7 @@ from toolwire.backends.base import (
     Answer,
     BackendRequest,
     BackendTimeouts,
-    Listener,
+    FragmentListener,
     Redact,
     clip,
 )
@@ -61,7 +61,7 @@ class OpenAiHttpAnswer:
         self._decoder = decoder
         self._closed = False
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
         decoder, connection = self._decoder, self._connection
 
@@ -187,7 +187,10 @@ class OpenAiHttpBackend:
         """Use this dialect for requests from now on."""
         self._dialect = dialect
         self._probe = dialect.probe
-        self.capabilities = replace(self.capabilities, constrains=dialect.constraint != "none")
+        efforts = dialect.efforts if "reasoning_effort" in dialect.params else ()
+        self.capabilities = replace(
+            self.capabilities, constrains=dialect.constraint != "none", efforts=efforts
+        )
 
     async def probe(self) -> None:
         """See `Backend.probe`."""
@@ -222,7 +225,8 @@ class OpenAiHttpBackend:
     async def _ask_capabilities(self) -> None:
         probe = self._probe or llamacpp.PROBE
         told = probe.read(await self._fetch(probe.path, self.pool.origin.root))
-        self.capabilities = replace(told, constrains=self.capabilities.constrains)
+        known = self.capabilities
+        self.capabilities = replace(told, constrains=known.constrains, efforts=known.efforts)
 
     def _notice(self, head: Head) -> None:
         """Probe a server that identifies as llama.cpp, again from time to time."""
@@ -256,14 +260,23 @@ class OpenAiHttpBackend:
         body = encode_body(outgoing, self._dialect, self._model)
         return await self._send(body, stream=outgoing.request.stream)
 
-    async def _send(self, body: Sequence[bytes], *, stream: bool) -> OpenAiHttpAnswer:
-        connection = await self.pool.send(self._heads[stream], body)
+    async def _send(
+        self,
+        body: Sequence[bytes],
+        *,
+        stream: bool,
+        head: bytes = b"",
+        decoder: BodyDecoder | None = None,
+    ) -> OpenAiHttpAnswer:
+        connection = await self.pool.send(head or self._heads[stream], body)
         try:
             if connection.head.status != 200:
                 raise self._without_endpoint(await self._refusal(connection))
             self._notice(connection.head)
             streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
-            decoder = self.decoder(max_line=self._max_line, streamed=streamed, redact=self._redact)
+            decoder = decoder or self.decoder(
+                max_line=self._max_line, streamed=streamed, redact=self._redact
+            )
             return OpenAiHttpAnswer(self.pool, connection, decoder)
         except BaseException:
             connection.abort()
@@ -337,8 +350,8 @@ class OpenAiHttpBackend:
             answer.close()
         return bytes(told)
 
-    def _head(self, method: str, target: str, kind: str, accept: str) -> bytes:
-        headers = {**self._headers, "content-type": kind, "accept": accept}
+    def _head(self, method: str, target: str, kind: str, accept: str, **more: str) -> bytes:
+        headers = {**self._headers, "content-type": kind, "accept": accept, **more}
         return self.pool.head(method, target, headers)
 
     async def check(self) -> str:

@@ -15,7 +15,7 @@ from toolwire.backends.templates.messages import folded, template_messages
 from toolwire.backends.templates.process import TemplateFailed, TemplateProcess, TemplateRefused
 from toolwire.backends.templates.turn_end import turn_end
 from toolwire.errors import Place, ToolsRefused, UpstreamRefused
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 
 
@@ -115,7 +115,7 @@ class CompletionsBackend(OpenAiHttpBackend):
 
     async def check(self) -> str:
         """See `Backend.check`."""
-        messages = (Message("system", "Be brief."), Message("user", "Hello"))
+        messages = (ChatMessage("system", "Be brief."), ChatMessage("user", "Hello"))
         await self.prompt(BackendRequest(Request("", messages), messages, NO_TOOLS))
         return "the chat template makes prompts of messages"
 

@@ -7,7 +7,7 @@ back in front, as parsers of the model's format expect.
 from collections.abc import Callable
 from typing import TypeAlias
 
-from toolwire.backends.base import Answer, Listener
+from toolwire.backends.base import Answer, FragmentListener
 from toolwire.protocol.fragments import Fragment
 
 OpenedReasoning: TypeAlias = Callable[[str], tuple[str, str]]
@@ -25,7 +25,7 @@ class ReasoningAnswer:
         self.resume = answer.resume
         self.close = answer.close
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
 
         def pass_on(fragments: list[Fragment]) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.backends.base import BackendRequest
-from toolwire.backends.dialects import Constraint, Dialect
+from toolwire.backends.dialects import ConstraintKind, Dialect
 from toolwire.backends.openai.params import (
     CONSTRAINTS,
     Params,
@@ -66,7 +66,7 @@ _SERVERS = {
     "llamacpp": _Server(-1, inf, _as_schema, constrains=True),
     "sglang": _Server(stops=inf, form=_as_sent, constrains=True),
 }
-_CONSTRAINTS: Mapping[Constraint, tuple[str, bytes]] = {
+_CONSTRAINTS: Mapping[ConstraintKind, tuple[str, bytes]] = {
     **CONSTRAINTS,
     "grammar": ("json_schema", b"%b"),
 }

@@ -12,8 +12,6 @@ from toolwire.backends.base import Redact
 from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
 
 _LONGEST = 200
-_OVERLOADED = "overloaded_error"
-"""Anthropic's type for a server that is busy."""
 ErrorKind: TypeAlias = Literal["context_length_exceeded", "content_filter", "rate_limit_exceeded"]
 
 _FULL_CONTEXT = (
@@ -68,6 +66,10 @@ _RATE = (
     r"resource_exhausted",  # Google
     r"throttl(?:ed|ing)",
 )
+_BUSY = ("overloaded_error", "server_is_overloaded", "slow_down")
+"""Types and codes of a server that is busy: Anthropic, OpenAI."""
+_REFUSED = ("invalid_prompt", "bio_policy")
+"""Codes of a permanent refusal within a stream: OpenAI's Responses."""
 _KINDS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = (
     ("context_length_exceeded", re.compile("|".join(_FULL_CONTEXT))),
     ("content_filter", re.compile("|".join(_FILTER))),
@@ -90,11 +92,21 @@ def known_refusal(kind: ErrorKind, words: str, param: str | None = None) -> Upst
     return error
 
 
-def own_word(value: object, redact: Redact) -> str | None:
-    """Return a server's own error type or code, if it is a word that can be forwarded."""
-    if not isinstance(value, str) or not value.strip():
-        return None
-    return redact(value.strip(), _LONGEST)
+def reported_error(error: object, redact: Redact) -> UpstreamError:
+    """Translate an error that a server reports within its answer."""
+    words = redact(error_text(error or ""), 500).strip() or "The backend reported an error."
+    fields = error if isinstance(error, dict) else {}
+    own_type, code = fields.get("type"), fields.get("code")
+    kind = kind_of_error(words, own_type, code)
+    if kind is not None:
+        return known_refusal(kind, words)
+    if own_type in _BUSY or code in _BUSY:
+        return UpstreamUnavailable(words)
+    failure = UpstreamError(words, code=own_word(code, redact))
+    if code in _REFUSED:
+        failure = UpstreamRefused(words, status=400, code=own_word(code, redact))
+    failure.own_type = own_word(own_type, redact)
+    return failure
 
 
 def error_text(error: object) -> str:
@@ -104,15 +116,8 @@ def error_text(error: object) -> str:
     return error if isinstance(error, str) else str(error)
 
 
-def reported_error(error: object, redact: Redact) -> UpstreamError:
-    """Translate an `error` that stands in the body of an answer."""
-    words = redact(error_text(error or ""), 500).strip() or "The backend reported an error."
-    fields = error if isinstance(error, dict) else {}
-    kind = kind_of_error(words, fields.get("type"), fields.get("code"))
-    if kind is not None:
-        return known_refusal(kind, words)
-    if fields.get("type") == _OVERLOADED:
-        return UpstreamUnavailable(words)
-    failure = UpstreamError(words, code=own_word(fields.get("code"), redact))
-    failure.own_type = own_word(fields.get("type"), redact)
-    return failure
+def own_word(value: object, redact: Redact) -> str | None:
+    """Return a server's own error type or code, if it is a word that can be forwarded."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    return redact(value.strip(), _LONGEST)

@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from toolwire.backends.dialects import Constraint, Dialect
+from toolwire.backends.dialects import ConstraintKind, Dialect
 from toolwire.backends.openai.parts import WIRE
+from toolwire.protocol.effort import nearest_effort
 from toolwire.protocol.requests import Request
 from toolwire.protocol.sampling import ResponseFormat
 
@@ -25,7 +26,7 @@ def schema_format(schema: bytes, name: bytes) -> bytes:
 
 
 _CALLS = schema_format(b"%b", b"tool_calls")
-CONSTRAINTS: Mapping[Constraint, tuple[str, bytes]] = {
+CONSTRAINTS: Mapping[ConstraintKind, tuple[str, bytes]] = {
     "json_schema": ("response_format", _CALLS),
     "grammar": ("response_format", _CALLS),  # llama.cpp converts it to a grammar
     "structured_outputs": ("structured_outputs", b'{"json":%b}'),
@@ -54,7 +55,13 @@ def encode_format(wanted: ResponseFormat) -> bytes:
 def forwarded(params: Params, dialect: Dialect) -> Params:
     """Return the parameters that the server accepts, under its own names."""
     taken = ((dialect.forwarded_as(name), value) for name, value in params.items())
-    return {name: value for name, value in taken if name is not None}
+    made = {name: value for name, value in taken if name is not None}
+    stops = made.get("stop")
+    if isinstance(stops, tuple) and len(stops) > dialect.stops:
+        made["stop"] = stops[: dialect.stops]
+    if "reasoning_effort" in made:
+        made["reasoning_effort"] = nearest_effort(made["reasoning_effort"], dialect.efforts)
+    return made
 
 
 def ignored_params(request: Request, dialect: Dialect) -> list[str]:

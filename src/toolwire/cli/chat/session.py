@@ -20,12 +20,11 @@ from toolwire.client.events import (
     CallStarted,
     Deny,
     Event,
-    ReasoningDelta,
     RunFinished,
-    TextDelta,
     TurnFinished,
 )
 from toolwire.client.tools.toolbox import Toolbox
+from toolwire.protocol.events import ReasoningDelta, TextDelta
 
 _HISTORY = "chat_history"
 _LINES = 1000

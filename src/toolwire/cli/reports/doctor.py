@@ -39,11 +39,11 @@ class DoctorReport:
         if not facts.capabilities.has_tools:
             self._line("tools    its chat template has no place for them")
 
-    def add(self, observation: Observation, way: str) -> None:
+    def add(self, observation: Observation, setup: str) -> None:
         """Print how one check ended."""
-        if way != self._section:
-            self._section = way
-            self._line(f"\n{way}", "bold")
+        if setup != self._section:
+            self._section = setup
+            self._line(f"\n{setup}", "bold")
         result = observation.result
         if not self._silent:
             verdict = (f"  {result.verdict:<7}", _STYLES[result.verdict])
@@ -97,7 +97,7 @@ def _facts(seen: Examination, diagnosis: Diagnosis, options: dict[str, str]) -> 
         "models": list(facts.models),
         "model": facts.model,
         "format": {"name": form.format, "reason": form.reason} if form else None,
-        "checks": [{"way": o.way, **_result(o.result)} for o in seen.observations],
+        "checks": [{"way": o.setup, **_result(o.result)} for o in seen.observations],
         "works": diagnosis.works,
         "cause": diagnosis.cause,
         "server_flags": diagnosis.server_flags or None,

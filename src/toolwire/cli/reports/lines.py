@@ -11,11 +11,11 @@ import msgspec
 from toolwire.cli.reports.parse import result_of
 from toolwire.formats import AUTO, InvalidTool, extract, get
 from toolwire.formats.given_tools import tools_of
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ParsedLines:
     """Some lines, parsed: what to write, how many they were, and which were bad (from 0)."""
 
     output: bytes
@@ -56,9 +56,9 @@ class LineParser:
     """Parses lines with a format and tools, unless a line brings its own."""
 
     format: str
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolSpec, ...]
 
-    def parse_block(self, block: bytes) -> Block:
+    def parse_block(self, block: bytes) -> ParsedLines:
         """Parse some lines."""
         lines = block.removesuffix(b"\n").split(b"\n")
         out: list[bytes] = []
@@ -70,7 +70,7 @@ class LineParser:
                 errors.append((number, str(error)))
                 given = line.decode("utf-8", "backslashreplace")
                 out.append(msgspec.json.encode({"error": str(error), "input": given}))
-        return Block(b"\n".join(out) + b"\n", len(lines), len(block), tuple(errors))
+        return ParsedLines(b"\n".join(out) + b"\n", len(lines), len(block), tuple(errors))
 
     def _parse(self, line: bytes) -> dict[str, Any]:
         members = _members(line)
@@ -116,7 +116,7 @@ def _format(name: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _tools(written: bytes) -> tuple[Tool, ...]:
+def _tools(written: bytes) -> tuple[ToolSpec, ...]:
     """The tools of a line. Recorded turns repeat the same ones in every line."""
     try:
         return tools_of(_own({"tools": msgspec.Raw(written)}, "tools", Any))

@@ -24,7 +24,7 @@ from toolwire.formats import (
     parser_for,
 )
 from toolwire.protocol.events import Event
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _STYLES = {"call": "green", "reasoning": "magenta", "markup": "dim", "layout": "dim", "text": ""}
 _SHOWN = 100
@@ -40,14 +40,14 @@ class Account:
     format: str
     """Empty if it was to be detected and no format finds a call."""
     text: str
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolSpec, ...]
     found: Extracted
     spans: list[Span]
     chosen: str
     hint: str
 
     @classmethod
-    def of(cls, name: str, text: str, tools: tuple[Tool, ...]) -> Self:
+    def of(cls, name: str, text: str, tools: tuple[ToolSpec, ...]) -> Self:
         """Read a text, and check whether another format would find more."""
         trace, chosen, other = Trace(), "", None
         if name == AUTO:

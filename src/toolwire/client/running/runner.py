@@ -23,16 +23,15 @@ from toolwire.client.events import (
     CallFinished,
     Deny,
     Event,
-    ReasoningDelta,
     RunFinished,
     RunResult,
-    TextDelta,
 )
 from toolwire.client.request import Messages, ToolChoice, message_list, runnable
 from toolwire.client.running.executor import TaskExecutor, ThreadExecutor
 from toolwire.client.running.limits import Limits
 from toolwire.client.running.loop import Ask, Decide, Execute, ToolLoop
 from toolwire.client.running.results import CallResult
+from toolwire.protocol.events import ReasoningDelta, TextDelta
 
 Decision: TypeAlias = bool | Deny | Mapping[str, Any]
 Approve: TypeAlias = Callable[[Call], Decision | Awaitable[Decision]]

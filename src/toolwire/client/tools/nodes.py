@@ -12,14 +12,14 @@ import msgspec
 
 from toolwire.client.errors import InvalidArguments
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 ABSENT: Any = object()
 
 
 class Node(Protocol):
     """A type: the schema that describes it, and the conversion of a JSON value to it."""
 
-    def schema(self) -> Schema: ...
+    def schema(self) -> JsonSchema: ...
     def convert(self, value: Any, path: str, *, lax: bool) -> Any: ...
 
 
@@ -27,11 +27,11 @@ class Node(Protocol):
 class Leaf:
     """A scalar. msgspec converts it to `kind`, then `build` creates the final value."""
 
-    shape: Schema
+    shape: JsonSchema
     kind: Any
     build: Callable[[Any], Any] | None = None
 
-    def schema(self) -> Schema:
+    def schema(self) -> JsonSchema:
         return dict(self.shape)
 
     def convert(self, value: Any, path: str, *, lax: bool) -> Any:
@@ -52,7 +52,7 @@ class Closed:
     json_type: str | list[str]
     build: Callable[[Any], Any] | None = None
 
-    def schema(self) -> Schema:
+    def schema(self) -> JsonSchema:
         return {"type": self.json_type, "enum": list(self.values)}
 
     def convert(self, value: Any, path: str, *, lax: bool) -> Any:
@@ -70,9 +70,9 @@ class Array:
     item: Node
     build: Callable[[Any], Any] = list
     limits: Any = list
-    shape: Schema = field(default_factory=dict)
+    shape: JsonSchema = field(default_factory=dict)
 
-    def schema(self) -> Schema:
+    def schema(self) -> JsonSchema:
         return {"type": "array", "items": self.item.schema(), **self.shape}
 
     def convert(self, value: Any, path: str, *, lax: bool) -> Any:
@@ -88,7 +88,7 @@ class Tuple:
 
     items: Sequence[Node]
 
-    def schema(self) -> Schema:
+    def schema(self) -> JsonSchema:
         size = len(self.items)
         return {
             "type": "array",
@@ -115,7 +115,7 @@ class Dictionary:
     key: Node
     value: Node
 
-    def schema(self) -> Schema:
+    def schema(self) -> JsonSchema:
         return {"type": "object", "additionalProperties": self.value.schema() or True}
 
     def convert(self, value: Any, path: str, *, lax: bool) -> Any:
@@ -135,7 +135,7 @@ class Union:
 
     options: Sequence[Node]
 
-    def schema(self) -> Schema:
+    def schema(self) -> JsonSchema:
         return union_schema([option.schema() for option in self.options])
 
     def convert(self, value: Any, path: str, *, lax: bool) -> Any:
@@ -156,7 +156,7 @@ class Reference:
     name: str
     find: Callable[[], Node]
 
-    def schema(self) -> Schema:
+    def schema(self) -> JsonSchema:
         return {"$ref": f"#/$defs/{self.name}"}
 
     def convert(self, value: Any, path: str, *, lax: bool) -> Any:
@@ -174,7 +174,7 @@ class Property:
     description: str = ""
     shown_default: str = ""
 
-    def schema(self) -> Schema:
+    def schema(self) -> JsonSchema:
         shape = self.node.schema()
         if not self.required and not self.nullable:
             shape = union_schema([shape, {"type": "null"}])
@@ -195,8 +195,8 @@ class RecordNode:
     constant: Mapping[str, str] = field(default_factory=dict)
     """Members that always have the same value, such as a tag."""
 
-    def schema(self) -> Schema:
-        shape: Schema = {"type": "object"}
+    def schema(self) -> JsonSchema:
+        shape: JsonSchema = {"type": "object"}
         if self.description:
             shape["description"] = self.description
         tags = {name: {"type": "string", "enum": [tag]} for name, tag in self.constant.items()}
@@ -246,7 +246,7 @@ class RecordNode:
                 )
 
 
-def union_schema(shapes: Sequence[Schema]) -> Schema:
+def union_schema(shapes: Sequence[JsonSchema]) -> JsonSchema:
     """Return the schema of a union: a list of types if that is enough, otherwise `anyOf`."""
     flat = [one for shape in shapes for one in (shape["anyOf"] if _is_union(shape) else [shape])]
     unique = [shape for at, shape in enumerate(flat) if shape not in flat[:at]]
@@ -259,14 +259,14 @@ def union_schema(shapes: Sequence[Schema]) -> Schema:
     return {"anyOf": [*others, null]}
 
 
-def _with_null(shape: Schema, kind: str) -> Schema:
+def _with_null(shape: JsonSchema, kind: str) -> JsonSchema:
     shape = {**shape, "type": [kind, "null"]}
     if "enum" in shape:
         shape["enum"] = [*shape["enum"], None]
     return shape
 
 
-def _is_union(shape: Schema) -> bool:
+def _is_union(shape: JsonSchema) -> bool:
     return set(shape) == {"anyOf"}
 
 

@@ -24,12 +24,12 @@ from toolwire.client.tools.nodes import (
     Array,
     Closed,
     Dictionary,
+    JsonSchema,
     Leaf,
     Node,
     Property,
     RecordNode,
     Reference,
-    Schema,
     Tuple,
     Union,
 )
@@ -39,7 +39,7 @@ _STRICT_FORMATS = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 )
 """The formats that OpenAI accepts in strict mode. Others move to the description."""
-_SCALARS: dict[Any, tuple[Schema, Any, Callable[[Any], Any] | None]] = {
+_SCALARS: dict[Any, tuple[JsonSchema, Any, Callable[[Any], Any] | None]] = {
     str: ({"type": "string"}, str, None),
     bool: ({"type": "boolean"}, bool, None),
     int: ({"type": "integer"}, int, None),
@@ -82,7 +82,7 @@ class SchemaBuilder:
         """Build the node of a function's arguments."""
         return RecordNode([self._property(member, "") for member in members], build)
 
-    def definitions(self) -> dict[str, Schema]:
+    def definitions(self) -> dict[str, JsonSchema]:
         """The schemas of recursive types."""
         return {name: node.schema() for name, node in self._recursive.items()}
 
@@ -203,11 +203,11 @@ _HINT = (
 _HINTS = {"complex": "JSON has no complex numbers", "Callable": "a model cannot write functions"}
 
 
-def finish_schema(shape: Schema, *, strict: bool) -> Schema:
+def finish_schema(shape: JsonSchema, *, strict: bool) -> JsonSchema:
     """Return the schema to send. In strict mode it has only OpenAI's formats."""
     if not strict:
         return shape
-    result: Schema = _said(shape)
+    result: JsonSchema = _said(shape)
     return result
 
 
@@ -240,7 +240,7 @@ def _unwrap(annotation: Any) -> tuple[Any, Constraints]:
             return annotation, read_constraints(metadata)
 
 
-def _scalar(shape: Schema, kind: Any, build: Any, constraints: Constraints) -> Leaf:
+def _scalar(shape: JsonSchema, kind: Any, build: Any, constraints: Constraints) -> Leaf:
     words = constraints.words(shape["type"])
     limited = constraints.meta(kind) if words else kind
     return Leaf({**shape, **words}, limited, build)

@@ -13,7 +13,7 @@ import msgspec
 
 from toolwire.client.errors import InvalidArguments, ToolDefinitionError
 from toolwire.client.tools.docstring import read_docstring
-from toolwire.client.tools.nodes import ABSENT, Node, Schema
+from toolwire.client.tools.nodes import ABSENT, JsonSchema, Node
 from toolwire.client.tools.records import Member
 from toolwire.client.tools.schema import SchemaBuilder, finish_schema
 from toolwire.protocol.schemas.strict import strict_fault
@@ -34,7 +34,7 @@ class Tool(Generic[P, R]):
     function: Callable[P, R]
     name: str
     description: str
-    parameters: Schema
+    parameters: JsonSchema
     strict: bool = False
     exclusive: bool = False
     timeout: float | None = None
@@ -293,7 +293,7 @@ def _is_self(one: inspect.Parameter, hints: Mapping[str, Any], source: Any) -> b
     return one.name in ("self", "cls") and one.name not in hints and in_class
 
 
-def _not_strict(shape: Schema, loose: list[str]) -> str | None:
+def _not_strict(shape: JsonSchema, loose: list[str]) -> str | None:
     if loose:
         return loose[0]
     fault = strict_fault(shape, properties=_STRICT_PROPERTIES, depth=_STRICT_DEPTH)

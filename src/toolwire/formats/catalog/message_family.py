@@ -21,7 +21,7 @@ from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
 from toolwire.formats.rendering.writing import Results, Writing
-from toolwire.formats.stripped import StrippableChannels
+from toolwire.formats.stripped import HeaderWords, StrippableChannels
 
 _messages = partial(Format, family="messages")
 _lax = partial(Format, family="lax object")
@@ -44,6 +44,13 @@ OPENAI = _messages(
             "<|message|>",
         ),
         route=harmony,
+        words=HeaderWords(
+            role="assistant",
+            channels={"analysis": "reasoning", "commentary": "text"},
+            last="final",
+            recipient="to=functions.",
+            types=("json", "code"),
+        ),
     ),
     engine=HeadJson(broken_body=True),
     writing=Writing(

@@ -311,7 +311,6 @@ CLINE_XML = _tagged(
     name="cline_xml",
     framing=ToolMarkers(),
     engine=Tagged(
-        head_start="<",
         param="<",
         close="</{key}>",
         call_close=("</{name}>",),

@@ -20,9 +20,7 @@ from toolwire.formats.record import Format
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
 _SHARED = 6  # shorter pieces of a template are not evidence
-_TAG = re.compile(
-    r"</?+[^<>{}\s/][^<>{}\s]*+>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|to=functions\.|```json"
-)
+_TAG = re.compile(r"</?+[^<>{}\s/][^<>{}\s]*+>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|```\w++")
 _TURNS = frozenset({"<|im_start|>", "<|im_end|>", "<|assistant|>"})  # used by every message
 _PROOF = ("<", "[")
 """Prefixes of tags that templates contain only to write calls."""

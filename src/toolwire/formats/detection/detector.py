@@ -33,13 +33,12 @@ from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
 from toolwire.protocol.events import Event, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _LIMIT = 1024  # maximum text held before one of the formats must have won
 _OVERLAP = 64  # after all formats gave up, a sign may have begun this far back
 _BUDGET = 2_000  # characters read in vain before detection stops
 _EACH = 64  # cost of starting a trial, in characters
-_OWN_FENCE = "```tool_code"  # a format's own fence, not Markdown
 _PLAIN = 256  # plain pieces kept before they are scanned
 _SPACE = 64  # maximum whitespace before an answer
 
@@ -71,7 +70,7 @@ class OutputDetector:
 
     def __init__(
         self,
-        tools: Iterable[Tool],
+        tools: Iterable[ToolSpec],
         *,
         fences: bool = False,
         only_fences: bool = False,
@@ -175,8 +174,9 @@ class OutputDetector:
             space += 1
         ahead = (yield from peek(reader, space + 1))[space:]
         if ahead == "`":
-            ahead = (yield from peek(reader, space + len(_OWN_FENCE)))[space:]
-            if ahead.startswith(FENCE) and ahead != _OWN_FENCE:
+            ahead = (yield from peek(reader, space + len(FENCE)))[space:]
+            own_fence, _ = yield from self._signs.at_start.at(reader, space)
+            if ahead == FENCE and not own_fence:
                 return (yield from self._fenced())
         if self._only_fences:
             return False

@@ -14,10 +14,11 @@ from toolwire.formats.channels import Channels
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import MarkerSet
+from toolwire.formats.quotes import FENCE
 from toolwire.formats.record import Format
 
 _BARE = ("[", "{")
-_STRUCTURE = re.compile(r"[<\[\]]|-> ")
+_STRUCTURE = re.compile(r"[<\[\]-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Signatures:
         """Return the formats whose calls may begin with this sign."""
         found = [one for key, ones in self.formats.items() if sign.startswith(key) for one in ones]
         if sign in _BARE:
-            found.insert(0, FORMATS["json"])  # prefer the generic one of several equivalent formats
+            found.sort(key=lambda record: bool(record.models))  # prefer those of no single model
         return tuple(dict.fromkeys(found))
 
 
@@ -73,7 +74,7 @@ def _signs(framing: object) -> Iterator[tuple[str, str]]:
                 yield f"\n{marker}", "any"
             elif marker[0].isspace():  # too common to search for everywhere
                 yield marker, "start"
-            elif marker != "```json":
+            elif marker not in framing.bare or not marker.startswith(FENCE):  # else it is Markdown
                 yield marker, "any"
     elif isinstance(framing, Channels):
         for marker in (*framing.starts, *framing.inner):

@@ -12,7 +12,7 @@ from toolwire.protocol.events import (
     ReasoningDelta,
     TextDelta,
 )
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 
 class Trial:
@@ -20,7 +20,7 @@ class Trial:
 
     __slots__ = ("_args", "_inner", "_parser", "_seen", "_sign", "name", "record", "won")
 
-    def __init__(self, record: Format, tools: tuple[Tool, ...], sign: str) -> None:
+    def __init__(self, record: Format, tools: tuple[ToolSpec, ...], sign: str) -> None:
         self.record = record
         self.name = ""
         self.won = False

@@ -37,11 +37,11 @@ _CLOSER = {"{": "}", "(": ")", "[": "]"}
 
 @dataclass(frozen=True, slots=True)
 class LaxObject:
-    """`delimiter` encloses a string. `typed`: delimited text has no type of its own, so the schema
-    decides."""
+    """`delimiter` encloses a string."""
 
     delimiter: str
     typed: bool = False
+    """The model delimits every value, numbers too, so the schema decides on the type."""
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
         """A head, or a truncated one."""

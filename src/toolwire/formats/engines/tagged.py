@@ -68,7 +68,7 @@ class Tagged(Tags):
     def _read_head(self, turn: TurnState) -> Need[str | None]:
         """Read the rest of the opening tag, or the text up to the first parameter."""
         reader, lexer = turn.reader, head_lexer(self)
-        start = self.head_start
+        start = "<" if self.declared else ""
         reader.pos += len(start)
         found = yield from lexer.read_to(reader, _MAX_HEAD)
         if found is None:

@@ -7,10 +7,10 @@ from toolwire.formats.arguments import values
 from toolwire.formats.record import Format
 from toolwire.formats.rendering.escape_calls import is_bare, unspell_objects, unspell_strings
 from toolwire.formats.rendering.escape_markers import neutralize
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 
-def instructions_for(record: Format, tools: Sequence[Tool], example: str) -> str:
+def instructions_for(record: Format, tools: Sequence[ToolSpec], example: str) -> str:
     """Return one line of instructions, the tools as JSON Schema, and an example call."""
     names = frozenset(tool.name for tool in tools)
     listed = "\n".join(_described(record, tool, names) for tool in tools)
@@ -24,7 +24,7 @@ def instructions_for(record: Format, tools: Sequence[Tool], example: str) -> str
     )
 
 
-def _described(record: Format, tool: Tool, names: frozenset[str]) -> str:
+def _described(record: Format, tool: ToolSpec, names: frozenset[str]) -> str:
     parameters: Any = dict(tool.parameters)
     if is_bare(record):
         parameters = unspell_objects(parameters, names)

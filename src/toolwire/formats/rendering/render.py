@@ -17,7 +17,7 @@ from toolwire.formats.arguments import values
 from toolwire.formats.arguments.schema import type_name
 from toolwire.formats.catalog import get
 from toolwire.formats.given_tools import GivenTool, as_tools
-from toolwire.formats.record import Format
+from toolwire.formats.record import ID_FORMS, Format
 from toolwire.formats.rendering.escape_markers import neutralize
 from toolwire.formats.rendering.instructions import instructions_for
 from toolwire.formats.rendering.writing import Writing
@@ -58,10 +58,7 @@ class PromptTurn:
 
 def provider_id(name: str | Format, call: str, number: int) -> str:
     """Return the id that call `number` of a conversation must have in this format."""
-    policy = get(name).ids
-    if policy == "kimi":
-        return f"functions.{call}:{number}"
-    return f"{number:09d}" if policy == "mistral9" else str(number)
+    return ID_FORMS[get(name).ids].format(name=call, number=number)
 
 
 def render_tools(name: str | Format, tools: Iterable[GivenTool]) -> str:

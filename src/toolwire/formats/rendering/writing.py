@@ -21,6 +21,7 @@ class Writing:
     keys: tuple[str, str] = ("name", "arguments")
     delimiter: str = ""
     escape_attributes: bool = False
+    """The model's own template escapes quotes in attributes; no other is known to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ from toolwire.gateway.repair.correction import correction
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.validation import BufferedValidator
+from toolwire.gateway.stop_watcher import SURE, StopWatcher
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.gateway.trace.records import AttemptTrace
 from toolwire.protocol.events import Event
-from toolwire.protocol.fragments import MOST_CHOICES, Fragment
-from toolwire.protocol.requests import Message
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.fragments import MOST_CHOICES, STOPPED_BY, Fragment
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.usage import TokenUsage
 
 Send = Callable[[int, list[Event]], None]
 
@@ -41,11 +42,13 @@ class Attempt:
         resumed: bool = False,
         trace: AttemptTrace | None = None,
     ) -> None:
-        self.usage: Usage | None = None
+        self.usage: TokenUsage | None = None
         self.about: dict[str, str] = {}
         self.repairs: set[str] = set()
         self.findings: list[Finding] = []
         self.calls = 0
+        self.stopped = False
+        """Whether the answer is complete at a stop sequence, although the backend may go on."""
         self._plan = plan
         self._strategy = strategy
         self._send = send if trace is None else trace.recording(send)
@@ -75,6 +78,9 @@ class Attempt:
                 sent = True
                 if self._may_be_repeated:
                     self._sent.append((index, events))
+            if choice.stops is not None and choice.stops.met:
+                self.about[STOPPED_BY] = choice.stops.met
+                self.stopped = True
         return sent
 
     def finish(self, *, done: bool) -> None:
@@ -154,7 +160,7 @@ class Attempt:
             if events:  # none while a call is validated off the event loop
                 self._send(index, events)
 
-    def correction(self) -> list[Message]:
+    def correction(self) -> list[ChatMessage]:
         """Return the messages that tell the model what is wrong with its rejected calls."""
         for choice in self._choices.values():
             validator = choice.validator
@@ -174,9 +180,10 @@ class Attempt:
                 native, make_parser, self._new_call_id, promoting=strategy.promotes
             )
         validator = plan.validator(self._allowance, final=self._final, resumed=self._resumed)
-        choice = self._choices[index] = ChoicePipeline(
-            reading, plan.policy(final=self._final), validator
-        )
+        more = plan.request.sampling.stop[SURE:]
+        stops = StopWatcher(more) if more else None
+        policy = plan.policy(final=self._final)
+        choice = self._choices[index] = ChoicePipeline(reading, policy, validator, stops)
         return choice
 
 

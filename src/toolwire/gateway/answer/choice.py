@@ -16,6 +16,7 @@ from typing import Protocol
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.policy import Policy
 from toolwire.gateway.repair.validation import Validator
+from toolwire.gateway.stop_watcher import StopWatcher
 from toolwire.protocol.events import ArgsDelta, Event
 from toolwire.protocol.fragments import Fragment
 
@@ -76,13 +77,21 @@ class FastPath:
 class ChoicePipeline:
     """The stages of one choice."""
 
-    __slots__ = ("_fast", "_stages", "policy", "reading", "validator")
+    __slots__ = ("_fast", "_stages", "policy", "reading", "stops", "validator")
 
-    def __init__(self, reading: Reading, policy: Policy, validator: Validator | None) -> None:
+    def __init__(
+        self,
+        reading: Reading,
+        policy: Policy,
+        validator: Validator | None,
+        stops: StopWatcher | None = None,
+    ) -> None:
         self.reading = reading
         self.policy = policy
         self.validator = validator
-        self._stages: tuple[Stage, ...] = (policy,) if validator is None else (policy, validator)
+        self.stops = stops
+        stages: tuple[Stage | None, ...] = (stops, policy, validator)
+        self._stages = tuple(stage for stage in stages if stage is not None)
         self._fast: FastPath | None = None
 
     def feed(self, fragment: Fragment) -> list[Event]:

@@ -12,7 +12,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.tools import AssistantCall
 
 
 class Whole(msgspec.Struct):
@@ -20,7 +20,7 @@ class Whole(msgspec.Struct):
 
     content: str | None
     reasoning: str | None
-    calls: list[ToolCall]
+    calls: list[AssistantCall]
     reason: FinishReason
     extras: dict[str, list[bytes]]
     logprobs: list[bytes]
@@ -68,7 +68,7 @@ class Collector(msgspec.Struct):
     def whole(self) -> Whole:
         """Return the complete message."""
         calls = [
-            ToolCall(
+            AssistantCall(
                 start.call_id, start.name, "".join(pieces), start.kind, start.provider_id or ""
             )
             for start, pieces in zip(self._starts, self._arguments, strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 FORMAT = "generic"
 
@@ -22,7 +22,7 @@ _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependen
 """Keywords whose values map names to schemas."""
 
 
-def calls_schema(tools: Iterable[Tool], *, parallel: bool) -> bytes:
+def calls_schema(tools: Iterable[ToolSpec], *, parallel: bool) -> bytes:
     """Return the JSON Schema of one or more calls; of exactly one if not `parallel`."""
     places: dict[str, Any] = {}
     calls = []

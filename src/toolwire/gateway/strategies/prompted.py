@@ -21,7 +21,7 @@ from toolwire.gateway.strategies.constrained_reader import ConstrainedReader
 from toolwire.gateway.strategies.prompting import prompted, without_system
 from toolwire.gateway.strategies.refusals import refused
 from toolwire.gateway.strategies.text_reader import TextReader
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 
 DEFAULT_FORMAT = "hermes"
@@ -66,7 +66,7 @@ class Prompted(ToolStrategy):
 
     def _written(
         self, plan: Plan, form: Mapping[str, Any] | None, examples: int
-    ) -> Sequence[Message]:
+    ) -> Sequence[ChatMessage]:
         outgoing = self._escaped(plan)
         messages = prompted(
             outgoing.messages,

@@ -17,8 +17,8 @@ from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.tool_limits import ToolLimits
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.usage import TokenUsage
 
 Send = Callable[[int, list[Event]], None]
 
@@ -32,7 +32,7 @@ class AttemptTrace:
     began: float
     final: bool
     resumed: bool
-    told: tuple[Message, ...] = ()
+    told: tuple[ChatMessage, ...] = ()
     """The messages that were added after the previous attempt."""
     asked: BackendRequest | None = None
     """What the backend was sent."""
@@ -89,7 +89,7 @@ class TurnTrace:
     error: GatewayError | None = None
     gone: bool = False
     """Whether the client disconnected, or the gateway stopped, before the end."""
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     repairs: frozenset[str] = frozenset()
     retries: tuple[str, ...] = ()
 

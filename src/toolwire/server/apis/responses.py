@@ -13,7 +13,7 @@ from toolwire.surfaces.responses.reader import ResponseReader
 from toolwire.surfaces.responses.state import ResponseStore
 from toolwire.surfaces.responses.stored import StoredResponses
 from toolwire.surfaces.responses.surface import Responses
-from toolwire.surfaces.responses.tools import ToolReader
+from toolwire.surfaces.responses.tools import ResponseToolReader
 
 
 def responses_api(
@@ -22,7 +22,7 @@ def responses_api(
     """Return the resources of the Responses API, by path."""
     limits = config.limits
     reader = ResponseReader(
-        ToolReader(cache, limits.tools),
+        ResponseToolReader(cache, limits.tools),
         limits.messages,
         strict_parallel=config.strict_parallel == "validate",
         max_values=limits.values,

@@ -1,4 +1,4 @@
-"""Reads one record of `settings.py` from one table of the file.
+"""Reads one record of `settings` from one table of the file.
 
 It checks types, ranges and keys, but not files and lines. An error is a `ConfigProblem` at a path;
 `loader.py` finds its line.

@@ -26,7 +26,7 @@ _STALL_SECONDS = 2.0
 _SURPLUS = 64
 """Connections beyond the limit that are still read: one may be a health probe."""
 
-App: TypeAlias = Callable[[HttpExchange], Coroutine[Any, Any, None]]
+HttpApp: TypeAlias = Callable[[HttpExchange], Coroutine[Any, Any, None]]
 
 
 class HttpServer:
@@ -38,7 +38,7 @@ class HttpServer:
 
     def __init__(
         self,
-        app: App,
+        app: HttpApp,
         limits: HttpLimits,
         *,
         probe: Callable[[HttpExchange], bool],

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from toolwire.errors import GatewayError, UpstreamRefused
 from toolwire.protocol.content import ImagePart, Part, TextPart
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.surfaces.messages.blocks import joined
 from toolwire.surfaces.messages.errors import sizes_in
 
@@ -87,7 +87,7 @@ def _ask_for_json(request: Request, words: str) -> Request | None:
         said = f"{first.content}\n\n{text}"
         messages = (replace(first, content=said), *request.messages[1:])
     else:
-        messages = (Message("system", text), *request.messages)
+        messages = (ChatMessage("system", text), *request.messages)
     changed = replace(request, messages=messages, response_format=None)
     return adjusted(changed, "output_config.format")
 
@@ -101,7 +101,7 @@ def _leave_out_images(request: Request, words: str) -> Request | None:
     return adjusted(replace(request, messages=messages), "image")
 
 
-def _without_images(message: Message) -> Message:
+def _without_images(message: ChatMessage) -> ChatMessage:
     if not isinstance(message.content, tuple):
         return message
     parts: list[Part] = [

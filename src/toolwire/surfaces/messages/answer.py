@@ -12,6 +12,11 @@ import msgspec
 
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.protocol.events import (
+    OWN_BLOCK,
+    OWN_CITATION,
+    OWN_END,
+    OWN_FIELDS,
+    OWN_SIGNATURE,
     ArgsDelta,
     CallEnd,
     CallStart,
@@ -41,6 +46,7 @@ _DELTAS: Mapping[str, bytes] = {
     "text": _DELTA.replace(b"%d", b"%%d") % (b"text_delta", b'"text"'),
     "thinking": _DELTA.replace(b"%d", b"%%d") % (b"thinking_delta", b'"thinking"'),
     "signature": _DELTA.replace(b"%d", b"%%d") % (b"signature_delta", b'"signature"'),
+    "citation": _DELTA.replace(b"%d", b"%%d") % (b"citations_delta", b'"citation"'),
     "tool_use": _DELTA.replace(b"%d", b"%%d") % (b"input_json_delta", b'"partial_json"'),
 }
 _EMPTY: Mapping[str, bytes] = {
@@ -61,12 +67,16 @@ class Blocks(ABC):
         """The number of blocks started."""
         self._names = names
         self._thinking = thinking
+        self._signed = ""
+        """The backend's own signature of the open block."""
         self._open: Kind = ""
         self._held: list[str] = []
         self._spoke = False
         """Whether there is any block except thinking."""
         self._ends_with_call = False
         self._reason: FinishReason = "stop"
+        self.fields: dict[str, Any] = {}
+        """Fields of the message that the backend added."""
 
     @property
     def stop_reason(self) -> str:
@@ -102,8 +112,29 @@ class Blocks(ABC):
                 self._release()
             elif isinstance(event, TurnEnd):
                 self._reason = event.reason
-            elif isinstance(event, Extra) and event.name == "refusal":
-                self._text(msgspec.json.decode(event.json, type=str))
+            elif isinstance(event, Extra):
+                self._extra(event)
+
+    def _extra(self, event: Extra) -> None:
+        """Process what only some backends have; see `OWN_BLOCK` for those of this API."""
+        value = msgspec.json.decode(event.json)
+        if event.name == "refusal":
+            self._text(str(value))
+        elif event.name == OWN_FIELDS:
+            self.fields |= value
+        elif event.name == OWN_BLOCK:
+            self._close()
+            self._spoke = self._spoke or value.get("type") != "redacted_thinking"
+            self._add_block(value)
+            self.count += 1
+        elif event.name == OWN_SIGNATURE and self._thinking:
+            self._go_on("thinking")
+            self._signed = value
+            self._close()
+        elif self._open == "text" and event.name == OWN_CITATION:
+            self._cite(value)
+        elif self._open == "text" and event.name == OWN_END:
+            self._close()
 
     def finish(self) -> None:
         """End the answer. It always has at least one block that is not thinking."""
@@ -140,7 +171,7 @@ class Blocks(ABC):
     def _close(self) -> None:
         if self._open:
             self._end(self._open)
-            self._open = ""
+            self._open, self._signed = "", ""
 
     @abstractmethod
     def _begin(self, kind: Literal["text", "thinking"]) -> None:
@@ -157,6 +188,12 @@ class Blocks(ABC):
     @abstractmethod
     def _end(self, kind: Kind) -> None:
         """End the open block."""
+
+    def _add_block(self, block: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _cite(self, citation: Any) -> None:
+        raise NotImplementedError
 
 
 class BlockStream(Blocks):
@@ -193,13 +230,23 @@ class BlockStream(Blocks):
     def _end(self, kind: Kind) -> None:
         at = self.count - 1
         if kind == "thinking":
-            self._out.append(
-                _DELTAS["signature"] % (at, _encode(signature("".join(self._thought))))
-            )
+            signed = self._signed or signature("".join(self._thought))
+            self._out.append(_DELTAS["signature"] % (at, _encode(signed)))
             self._thought.clear()
         elif kind == "tool_use" and self._bare:
             self._out.append(_DELTAS["tool_use"] % (at, b'"{}"'))
         self._out.append(_STOP % at)
+
+    def _add_block(self, block: dict[str, Any]) -> None:
+        given = block.get("input")
+        start = {**block, "input": {}} if given else block
+        self._out.append(_START % (self.count, _encode(start)))
+        if given:
+            self._out.append(_DELTAS["tool_use"] % (self.count, _encode(_encode(given).decode())))
+        self._out.append(_STOP % self.count)
+
+    def _cite(self, citation: Any) -> None:
+        self._out.append(_DELTAS["citation"] % (self.count - 1, _encode(citation)))
 
 
 class BlockList(Blocks):
@@ -232,7 +279,13 @@ class BlockList(Blocks):
             return
         block[kind] = said
         if kind == "thinking":
-            block["signature"] = signature(said)
+            block["signature"] = self._signed or signature(said)
+
+    def _add_block(self, block: dict[str, Any]) -> None:
+        self.blocks.append(block)
+
+    def _cite(self, citation: Any) -> None:
+        self.blocks[-1].setdefault("citations", []).append(citation)
 
 
 def _object(arguments: str) -> dict[str, Any] | None:

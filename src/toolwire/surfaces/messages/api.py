@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from toolwire.backends.anthropic.own import HEADERS
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan, make_plan
@@ -11,13 +12,13 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.turn import TurnService, off_loop
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import SurfaceCaller, profile_of, send_json
-from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.profiles import fitted
-from toolwire.surfaces.messages.reader import ParsedMessagesRequest, RequestReader
+from toolwire.surfaces.messages.reader import MessagesReader, ParsedMessagesRequest
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tokens import estimated_prompt
@@ -28,10 +29,10 @@ _MOST_CHANGES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
+class MessagesApi:
     """The API. It keeps no state of requests, only the limits that backends have reported."""
 
-    reader: RequestReader
+    reader: MessagesReader
     turns: TurnService
     new_id: Callable[[str], str]
     """Generates a random id with this prefix."""
@@ -81,7 +82,12 @@ def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -
     sink = caller.sink(plan)
     sink.send(0, [TurnEnd("length")])
     prompt = estimated_prompt(plan.outgoing.messages, plan.outgoing.tools.size)
-    context.usage = sink.done(Report(usage=Usage(prompt, 0)))
+    context.usage = sink.done(Report(usage=TokenUsage(prompt, 0)))
+
+
+def _own_headers(http: HttpRequest) -> dict[str, str]:
+    """Return the client's headers that a backend of the same API gets."""
+    return {name: value for name in HEADERS if (value := http.header(name.encode()))}
 
 
 class _Caller(SurfaceCaller):
@@ -89,7 +95,7 @@ class _Caller(SurfaceCaller):
 
     surface = NAME
 
-    def __init__(self, api: Messages, exchange: Exchange, context: RequestContext) -> None:
+    def __init__(self, api: MessagesApi, exchange: Exchange, context: RequestContext) -> None:
         super().__init__(exchange, context)
         self.api = api
         self.waits = False
@@ -102,9 +108,11 @@ class _Caller(SurfaceCaller):
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
-            asked = fitted(self.api.reader.read(self.body), self._profile)
+            read = self.api.reader.read(self.body, _own_headers(self.exchange.request))
+            asked = fitted(read, self._profile)
             limited = self.api.limits.applied(asked.request)
-            self._asked = dataclasses.replace(asked, request=limited)
+            fills = limited is not asked.request
+            self._asked = dataclasses.replace(asked, request=limited, fills_context=fills)
         request = self._asked.request
         if request.sampling.max_tokens == 0:
             raise _NoTokens(request)
@@ -127,7 +135,7 @@ class _Caller(SurfaceCaller):
         if changed is None:
             return False
         self._changes += 1
-        self.api.limits.learn(self._asked.request, error)
-        self._asked = dataclasses.replace(self._asked, request=changed)
+        fills = self.api.limits.learn(self._asked.request, error) or self._asked.fills_context
+        self._asked = dataclasses.replace(self._asked, request=changed, fills_context=fills)
         self.waits = True
         return True

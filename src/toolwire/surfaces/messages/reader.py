@@ -7,19 +7,21 @@ request several times with fewer features.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import jsonschema_rs
 import msgspec
 from msgspec import Meta, Raw
 
 from toolwire.errors import RequestError
+from toolwire.protocol.effort import EFFORTS, effort_of_budget
 from toolwire.protocol.json_limits import check_width
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
 from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
-from toolwire.surfaces.messages.tools import ToolReader, read_choice
+from toolwire.surfaces.messages.own_form import with_own_form
+from toolwire.surfaces.messages.tools import MessagesToolReader, read_choice
 
 T = TypeVar("T")
 
@@ -36,7 +38,9 @@ FIELDS: Mapping[str, Rule] = {
     ),
     "stream": Rule("honoured", ""),
     "stop_sequences": Rule(
-        "honoured", "The first four; the rest is ignored, since backends take four."
+        "honoured",
+        "Up to 64 of at most 256 characters. Backends that take four get the first four, and "
+        "Toolwire watches for the others.",
     ),
     "temperature": Rule("honoured", ""),
     "top_p": Rule("honoured", ""),
@@ -52,7 +56,9 @@ FIELDS: Mapping[str, Rule] = {
         "unless it is absent or `disabled`; `display` is ignored.",
     ),
     "output_config": Rule(
-        "translated", "`effort` becomes `reasoning_effort`, `format` a JSON Schema of the text."
+        "translated",
+        "`effort` becomes `reasoning_effort`, with the nearest level that the backend knows; "
+        "`format` a JSON Schema of the text.",
     ),
     "metadata": Rule("translated", "`user_id` becomes `user`, hashed if it is long."),
     "service_tier": Rule("ignored", ""),
@@ -75,12 +81,13 @@ FIELDS: Mapping[str, Rule] = {
 }
 """Every request field, and how it is handled."""
 
-_MOST_STOPS = 4
+_MOST_STOPS = 64
+_LONGEST_STOP = 256
 _LONGEST_USER = 64
 _MOST_FIELDS = 1000
-_EFFORTS = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _SHOWN = ("enabled", "adaptive", "between_tools")
 _NULL = Raw(b"null")
+_NO_HEADERS: Mapping[str, str] = {}
 
 _Tokens = Annotated[int, Meta(ge=0)]
 
@@ -97,7 +104,7 @@ class _Format(msgspec.Struct):
 
 
 class _OutputConfig(msgspec.Struct):
-    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    effort: str | None = None
     format: _Format | None = None
 
 
@@ -143,18 +150,23 @@ class ParsedMessagesRequest:
     origins: tuple[int, ...] = ()
     """The index of the client's message for each message of the request."""
     shows_thinking: bool = False
+    fills_context: bool = False
+    """Whether `max_tokens` was lowered to the rest of the context."""
 
 
 @dataclass(frozen=True, slots=True)
-class RequestReader:
+class MessagesReader:
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
-    tools: ToolReader
+    tools: MessagesToolReader
     max_messages: int
     max_values: int
 
-    def read(self, body: bytes, *, counting: bool = False) -> ParsedMessagesRequest:
-        """Decode one body; token counting requires fewer fields. Raises `RequestError`."""
+    def read(
+        self, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, counting: bool = False
+    ) -> ParsedMessagesRequest:
+        """Decode one body; token counting requires fewer fields. `headers` are those that a backend
+        of the same API gets. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields, notes = split(body), Notes()
         _refuse(fields)
@@ -181,11 +193,12 @@ class RequestReader:
             adjusted=tuple(notes.adjusted),
             repairs=(*toolset.repairs, *notes.repairs),
         )
+        request = with_own_form(request, fields, headers, notes)
         return ParsedMessagesRequest(request, tuple(conversation.origins), params.shows_thinking)
 
     def _messages(
         self, fields: Fields, conversation: ConversationBuilder, *, counting: bool
-    ) -> tuple[Message, ...]:
+    ) -> tuple[ChatMessage, ...]:
         wire = _value(fields, "messages", _messages)
         if len(wire) > self.max_messages:
             raise invalid("messages", f"List should have at most {self.max_messages} items")
@@ -258,26 +271,24 @@ class _Params:
 
     def sampling(self, *, counting: bool) -> SamplingParams:
         """Return the parameters that every backend supports."""
-        given = self._get("stop_sequences", _stops)
-        stops = tuple(given) if given else ()
-        if len(stops) > _MOST_STOPS:
+        given = dict.fromkeys(self._get("stop_sequences", _stops) or ())
+        stops = tuple(stop for stop in given if 0 < len(stop) <= _LONGEST_STOP)[:_MOST_STOPS]
+        if len(stops) < len(given):
             self._notes.adjust("stop_sequences")
         limit = None if counting else _value(self._fields, "max_tokens", _tokens)
         numbers = {name: self._get(name, decoder) for name, decoder in _NUMBERS.items()}
         return SamplingParams(
-            max_tokens=limit, stop=stops[:_MOST_STOPS], reasoning_effort=self._effort(), **numbers
+            max_tokens=limit, stop=stops, reasoning_effort=self._effort(), **numbers
         )
 
     def _effort(self) -> str | None:
         asked = self._output.effort
-        if asked is not None:
-            if _EFFORTS[asked] != asked:
-                self._notes.adjust("output_config.effort")
-            return _EFFORTS[asked]
+        if asked is not None and asked not in EFFORTS:
+            self._notes.ignore("output_config.effort")
+        elif asked is not None:
+            return asked
         budget = self._thinking.budget_tokens if self._thinking is not None else None
-        if budget is None or not self.shows_thinking:
-            return None
-        return "low" if budget < 4096 else "medium" if budget < 16384 else "high"
+        return None if budget is None or not self.shows_thinking else effort_of_budget(budget)
 
     def extras(self) -> dict[str, bytes]:
         """Return the parameters that only some backends support, under their names."""

@@ -11,12 +11,14 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.fragments import CONTEXT_FULL, PAUSED
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.answer import BlockList, BlockStream
 from toolwire.surfaces.messages.errors import error_body, error_event, error_headers, status_of
 from toolwire.surfaces.messages.reader import ParsedMessagesRequest
 from toolwire.surfaces.messages.tokens import estimated_answer, estimated_prompt, usage_fields
+from toolwire.surfaces.messages.tools import LEFT_OUT
 from toolwire.surfaces.sink import SurfaceSink, labels_of
 
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
@@ -73,6 +75,11 @@ class _Sink(SurfaceSink):
         """See `SurfaceSink.error_event`."""
         return error_event(error, self.asked.origins, self._prompt_tokens())
 
+    @property
+    def _own(self) -> bool:
+        """Whether the backend speaks this API itself."""
+        return self.begun is not None and self.begun.own
+
     def _message(self, usage: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
         return {
             "id": self._message_id,
@@ -90,6 +97,11 @@ class _Sink(SurfaceSink):
         met = report.stopped_by if report.stopped_by in self.plan.request.sampling.stop else None
         if met is not None and reason == "end_turn":
             return {"stop_reason": "stop_sequence", "stop_sequence": met}
+        if report.ended_by == PAUSED and reason == "end_turn":
+            reason = "pause_turn"
+        filled = self.asked.fills_context or report.ended_by == CONTEXT_FULL
+        if reason == "max_tokens" and filled:
+            reason = "model_context_window_exceeded"
         ending: dict[str, Any] = {"stop_reason": reason, "stop_sequence": None}
         if reason == "refusal":
             ending["stop_details"] = {"type": "refusal"}
@@ -99,17 +111,25 @@ class _Sink(SurfaceSink):
         outgoing = self.plan.outgoing
         return estimated_prompt(outgoing.messages, outgoing.tools.size)
 
-    def usage(self, report: Report, characters: int) -> Usage:
+    def usage(self, report: Report, characters: int) -> TokenUsage:
         """See `SurfaceSink.usage`."""
-        return report.usage or Usage(self._prompt_tokens(), estimated_answer(characters))
+        return report.usage or TokenUsage(self._prompt_tokens(), estimated_answer(characters))
 
     def ignored(self) -> Sequence[str]:
         """See `SurfaceSink.ignored`."""
         unsent = self.begun.ignored if self.begun is not None else ()
-        return [*self.plan.request.ignored, *(_OURS.get(name, name) for name in unsent)]
+        origin = self.plan.request.origin
+        own = origin.ignored if origin is not None and not self._own else ()
+        return [*self.plan.request.ignored, *own, *(_OURS.get(name, name) for name in unsent)]
+
+    def adjusted(self) -> Sequence[str]:
+        """See `SurfaceSink.adjusted`."""
+        return [_OURS.get(name, name) for name in super().adjusted()]
 
     def headers(self, repairs: Sequence[str], findings: Sequence[str] = ()) -> Headers:
         """See `SurfaceSink.headers`."""
+        if self._own:
+            repairs = [repair for repair in repairs if not repair.startswith(LEFT_OUT)]
         return [*super().headers(repairs, findings), ("request-id", self.context.request_id)]
 
 
@@ -154,15 +174,18 @@ class StreamSink(_Sink):
             self.start()
         self.exchange.write(PING)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         self._blocks.finish()
         usage = self.usage(report, self._blocks.characters)
-        end: dict[str, Any] = {
-            "type": "message_delta",
-            "delta": self._ending(self._blocks.stop_reason, report),
-            "usage": usage_fields(usage),
-        }
+        delta = self._ending(self._blocks.stop_reason, report)
+        end: dict[str, Any] = {"type": "message_delta", "delta": delta}
+        fields = dict(self._blocks.fields)
+        end["usage"] = {**fields.pop("usage", {}), **usage_fields(usage)}
+        edits = fields.pop("context_management", None)
+        delta |= fields
+        if edits is not None:
+            end["context_management"] = edits
         if notes := self.notes(report):
             end["toolwire"] = notes
         if not self.exchange.started:
@@ -174,7 +197,7 @@ class StreamSink(_Sink):
     def start(self) -> None:
         """See `SurfaceSink.start`."""
         super().start()
-        message = self._message(usage_fields(Usage(self._prompt_tokens(), 1)))
+        message = self._message(usage_fields(TokenUsage(self._prompt_tokens(), 1)))
         start = _encode({"type": "message_start", "message": message})
         self.exchange.write(b"event: message_start\ndata: " + start + b"\n\n")
 
@@ -200,7 +223,7 @@ class WholeSink(_Sink):
         if not choice:
             self._blocks.feed(events)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the message."""
         blocks = self._blocks
         blocks.finish()
@@ -208,7 +231,9 @@ class WholeSink(_Sink):
         labels = labels_of(report)
         labels += [f"malformed_tool_arguments:{name}" for name in blocks.unreadable]
         ending = self._ending(blocks.stop_reason, report)
-        body = self._message(usage_fields(usage), content=blocks.blocks, **ending)
+        fields = dict(blocks.fields)
+        figures = {**fields.pop("usage", {}), **usage_fields(usage)}
+        body = self._message(figures, content=blocks.blocks, **{**ending, **fields})
         headers = self.headers(sorted(report.repairs), list(dict.fromkeys(labels)))
         self.respond(report, _encode(body), headers)
         return usage

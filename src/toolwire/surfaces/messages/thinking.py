@@ -14,6 +14,11 @@ def signature(text: str) -> str:
     return _OURS + hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=24).hexdigest()
 
 
+def is_foreign(given: object) -> bool:
+    """Whether a signature is not Anthropic's: it is one of ours, or there is none."""
+    return not isinstance(given, str) or not given or given.startswith(_OURS)
+
+
 def is_changed(text: str, given: object) -> bool:
     """Whether a block has one of our signatures that does not match its text."""
     return isinstance(given, str) and given.startswith(_OURS) and given != signature(text)

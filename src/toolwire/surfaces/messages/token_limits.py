@@ -38,15 +38,17 @@ class TokenLimits:
         self._now = now
         self._known: dict[str, _Limit] = {}
 
-    def learn(self, request: Request, error: GatewayError) -> None:
-        """Learn from a request that a backend refused."""
+    def learn(self, request: Request, error: GatewayError) -> bool:
+        """Learn from a request that a backend refused. Return whether that was because its prompt
+        and its answer together do not fit the context."""
         prompt, window = sizes_in(error.message)
         if prompt is None or window is None or prompt >= window:
-            return
+            return False
         if len(self._known) >= _MOST_MODELS:
             self._known.clear()
         ratio = prompt / estimated_prompt(request.messages, request.tools.size)
         self._known[request.model] = _Limit(window, ratio, self._now() + _REMEMBERED)
+        return True
 
     def applied(self, request: Request) -> Request:
         """Return the request with a `max_tokens` that leaves room for its prompt."""

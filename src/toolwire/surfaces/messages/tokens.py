@@ -8,20 +8,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolwire.protocol.content import Content, ImagePart, TextPart
-from toolwire.protocol.requests import Message
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.usage import CACHE_CREATION, TokenUsage
 
 _BYTES_PER_TOKEN = 3.6
 _PER_MESSAGE = 4
 _PER_IMAGE = 1200
 
 
-def usage_fields(usage: Usage) -> dict[str, Any]:
+def usage_fields(usage: TokenUsage) -> dict[str, Any]:
     """Return Anthropic's usage fields. The three input fields add up to the prompt."""
     cached = min(usage.cached_tokens, usage.prompt_tokens)
+    written = min(usage.prompt_details.get(CACHE_CREATION, 0), usage.prompt_tokens - cached)
     figures: dict[str, Any] = {
-        "input_tokens": usage.prompt_tokens - cached,
-        "cache_creation_input_tokens": 0,
+        "input_tokens": usage.prompt_tokens - cached - written,
+        "cache_creation_input_tokens": written,
         "cache_read_input_tokens": cached,
         "output_tokens": usage.completion_tokens,
     }
@@ -30,7 +31,7 @@ def usage_fields(usage: Usage) -> dict[str, Any]:
     return figures
 
 
-def estimated_prompt(messages: Sequence[Message], tools_bytes: int) -> int:
+def estimated_prompt(messages: Sequence[ChatMessage], tools_bytes: int) -> int:
     """Estimate the number of tokens in a prompt."""
     size, images = tools_bytes, 0
     for message in messages:

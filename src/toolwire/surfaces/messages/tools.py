@@ -14,13 +14,14 @@ from msgspec import Raw
 from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft, safe_name
-from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, Tool, ToolChoice, ToolSet
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet, ToolSpec
 from toolwire.surfaces.messages.blocks import Block
 from toolwire.surfaces.messages.conversation import ConversationBuilder
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 
 _MAX_NAME = 128
-_LEFT_OUT = "tool_left_out:"
+LEFT_OUT = "tool_left_out:"
+"""Begins the repair for a tool that the server would have to run."""
 
 
 def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +109,7 @@ TOOLS: Mapping[str, Rule] = {
 _decode = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 
-class ToolReader:
+class MessagesToolReader:
     """Reads `tools`, with a cache."""
 
     def __init__(self, *, max_tools: int, cache_bytes: int, limits: SchemaLimits) -> None:
@@ -134,7 +135,7 @@ class ToolReader:
         for name, where, spec in _offered(named, shown, removed):
             described = _described(spec, where)
             if described is None:
-                draft.repairs.append(f"{_LEFT_OUT}{spec.get('type')}")
+                draft.repairs.append(f"{LEFT_OUT}{spec.get('type')}")
             else:
                 self._add(draft, name, described, bool(spec.get("strict")), where)
         return draft
@@ -154,7 +155,7 @@ class ToolReader:
         strict = checked is not None
         if checked is None:
             checked = self._schema(schema, safe, draft, where)
-        draft.add(Tool(safe, description, checked.schema, strict), checked, original=name)
+        draft.add(ToolSpec(safe, description, checked.schema, strict), checked, original=name)
 
     def _strict_schema(
         self, schema: dict[str, Any], name: str, draft: ToolSetDraft
@@ -263,7 +264,7 @@ def _choice_object(raw: Raw) -> Block:
 def _is_left_out(value: Block, tools: ToolSet) -> bool:
     """Whether the choice names a tool that Anthropic would run: `web_search` of the type
     `web_search_20250305`."""
-    name = f"{_LEFT_OUT}{value.get('name')}_"
+    name = f"{LEFT_OUT}{value.get('name')}_"
     return any(repair.startswith(name) for repair in tools.repairs)
 
 

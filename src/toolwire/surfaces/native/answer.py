@@ -8,15 +8,15 @@ from msgspec import UNSET, Raw, UnsetType
 
 from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.report import Report
-from toolwire.protocol.tools import ToolCall
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.tools import AssistantCall
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.native.wire import (
+    AnswerChoice,
     AnsweredCall,
     AnsweredFunction,
     AnswerMessage,
     AnswerWarning,
     ChatResponse,
-    Choice,
     DoneEvent,
     Event,
     ReasoningDeltaEvent,
@@ -62,7 +62,7 @@ def warnings_of(head: AnswerHead, report: Report, ignored: Iterable[str]) -> lis
 
 
 def chat_response(
-    head: AnswerHead, whole: Whole, usage: Usage, warnings: list[AnswerWarning]
+    head: AnswerHead, whole: Whole, usage: TokenUsage, warnings: list[AnswerWarning]
 ) -> ChatResponse:
     """The body of an answer."""
     message = AnswerMessage(
@@ -79,14 +79,14 @@ def chat_response(
         "chat.completion",
         head.created,
         head.model,
-        [Choice(0, message, whole.reason, raw)],
+        [AnswerChoice(0, message, whole.reason, raw)],
         Raw(encode_usage(usage)),
         head.conversation_id,
         warnings,
     )
 
 
-def answered(call: ToolCall) -> AnsweredCall:
+def answered(call: AssistantCall) -> AnsweredCall:
     """Return a call with its arguments as an object. They were validated before."""
     text = call.arguments if call.arguments.strip() else "{}"
     arguments = msgspec.json.format(text.encode(), indent=-1)  # an event is one line

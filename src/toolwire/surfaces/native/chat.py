@@ -9,7 +9,7 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.turn import StoredHistory, TurnService
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.tools import AssistantCall
 from toolwire.surfaces.base import SurfaceCaller, error_headers
 from toolwire.surfaces.exchange import JSON, STREAM, Exchange, Headers
 from toolwire.surfaces.native.answer import AnswerHead, encode_event, replayed
@@ -21,7 +21,7 @@ from toolwire.surfaces.native.session import minted_id
 from toolwire.surfaces.native.session_turn import AnswerKnown, Sessions, SessionTurn
 from toolwire.surfaces.native.sinks import (
     CONVERSATION,
-    Answering,
+    AnswerContext,
     NativeSink,
     StreamSink,
     WholeSink,
@@ -143,7 +143,7 @@ class NativeCaller(SurfaceCaller):
             self._conversation_id,
             self._warnings,
         )
-        about = Answering(head, self.origins, self._call_map)
+        about = AnswerContext(head, self.origins, self._call_map)
         kind = StreamSink if plan.request.stream else WholeSink
         self._sink = kind(self.exchange, self.context, plan, about)
         return self._sink
@@ -179,7 +179,7 @@ class NativeCaller(SurfaceCaller):
             return Earlier()
         return Earlier(ids=signed.ids, known_only=not signed.truncated)
 
-    def _call_map(self, calls: Sequence[ToolCall]) -> str | None:
+    def _call_map(self, calls: Sequence[AssistantCall]) -> str | None:
         """Return the map for the next request: the calls of this history and of this answer."""
         if self._conversation is not None:
             return None

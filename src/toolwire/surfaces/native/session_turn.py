@@ -269,5 +269,5 @@ class SessionTurn:
         return write_session(session)
 
 
-def _raw(messages: list[wire.Message]) -> list[Raw]:
+def _raw(messages: list[wire.MessageWire]) -> list[Raw]:
     return [Raw(_encode(message)) for message in messages]

@@ -13,8 +13,8 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event, ReasoningDelta, TextDelta
 from toolwire.protocol.sse import KEEPALIVE
-from toolwire.protocol.tools import ToolCall
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.tools import AssistantCall
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import error_headers
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.native.answer import (
@@ -41,12 +41,12 @@ CONVERSATION = "toolwire-conversation"
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class AnswerContext:
     """The request data that a sink needs, besides its plan."""
 
     head: AnswerHead
     origins: Sequence[str] = ()
-    call_map: Callable[[Sequence[ToolCall]], str | None] = lambda _: None
+    call_map: Callable[[Sequence[AssistantCall]], str | None] = lambda _: None
     """Encodes the call map header, for a request without a conversation."""
 
 
@@ -54,13 +54,13 @@ class NativeSink(SurfaceSink):
     """The base of both sinks."""
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, about: Answering
+        self, exchange: Exchange, context: RequestContext, plan: Plan, about: AnswerContext
     ) -> None:
         super().__init__(exchange, context, plan)
         self.about = about
         self.collector = Collector()
         self._response: ChatResponse | None = None
-        self._usage = Usage(0, 0)
+        self._usage = TokenUsage(0, 0)
 
     def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
@@ -100,7 +100,7 @@ class NativeSink(SurfaceSink):
 class WholeSink(NativeSink):
     """Sends one body at the end."""
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the body."""
         whole = self.collector.whole()
         response = self.make(whole, report)
@@ -115,7 +115,7 @@ class StreamSink(NativeSink):
     """Sends text as it arrives, and calls once the turn is complete, validated and stored."""
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, about: Answering
+        self, exchange: Exchange, context: RequestContext, plan: Plan, about: AnswerContext
     ) -> None:
         super().__init__(exchange, context, plan, about)
         self._pending: list[bytes] = []
@@ -146,7 +146,7 @@ class StreamSink(NativeSink):
         self.start()
         self.exchange.write(KEEPALIVE)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         whole = self.collector.whole()
         response = self.make(whole, report)

@@ -90,7 +90,7 @@ class CalledFunction(msgspec.Struct):
     ]
 
 
-class ToolCall(msgspec.Struct):
+class MessageToolCall(msgspec.Struct):
     """A call that the model made."""
 
     id: CallId
@@ -134,7 +134,9 @@ class AssistantMessage(msgspec.Struct, tag_field="role", tag="assistant", omit_d
     content: Annotated[
         str | list[Raw] | None, Meta(description="Its text; null if it only made calls.")
     ] = None
-    tool_calls: Annotated[list[ToolCall] | None, Meta(description="The calls it made.")] = None
+    tool_calls: Annotated[list[MessageToolCall] | None, Meta(description="The calls it made.")] = (
+        None
+    )
     reasoning_content: Annotated[
         str | None, Meta(description="Its reasoning. Only some models want it back.")
     ] = None
@@ -167,7 +169,9 @@ class ToolResult(msgspec.Struct):
     is_error: _IsError = None
 
 
-Message: TypeAlias = SystemMessage | DeveloperMessage | UserMessage | AssistantMessage | ToolMessage
+MessageWire: TypeAlias = (
+    SystemMessage | DeveloperMessage | UserMessage | AssistantMessage | ToolMessage
+)
 
 
 class ChatRequest(msgspec.Struct):
@@ -182,7 +186,7 @@ class ChatRequest(msgspec.Struct):
              description="The model. A conversation remembers the last one."),
     ] = ""  # fmt: skip
     messages: Annotated[
-        list[Message],
+        list[MessageWire],
         Meta(description="The whole history; in a conversation, what is new. It may be empty if "
              "there are `tool_results`."),
     ] = []  # fmt: skip
@@ -258,7 +262,7 @@ class AnswerMessage(msgspec.Struct, omit_defaults=True):
     )
 
 
-class Choice(msgspec.Struct, omit_defaults=True):
+class AnswerChoice(msgspec.Struct, omit_defaults=True):
     """The answer and how it ended."""
 
     index: Annotated[Literal[0], Meta(description="Always 0.")]
@@ -274,7 +278,7 @@ class ChatResponse(msgspec.Struct):
     object: Literal["chat.completion"]
     created: Annotated[int, Meta(description="Seconds since 1970.")]
     model: str
-    choices: Annotated[list[Choice], Meta(min_length=1, max_length=1)]
+    choices: Annotated[list[AnswerChoice], Meta(min_length=1, max_length=1)]
     usage: Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
     conversation_id: Annotated[
         str | None, Meta(description="The conversation; null if there is none.")

@@ -10,7 +10,7 @@ from toolwire.gateway.turn import TurnService
 from toolwire.protocol.requests import Request
 from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of
 from toolwire.surfaces.exchange import Exchange, Headers
-from toolwire.surfaces.openai.chunks import AnswerHead
+from toolwire.surfaces.openai.chunks import CompletionHead
 from toolwire.surfaces.openai.errors import error_body
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
@@ -58,7 +58,7 @@ class _Caller(SurfaceCaller):
     def sink(self, plan: Plan) -> StreamSink | WholeSink:
         """See `Caller.sink`."""
         request = plan.request
-        head = AnswerHead(
+        head = CompletionHead(
             response_id=self._api.new_id("chatcmpl-"),
             created=int(self._api.now()),
             model=request.model,

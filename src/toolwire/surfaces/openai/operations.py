@@ -5,10 +5,10 @@ from toolwire.surfaces.openai.wire import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatRequest,
-    ErrorWire,
     ModelListWire,
     ModelWire,
 )
+from toolwire.surfaces.openai_error import ErrorBody
 from toolwire.surfaces.operations import (
     ANYWHERE,
     EXAMPLE_TOOL,
@@ -34,7 +34,7 @@ _OPERATIONS = (
         answer=ChatCompletion,
         events={"": ChatCompletionChunk},
         errors=(*OF_A_TURN, HistoryError, ToolChoiceUnmet, ArgumentsUnfit),
-        error=ErrorWire,
+        error=ErrorBody,
     ),
     Operation(
         "GET",
@@ -47,7 +47,7 @@ _OPERATIONS = (
             Parameter("before_id", "query", "The model before which to end"),
         ),
         answer=ModelListWire,
-        error=ErrorWire,
+        error=ErrorBody,
     ),
     Operation(
         "GET",
@@ -56,7 +56,7 @@ _OPERATIONS = (
         parameters=(Parameter("id", "path", "The model's name"),),
         answer=ModelWire,
         errors=(*ANYWHERE, ModelNotFound),
-        error=ErrorWire,
+        error=ErrorBody,
     ),
 )
 

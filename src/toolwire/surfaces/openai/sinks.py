@@ -8,10 +8,10 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event, FinishReason, TurnEnd
 from toolwire.protocol.sse import KEEPALIVE
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import error_headers
 from toolwire.surfaces.exchange import Exchange, Headers
-from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder
+from toolwire.surfaces.openai.chunks import ChunkEncoder, CompletionHead
 from toolwire.surfaces.openai.errors import error_body, error_event
 from toolwire.surfaces.openai.whole import encode_completion
 from toolwire.surfaces.sink import SurfaceSink, labels_of
@@ -21,7 +21,7 @@ class _Sink(SurfaceSink):
     """The base of both sinks."""
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
+        self, exchange: Exchange, context: RequestContext, plan: Plan, head: CompletionHead
     ) -> None:
         super().__init__(exchange, context, plan)
         self.head = head
@@ -39,7 +39,7 @@ class StreamSink(_Sink):
     """Sends chunks as they arrive."""
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
+        self, exchange: Exchange, context: RequestContext, plan: Plan, head: CompletionHead
     ) -> None:
         super().__init__(exchange, context, plan, head)
         self._encoder = ChunkEncoder(head, include_usage=plan.request.include_usage)
@@ -70,7 +70,7 @@ class StreamSink(_Sink):
             self.start()
         self.exchange.write(KEEPALIVE)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last chunks, in one write."""
         usage = self.usage(report, self._encoder.characters)
         notes = self.notes(report)
@@ -89,7 +89,7 @@ class WholeSink(_Sink):
     """Sends one body at the end."""
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, head: AnswerHead
+        self, exchange: Exchange, context: RequestContext, plan: Plan, head: CompletionHead
     ) -> None:
         super().__init__(exchange, context, plan, head)
         self._choices: dict[int, Collector] = {}
@@ -103,7 +103,7 @@ class WholeSink(_Sink):
         """See `Sink.send`."""
         self._choices.setdefault(choice, Collector()).feed(events)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the body."""
         wholes = {index: collector.whole() for index, collector in self._choices.items()}
         usage = self.usage(report, sum(w.characters for w in wholes.values()))

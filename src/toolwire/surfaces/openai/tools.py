@@ -12,7 +12,7 @@ from msgspec import Raw
 from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, is_safe_name, safe_name
-from toolwire.protocol.tools import Tool, ToolSet
+from toolwire.protocol.tools import ToolSet, ToolSpec
 from toolwire.surfaces.explain import check_length, check_nesting, decode
 from toolwire.surfaces.openai.wire import CustomTool, FunctionSpec, FunctionTool
 
@@ -76,14 +76,14 @@ class ToolReader:
                 spec, where = item.function, f"tools[{position}].function"
                 name = _name(draft, spec.name, where, lenient=lenient_names)
                 checked = self._schema(spec, name, where, draft.budget)
-                tool = Tool(name, spec.description, checked.schema, bool(spec.strict))
+                tool = ToolSpec(name, spec.description, checked.schema, bool(spec.strict))
                 draft.add(tool, checked, original=spec.name)
             else:
                 custom, where = item.custom, f"tools[{position}].custom"
                 name = _name(draft, custom.name, where, lenient=lenient_names)
                 format_json = msgspec.json.encode(custom.format)
                 check_nesting(format_json, f"{where}.format", self.max_depth)
-                tool = Tool(name, custom.description, custom.format or {}, kind="custom")
+                tool = ToolSpec(name, custom.description, custom.format or {}, kind="custom")
                 draft.add(tool, original=custom.name)
         return draft
 

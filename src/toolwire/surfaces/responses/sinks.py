@@ -1,7 +1,6 @@
 """The sinks of this surface: a stream of events, or one body. Both fill the same `Output`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -11,24 +10,22 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import error_headers
 from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.responses.errors import error_body, stream_code, worded
 from toolwire.surfaces.responses.fields import REPORTED_AS
 from toolwire.surfaces.responses.kinds import Fields
 from toolwire.surfaces.responses.output import Output
-from toolwire.surfaces.responses.response import ResponseHead
+from toolwire.surfaces.responses.response import ResponseHead, response_fields
 from toolwire.surfaces.responses.tools import OfferedTools
 from toolwire.surfaces.responses.writer import EventWriter, NoEvents
 from toolwire.surfaces.sink import SurfaceSink, labels_of
 
-_encode = msgspec.json.Encoder().encode
 OVERFLOW = "context_length_exceeded"
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
+class ResponseContext(msgspec.Struct, frozen=True):
     """The request data that the sinks need, besides its plan."""
 
     head: ResponseHead
@@ -36,6 +33,8 @@ class Answering:
     positions: Sequence[int]
     new_id: Callable[[str], str]
     now: Callable[[], float]
+    stored: bool = False
+    """Whether the response will be stored."""
     sealed: bool = False
     """Whether reasoning includes `encrypted_content` for the client to send back."""
     overflow_in_stream: bool = False
@@ -48,13 +47,13 @@ class _Sink(SurfaceSink):
     writes: type[EventWriter] = NoEvents
 
     def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, about: Answering
+        self, exchange: Exchange, context: RequestContext, plan: Plan, about: ResponseContext
     ) -> None:
         super().__init__(exchange, context, plan)
         self.about = about
         self._writer = self.writes()
         self._finished: Fields | None = None
-        self._usage = Usage(0, 0)
+        self._usage = TokenUsage(0, 0)
         self.output = self._fresh()
 
     def _fresh(self) -> Output:
@@ -63,9 +62,9 @@ class _Sink(SurfaceSink):
 
     def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
-        super().begin(begun)
-        if not self.committed:
+        if self.begun is not None and not self.committed:  # another attempt
             self.output = self._fresh()
+        super().begin(begun)
 
     def ignored(self) -> Sequence[str]:
         """See `SurfaceSink.ignored`."""
@@ -83,26 +82,29 @@ class _Sink(SurfaceSink):
         code = stream_code(error)
         self._writer.event("error", {"code": code, "message": message, "param": param})
         failure = {"code": code, "message": message}
-        response = self.about.head.object("failed", self.output.items, error=failure)
-        self._writer.event("response.failed", {"response": response})
+        items, about = self.output.items, self.about
+        response = response_fields("failed", items, stored=about.stored, error=failure)
+        self._writer.response("response.failed", about.head.pieces(response))
         return self._writer.take()
 
     def finished(self, report: Report) -> Fields:
-        """Return the final response, which is known before it is sent."""
+        """Return the changing fields of the final response, which is known before it is sent."""
         if self._finished is None:
             self.output.finish()
             self._usage = self.usage(report, self.output.characters)
             self._finished = self._ended(self._usage)
         return self._finished
 
-    def _ended(self, usage: Usage) -> Fields:
+    def _ended(self, usage: TokenUsage) -> Fields:
         cut, items = self.output.cut, self.output.items
-        head = self.about.head
+        stored = self.about.stored
         if cut is None:
             now = int(self.about.now())
-            return head.object("completed", items, usage=usage, completed_at=now)
+            return response_fields("completed", items, stored=stored, usage=usage, completed_at=now)
         details = {"reason": cut}
-        return head.object("incomplete", items, usage=usage, incomplete_details=details)
+        return response_fields(
+            "incomplete", items, stored=stored, usage=usage, incomplete_details=details
+        )
 
 
 class StreamSink(_Sink):
@@ -131,13 +133,14 @@ class StreamSink(_Sink):
         self.start()
         self.flush()
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         self.start()
         response = self.finished(report)
         if notes := self.notes(report):
             response = {**response, "toolwire": notes}
-        self._writer.event(f"response.{response['status']}", {"response": response})
+        pieces = self.about.head.pieces(response)
+        self._writer.response(f"response.{response['status']}", pieces)
         self.exchange.end(self._writer.take())
         return self._usage
 
@@ -152,12 +155,14 @@ class StreamSink(_Sink):
         if self.exchange.started:
             return
         super().start()
-        self._writer.event("response.created", {"response": self.about.head.object("in_progress")})
+        response = response_fields("in_progress", stored=self.about.stored)
+        self._writer.response("response.created", self.about.head.pieces(response))
         self._progress()
 
     def _progress(self) -> None:
-        response = self.about.head.object("in_progress", short=True)
-        self._writer.event("response.in_progress", {"response": response})
+        about = self.about
+        response = response_fields("in_progress", stored=about.stored)
+        self._writer.response("response.in_progress", about.head.pieces(response, short=True))
 
 
 class WholeSink(_Sink):
@@ -167,8 +172,8 @@ class WholeSink(_Sink):
         """See `Sink.send`."""
         self.output.feed(events)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the body."""
-        response = _encode(self.finished(report))
+        response = self.about.head.encode(self.finished(report))
         self.respond(report, response, self.headers(sorted(report.repairs), labels_of(report)))
         return self._usage

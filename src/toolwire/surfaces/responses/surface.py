@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec import Raw
+
 from toolwire.errors import GatewayError, RequestError, StoreUnavailable
 from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.context import RequestContext
@@ -11,17 +13,22 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import StoredHistory, TurnService, off_loop
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of, send_json
-from toolwire.surfaces.exchange import ESTIMATED, Exchange, Headers
+from toolwire.surfaces.exchange import ESTIMATED, JSON, Exchange, Headers
 from toolwire.surfaces.explain import missing
 from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.fields import ENCRYPTED
 from toolwire.surfaces.responses.items import Item
 from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
-from toolwire.surfaces.responses.response import ResponseHead, echo_of
-from toolwire.surfaces.responses.sinks import Answering, StreamSink, WholeSink
-from toolwire.surfaces.responses.state import ResponseStore, StoredResponse, as_kept
+from toolwire.surfaces.responses.response import (
+    ResponseHead,
+    echo_of,
+    long_echo_of,
+    response_fields,
+)
+from toolwire.surfaces.responses.sinks import ResponseContext, StreamSink, WholeSink
+from toolwire.surfaces.responses.state import NewResponse, ResponseStore, as_kept
 
 NAME = "openai_responses"
 CODEX = "codex"
@@ -50,8 +57,8 @@ class Responses:
             await self.turns.answer(caller, context)
         except Nothing:
             head = caller.head(parallel=True)
-            body = head.object("completed", usage=Usage(0, 0), completed_at=head.created)
-            send_json(exchange, context, body)
+            said = response_fields("completed", usage=TokenUsage(0, 0), completed_at=head.created)
+            exchange.respond(200, [*context.headers(), JSON], head.encode(said))
 
     async def count(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with the number of tokens of a prompt. Nothing is generated."""
@@ -123,23 +130,25 @@ class ResponsesCaller(SurfaceCaller):
         """See `StoredHistory.keep`. Stores the items as the client received them."""
         if not self._keeps or self._sink is None:
             return
-        response = self._sink.finished(report)
-        stored = StoredResponse(response, as_kept(self._items, response["id"]))
+        head, fields = self._sink.about.head, self._sink.finished(report)
+        name = head.response_id
+        new = NewResponse(Raw(head.encode(fields)), as_kept(self._items, name))
         try:
-            response["store"] = await self._api.stored.put(self._owner, stored)
+            fields["store"] = await self._api.stored.put(self._owner, name, new, fields["output"])
         except StoreUnavailable:
             # Sending the answer matters more than storing it.
-            response["store"] = False
+            fields["store"] = False
 
     def sink(self, plan: Plan) -> StreamSink | WholeSink:
         """See `Caller.sink`."""
         read = self._read or self._api.reader.request(self._given, self._items)
-        about = Answering(
+        about = ResponseContext(
             self.head(parallel=plan.request.parallel),
             read.tools,
             read.positions,
             self._api.new_id,
             self._api.now,
+            stored=self._keeps,
             sealed=ENCRYPTED in self._given.params.included,
             overflow_in_stream=self._profile.overflow_in_stream,
         )
@@ -149,9 +158,11 @@ class ResponsesCaller(SurfaceCaller):
 
     def head(self, *, parallel: bool) -> ResponseHead:
         """Return the fields of the response that are known in advance."""
-        echo = echo_of(self._given.params, stored=self._keeps, parallel=parallel)
-        short = self._profile.name == CODEX  # Codex does not read these fields
-        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo, short)
+        params = self._given.params
+        # Codex does not read the long fields.
+        long: dict[str, bytes] = {} if self._profile.name == CODEX else long_echo_of(params)
+        echo = echo_of(params, parallel=parallel)
+        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo, long)
 
     def _request(self, items: list[Item]) -> Request:
         self._items = items

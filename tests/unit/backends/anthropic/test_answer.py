@@ -8,7 +8,7 @@ import pytest
 from toolwire.backends.anthropic.answer import MessagesDecoder
 from toolwire.errors import UpstreamError, UpstreamUnavailable
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 
 def event(kind: str, **fields: Any) -> bytes:
@@ -101,7 +101,7 @@ EXPECTED = {
     "reasoning": "Hm.",
     "calls": [["toolu_1", "f", {"a": 1}], ["toolu_2", "g", {}]],
     "finish": ["tool_calls"],
-    "usage": [Usage(100, 20, {"cached_tokens": 90})],
+    "usage": [TokenUsage(100, 20, {"cached_tokens": 90, "cache_creation_tokens": 5})],
 }
 
 

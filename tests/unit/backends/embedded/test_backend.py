@@ -16,10 +16,10 @@ from toolwire.backends.gguf import GgufFacts
 from toolwire.errors import GatewayError, Place, UpstreamError, UpstreamRefused
 from toolwire.gateway.strategies.prompted import Constrained
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message, Request
-from toolwire.protocol.tools import NO_TOOLS, Tool, ToolCall, ToolSet
+from toolwire.protocol.requests import ChatMessage, Request
+from toolwire.protocol.tools import NO_TOOLS, AssistantCall, ToolSet, ToolSpec
 
-MESSAGES = (Message("user", "hi"),)
+MESSAGES = (ChatMessage("user", "hi"),)
 USAGE = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
 OVERFLOW = {
     "code": 400,
@@ -133,7 +133,7 @@ def test_a_failure_in_the_middle_is_the_backends() -> None:
 
 
 def test_tools_that_the_template_would_leave_out_are_refused() -> None:
-    tools = ToolSet({"look": Tool("look")})
+    tools = ToolSet({"look": ToolSpec("look")})
     outgoing = BackendRequest(Request("m", MESSAGES, tools=tools), MESSAGES, tools)
     engine = FakeEngine(USAGE)
     with pytest.raises(UpstreamRefused, match="has no tools") as caught:
@@ -172,8 +172,8 @@ def test_only_what_the_engine_has_is_sent() -> None:
 
 SCHEMA = b'{"type":"object"}'
 MAY_CALL = Constraint(SCHEMA, optional=True)
-RESULT = (*MESSAGES, Message("assistant", None, (ToolCall("c", "look", "{}"),)),
-          Message("tool", "seen", call_id="c"))  # fmt: skip
+RESULT = (*MESSAGES, ChatMessage("assistant", None, (AssistantCall("c", "look", "{}"),)),
+          ChatMessage("tool", "seen", call_id="c"))  # fmt: skip
 
 
 def opening(**likelihoods: float) -> dict[str, Any]:
@@ -363,7 +363,7 @@ def test_a_schema_that_nothing_fits_never_reaches_the_engine() -> None:
 
 
 def test_a_call_that_was_chosen_is_asked_for_with_the_conversation_for_it() -> None:
-    shown = (Message("user", "an example"), *MESSAGES)
+    shown = (ChatMessage("user", "an example"), *MESSAGES)
     request = Request("m", MESSAGES)
     outgoing = BackendRequest(
         request, MESSAGES, NO_TOOLS, Constraint(SCHEMA, optional=True, messages=shown)

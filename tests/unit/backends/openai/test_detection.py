@@ -14,7 +14,7 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.openai.detection import dialect_of_host
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 from toolwire.server.assembly import build_routes
 from toolwire.server.config.loader import load
@@ -107,7 +107,11 @@ def test_each_kind_of_server_is_known_and_asked_once(kind: str) -> None:
 
 
 EXTRA = {"top_k": b"20", "chat_template_kwargs": b'{"enable_thinking":false}', "odd": b"1"}
-SAID = (Message("user", "a"), Message("assistant", "b", reasoning="R"), Message("user", "c"))
+SAID = (
+    ChatMessage("user", "a"),
+    ChatMessage("assistant", "b", reasoning="R"),
+    ChatMessage("user", "c"),
+)
 REQUEST = Request("m", SAID, extras=EXTRA)
 
 

@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 from tests.contract.wire import USER, asked, body, call, history, read, result, tool
 
-from toolwire.backends.base import Constraint as Held
-from toolwire.backends.dialects import DIALECTS, Constraint, Dialect
+from toolwire.backends.base import Constraint
+from toolwire.backends.dialects import DIALECTS, ConstraintKind, Dialect
 from toolwire.backends.openai.params import ignored_params
 from toolwire.backends.openai.request import encode_body
 
@@ -192,7 +192,7 @@ def test_a_demanded_call_takes_the_place_of_the_clients_response_format() -> Non
     """A key must not be sent twice: servers differ in which of the two they read."""
     plan = read(body(response_format={"type": "json_object"}))
     for name in ("openai", "llamacpp"):
-        outgoing = structs.replace(plan.outgoing, constraint=Held(b'{"type":"object"}'))
+        outgoing = structs.replace(plan.outgoing, constraint=Constraint(b'{"type":"object"}'))
         made = b"".join(encode_body(outgoing, DIALECTS[name], None))
         assert made.count(b'"response_format"') == 1
         assert b"json_object" not in made
@@ -212,13 +212,13 @@ FORM = {"type": "json_schema", "json_schema": NAMED_FORM}
     ],
 )
 def test_the_schema_of_calls_is_sent_once_and_in_the_form_that_the_server_takes(
-    constraint: Constraint, field: str, value: dict[str, Any]
+    constraint: ConstraintKind, field: str, value: dict[str, Any]
 ) -> None:
     own = {field: {"type": "json_object"}, "skip_special_tokens": True}
     dialect = replace(VLLM.with_params(own, ()), constraint=constraint)
     outgoing = read(body(**own)).outgoing
     outgoing = structs.replace(
-        outgoing, constraint=Held(b'{"type":"object"}'), keep_special_tokens=True
+        outgoing, constraint=Constraint(b'{"type":"object"}'), keep_special_tokens=True
     )
     made = b"".join(encode_body(outgoing, dialect, None))
     assert (json.loads(made)[field], json.loads(made)["skip_special_tokens"]) == (value, False)
@@ -332,3 +332,20 @@ def test_a_tool_that_failed_is_told_in_words_where_the_wire_has_no_other_form(co
     body_sent = encode_body(structs.replace(outgoing, messages=messages), OPENAI, None)
     told = json.loads(b"".join(body_sent))["messages"][-1]["content"]
     assert (told if isinstance(told, str) else told[0]["text"]) == "Error: gone"
+
+
+@pytest.mark.parametrize(("dialect", "most"), [("openai", 4), ("vllm", 6), ("generic", 4)])
+def test_a_server_gets_no_more_stop_sequences_than_it_takes(dialect: str, most: int) -> None:
+    outgoing = read(body()).outgoing
+    sampling = structs.replace(outgoing.request.sampling, stop=tuple("abcdef"))
+    request = structs.replace(outgoing.request, sampling=sampling)
+    made = encode_body(structs.replace(outgoing, request=request), DIALECTS[dialect], None)
+    assert json.loads(b"".join(made))["stop"] == list("abcdef")[:most]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "effort"), [("openai", "xhigh"), ("vllm", "high"), ("mistral", "high")]
+)
+def test_an_effort_is_the_nearest_that_the_server_knows(dialect: str, effort: str) -> None:
+    asked_for = body(reasoning_effort="xhigh")
+    assert sent(asked_for, DIALECTS[dialect])["reasoning_effort"] == effort

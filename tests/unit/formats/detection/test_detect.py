@@ -11,9 +11,9 @@ from toolwire.formats import (
     notice_mismatch,
     render_calls,
 )
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
-TOOLS = [Tool("get_time", None, {"properties": {"tz": {"type": "string"}}})]
+TOOLS = [ToolSpec("get_time", None, {"properties": {"tz": {"type": "string"}}})]
 MODELS = {
     "NousResearch/Hermes-3-Llama-3.1-8B": "hermes",
     "Qwen/Qwen2.5-7B-Instruct": "hermes",

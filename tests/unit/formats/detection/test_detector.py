@@ -17,11 +17,11 @@ from toolwire.formats import (
     render_calls,
 )
 from toolwire.protocol.events import CallEnd, CallStart, Event, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _CASES = files("toolwire.conformance") / "cases"
 TOOLS = [
-    Tool(tool["name"], None, tool["parameters"])
+    ToolSpec(tool["name"], None, tool["parameters"])
     for tool in json.loads((_CASES / "_tools.json").read_text("utf-8"))
 ]
 WEATHER = {"city": "Paris", "days": 2}

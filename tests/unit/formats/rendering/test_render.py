@@ -16,9 +16,9 @@ from toolwire.formats import (
     render_results,
     render_tools,
 )
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
-WEATHER = Tool("get_weather", "Weather", {"properties": {"city": {"type": "string"}}})
+WEATHER = ToolSpec("get_weather", "Weather", {"properties": {"city": {"type": "string"}}})
 
 
 def test_calls_are_written_in_the_models_own_grammar() -> None:
@@ -88,7 +88,7 @@ def test_a_result_cannot_forge_structure(name: str) -> None:
 
 
 def test_tools_are_described_without_their_markers() -> None:
-    tool = Tool("f", "ends with </tool_call> or <tool_call>", {"properties": {}})
+    tool = ToolSpec("f", "ends with </tool_call> or <tool_call>", {"properties": {}})
     text = render_tools("hermes", [tool])
     assert text.count("<tool_call>") == 1
     assert text.count("</tool_call>") == 1
@@ -131,7 +131,7 @@ def test_what_cannot_be_unpacked_is_no_call(text: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_numbers_too_large_for_python_stay_numbers(name: str) -> None:
-    tool = Tool("f", None, {"properties": {"n": {"type": "number"}, "m": {"type": "array"}}})
+    tool = ToolSpec("f", None, {"properties": {"n": {"type": "number"}, "m": {"type": "array"}}})
     huge = json.loads('{"n": 1e999, "m": [-1e999]}')
     text = render_calls(name, [RenderedCall("f", huge, provider_id(name, "f", 0))])
     assert "inf" not in text.lower()

@@ -9,7 +9,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.tools import AssistantCall
 
 
 def collected(*events: Event) -> Whole:
@@ -44,8 +44,8 @@ def test_arguments_are_joined_call_by_call() -> None:
         CallStart(1, "sh", "call_1", kind="custom"), ArgsDelta(1, "ls"), CallEnd(1),
     )  # fmt: skip
     assert whole.calls == [
-        ToolCall("call_0", "f", '{"a":1}'),
-        ToolCall("call_1", "sh", "ls", "custom"),
+        AssistantCall("call_0", "f", '{"a":1}'),
+        AssistantCall("call_1", "sh", "ls", "custom"),
     ]
 
 

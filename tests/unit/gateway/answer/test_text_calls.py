@@ -22,9 +22,9 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
-TOOLS = {"f": Tool("f"), "g": Tool("g")}
+TOOLS = {"f": ToolSpec("f"), "g": ToolSpec("g")}
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 STOP = Fragment(finish="stop")
 

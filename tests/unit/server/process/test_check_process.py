@@ -9,7 +9,7 @@ from tests.schemas import fan
 
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.repair.rules import RULE_NAMES
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 from toolwire.server.process.check_process import CheckProcess
 
 pytestmark = pytest.mark.process
@@ -29,7 +29,7 @@ def fit(*calls: CostlyCall, **limits: float) -> list[CheckedCall]:
 
 
 def call(schema: Any, text: str, *rules: str) -> CostlyCall:
-    return CostlyCall(3, Tool("f", None, schema), text, rules)
+    return CostlyCall(3, ToolSpec("f", None, schema), text, rules)
 
 
 def test_a_call_is_checked_and_repaired_as_it_would_be_here() -> None:

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from tests.contract.chatting import Backend, Recitation
-from tests.contract.messaging import HELLO, blocks, message
+from tests.contract.messaging import HELLO, blocks, ending, message
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamRefused
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.sampling import SamplingParams
 
+WINDOW = "model_context_window_exceeded"
 FULL = "context_length_exceeded"
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}}
@@ -23,12 +24,13 @@ class Picky(Backend):
     """Refuses the first requests, with these words."""
 
     words: list[UpstreamRefused] = field(default_factory=list)
+    finish: str = "stop"
 
     async def open(self, outgoing: BackendRequest) -> Recitation:
         self.opened.append(outgoing)
         if self.words:
             raise self.words.pop(0)
-        return Recitation([[Fragment(text="Fine.", finish="stop")]], True, None)
+        return Recitation([[Fragment(text="Fine.", finish=self.finish)]], True, None)
 
 
 def picky(*words: str, code: str | None = None) -> Picky:
@@ -66,6 +68,24 @@ def test_the_limit_is_lowered_to_what_fits(
     assert sampling(backend).max_tokens == lowered
     assert blocks(client) == [{"type": "text", "text": "Fine."}]
     assert client.headers["toolwire-adjusted-params"] == "max_tokens"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("words", "finish", "reason"),
+    [
+        ("maximum context length is 32768 tokens. 10000 in the messages", "length", WINDOW),
+        ("maximum context length is 32768 tokens. 10000 in the messages", "stop", "end_turn"),
+        ("max_tokens is too large. At most 8192 completion tokens", "length", "max_tokens"),
+    ],
+)
+def test_an_answer_that_fills_the_context_says_so(
+    words: str, finish: str, reason: str, *, stream: bool
+) -> None:
+    backend = picky(words)
+    backend.finish = finish
+    client = message(backend, max_tokens=32000, stream=stream)
+    assert ending(client)["stop_reason"] == reason
 
 
 def test_a_prompt_that_does_not_fit_is_not_tried_again() -> None:

@@ -6,8 +6,9 @@ import pytest
 from tests.contract.chatting import Backend, speaking, streaming
 from tests.contract.messaging import TOOL, blocks, ending, events, message
 
+from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.messages.thinking import is_changed, signature
 
 STREAMED = pytest.mark.parametrize("stream", [False, True])
@@ -27,7 +28,7 @@ TWO_CALLS = (
     call(0, None, '"Paris"}'),
     call(1, arguments='{"city":"Oslo"}'),
     Fragment(finish="tool_calls"),
-    Fragment(usage=Usage(70, 5, {"cached_tokens": 40}, {"reasoning_tokens": 2})),
+    Fragment(usage=TokenUsage(70, 5, {"cached_tokens": 40}, {"reasoning_tokens": 2})),
 )
 
 
@@ -168,6 +169,38 @@ def test_a_stop_of_the_servers_own_is_the_end_of_the_turn(stream: bool, met: Any
     choice = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop", "stop_reason": met}
     client = message(streaming({"choices": [choice]}), stream=stream, stop_sequences=["##"])
     assert ending(client)["stop_reason"] == "end_turn"
+
+
+@STREAMED
+def test_a_context_that_the_backend_calls_full_is_the_reason(stream: bool) -> None:
+    choice = {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "model_length"}
+    client = message(streaming({"choices": [choice]}), stream=stream)
+    assert ending(client)["stop_reason"] == "model_context_window_exceeded"
+
+
+STOPS = ["a1", "a2", "a3", "a4", "STOP"]
+
+
+@STREAMED
+def test_a_stop_sequence_that_the_backend_was_not_given_ends_the_answer(stream: bool) -> None:
+    usage = Fragment(usage=TokenUsage(7, 3))
+    backend = speaking(Fragment(text="Hello ST"), Fragment(text="OP and"), Fragment(text=" more"))
+    client = message(backend, stream=stream, stop_sequences=STOPS)
+    assert blocks(client) == [{"type": "text", "text": "Hello "}]
+    assert ending(client)["stop_reason"] == "stop_sequence"
+    assert ending(client)["stop_sequence"] == "STOP"
+    whole = Backend([[Fragment(text="Hello STOP and more", finish="length"), usage]])
+    client = message(whole, stream=stream, stop_sequences=STOPS)
+    assert (ending(client)["stop_sequence"], ending(client)["usage"]["output_tokens"]) == (
+        "STOP",
+        3,
+    )
+
+
+def test_a_backend_is_not_read_beyond_a_stop_sequence() -> None:
+    backend = speaking(Fragment(text="STOP"), error=UpstreamError("It should not be read so far."))
+    client = message(backend, stream=True, stop_sequences=STOPS)
+    assert ending(client)["stop_sequence"] == "STOP"
 
 
 def test_a_model_that_thinks_for_long_is_not_silent_although_its_thinking_is_not_shown() -> None:

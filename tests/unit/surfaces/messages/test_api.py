@@ -7,6 +7,7 @@ import pytest
 from tests.contract.chatting import Backend, speaking
 from tests.contract.messaging import HELLO, TOOL, blocks, count, ending, events, message
 
+from toolwire.backends.base import Capabilities
 from toolwire.errors import UpstreamError
 from toolwire.gateway.tool_limits import ToolLimits
 from toolwire.protocol.fragments import CallFragment, Fragment
@@ -40,6 +41,13 @@ def test_a_call_without_a_result_is_answered_and_reported(stream: bool) -> None:
     client = message(backend, messages=UNANSWERED, stream=stream)
     assert [m.role for m in backend.opened[0].messages] == ["user", "assistant", "tool", "user"]
     assert client.headers["toolwire-repairs"] == "missing_result:a"
+
+
+@STREAMED
+def test_an_effort_that_the_backend_does_not_know_is_reported(stream: bool) -> None:
+    backend = speaking(HI, capabilities=Capabilities(efforts=("low", "high")))
+    client = message(backend, stream=stream, output_config={"effort": "max"})
+    assert client.headers["toolwire-adjusted-params"] == "output_config.effort"
 
 
 @STREAMED

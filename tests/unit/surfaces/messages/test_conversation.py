@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.contract.messaging import asked
+from tests.contract.messaging import asked, ignored
 
 from toolwire.errors import RequestError
 from toolwire.protocol.content import ImagePart, TextPart
@@ -181,10 +181,10 @@ def test_two_answers_in_a_row_are_one() -> None:
 
 def test_a_call_that_a_server_made_is_a_line_of_text() -> None:
     searched = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}}
-    request = asked(messages=[ASK, said(searched, role="assistant"), ASK]).request
-    assert request.messages[1].content == "[server_tool_use: web_search q]"
-    assert request.messages[1].calls == ()
-    assert request.ignored == ("messages.1.content.0:server_tool_use",)
+    made = asked(messages=[ASK, said(searched, role="assistant"), ASK])
+    assert made.request.messages[1].content == "[server_tool_use: web_search q]"
+    assert made.request.messages[1].calls == ()
+    assert ignored(made) == ("messages.1.content.0:server_tool_use",)
 
 
 def test_each_message_knows_where_it_comes_from() -> None:

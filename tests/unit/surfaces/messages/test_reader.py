@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.contract.messaging import READER, asked
+from tests.contract.messaging import READER, asked, ignored
 
 from toolwire.errors import RequestError
 from toolwire.surfaces.messages.reader import FIELDS, ThreadUnsupported
@@ -20,9 +20,16 @@ def test_sampling_is_forwarded() -> None:
     assert request.extras["top_k"] == b"7"
 
 
-def test_more_stop_sequences_than_backends_take_are_reported() -> None:
+def test_every_stop_sequence_counts() -> None:
     request = asked(stop_sequences=list("abcdef")).request
-    assert request.sampling.stop == ("a", "b", "c", "d")
+    assert request.sampling.stop == ("a", "b", "c", "d", "e", "f")
+    assert request.adjusted == ()
+
+
+@pytest.mark.parametrize("stops", [["a" * 257], [""], [str(number) for number in range(65)]])
+def test_stop_sequences_that_are_too_long_or_too_many_are_reported(stops: list[str]) -> None:
+    request = asked(stop_sequences=stops).request
+    assert len(request.sampling.stop) == len(stops) - 1
     assert request.adjusted == ("stop_sequences",)
 
 
@@ -53,13 +60,15 @@ def test_without_a_word_about_thinking_the_backend_decides_and_nothing_is_shown(
     assert not made.shows_thinking
 
 
-@pytest.mark.parametrize(
-    ("effort", "sent"), [("low", "low"), ("high", "high"), ("xhigh", "high"), ("max", "high")]
-)
-def test_effort_is_clamped(effort: str, sent: str) -> None:
-    request = asked(output_config={"effort": effort}).request
-    assert request.sampling.reasoning_effort == sent
-    assert request.adjusted == (() if effort == sent else ("output_config.effort",))
+@pytest.mark.parametrize("effort", ["low", "high", "xhigh", "max"])
+def test_effort_is_left_to_the_backend(effort: str) -> None:
+    assert asked(output_config={"effort": effort}).request.sampling.reasoning_effort == effort
+
+
+def test_an_unknown_effort_is_reported_and_never_refused() -> None:
+    made = asked(output_config={"effort": "ultra"})
+    assert made.request.sampling.reasoning_effort is None
+    assert ignored(made) == ("output_config.effort",)
 
 
 def test_a_wanted_form_is_a_json_schema() -> None:
@@ -80,11 +89,11 @@ def test_a_long_user_id_is_hashed() -> None:
     [name for name, rule in FIELDS.items() if rule.treatment == "ignored" and " " not in name],
 )
 def test_what_has_no_effect_is_reported(name: str) -> None:
-    assert asked(**{name: {"any": "thing"}}).request.ignored == (name,)
+    assert ignored(asked(**{name: {"any": "thing"}})) == (name,)
 
 
 def test_unknown_fields_are_reported() -> None:
-    assert asked(next_month="x").request.ignored == ("next_month",)
+    assert ignored(asked(next_month="x")) == ("next_month",)
 
 
 def test_null_is_not_given() -> None:
@@ -109,7 +118,7 @@ def test_threads_are_refused_with_the_code_that_sdks_know(kind: str) -> None:
         ({"max_tokens": -1}, "max_tokens: "),
         ({"temperature": 9}, "temperature: "),
         ({"stream": "yes"}, "stream: "),
-        ({"output_config": {"effort": "huge"}}, "output_config.effort: "),
+        ({"output_config": {"effort": 5}}, "output_config.effort: "),
         ({"output_config": {"format": {"type": "xml"}}}, "output_config.format: "),
         ({"compaction": {"type": "summarize"}}, "compaction: "),
     ],

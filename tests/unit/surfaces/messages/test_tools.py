@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.contract.messaging import HELLO, TOOL, asked
+from tests.contract.messaging import HELLO, TOOL, asked, ignored
 
 from toolwire.errors import RequestError
 from toolwire.protocol.tools import ToolChoice
@@ -118,15 +118,14 @@ def test_parallel_calls_can_be_forbidden() -> None:
 def test_a_tool_that_was_left_out_is_not_demanded() -> None:
     search = {"type": "web_search_20250305", "name": "web_search"}
     choice = {"type": "tool", "name": "web_search"}
-    request = asked(tools=[search], tool_choice=choice).request
-    assert (request.choice, request.ignored) == (ToolChoice(), ("tool_choice",))
+    made = asked(tools=[search], tool_choice=choice)
+    assert (made.request.choice, ignored(made)) == (ToolChoice(), ("tool_choice",))
 
 
 def test_a_call_is_not_demanded_where_no_tool_is_left() -> None:
     search = {"type": "web_search_20250305", "name": "web_search"}
-    request = asked(tools=[search], tool_choice={"type": "any"}).request
-    assert request.choice == ToolChoice("auto")
-    assert request.ignored == ("tool_choice",)
+    made = asked(tools=[search], tool_choice={"type": "any"})
+    assert (made.request.choice, ignored(made)) == (ToolChoice("auto"), ("tool_choice",))
 
 
 @pytest.mark.parametrize(
