@@ -17,6 +17,7 @@ def estimate(
     characters = tools_bytes
     for message in messages:
         characters += size_of(message.content)
-        characters += sum(len(call.name) + len(call.arguments) for call in message.calls)
+        for call in message.calls:
+            characters += len(call.name) + len(call.arguments)
     prompt = characters // _CHARACTERS_PER_TOKEN + _PER_MESSAGE * len(messages)
     return TokenUsage(prompt, -(-answer_characters // _CHARACTERS_PER_TOKEN))
