@@ -225,7 +225,7 @@ class TakesAllArguments(NativeReader):
 
     def _add_arguments(self, call: NativeCall, text: str) -> None:
         call.has_arguments = True
-        call.balance.feed(text)
+        call.boundary.feed(text)
         call.waiting.append(text)
 
 

@@ -46,7 +46,6 @@ TESTED_BY = {
     "server/http/server.py": "unit/server/http/test_connection.py",
     "surfaces/messages": "unit/surfaces/messages",
     "surfaces/native/sinks.py": "unit/surfaces/native/test_chat.py",
-    "surfaces/native/wire.py": "unit/surfaces/native/test_reader.py",
     "surfaces/responses": "unit/surfaces/responses",
     "surfaces/openai/chunks.py": "contract/test_contract_chunks.py",
     "surfaces/openai/wire.py": "e2e/gateway/test_openapi.py",

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from toolwire.cli.reports.lines import LineParser, Lines, ParsedLines
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.usage_error import UsageError
 from toolwire.protocol.tools import ToolSpec
 
 _BLOCK = 1 << 16
@@ -87,7 +87,7 @@ def _parsed(lines: Iterable[bytes], parser: LineParser, jobs: int) -> Iterator[P
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool:
-        raise Complaint(
+        raise UsageError(
             "a process was ended from outside, perhaps for lack of memory. Try --jobs 1."
         ) from None
     finally:
@@ -116,7 +116,7 @@ def _opened(source: str) -> Iterator[tuple[BufferedIOBase, int | None]]:
     try:
         stream = Path(source).open("rb")  # noqa: SIM115 - an error in the block is not ours
     except OSError as error:
-        raise Complaint(f"cannot read {source}: {error.strerror or error}.") from None
+        raise UsageError(f"cannot read {source}: {error.strerror or error}.") from None
     with stream:
         yield stream, os.fstat(stream.fileno()).st_size
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
 from toolwire.cli.options import with_options
 from toolwire.cli.reports.doctor import DoctorReport
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.usage_error import UsageError
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
 from toolwire.doctor import Diagnosis, Examination, ServerFacts, Setup, diagnose, examine, look_at
 from toolwire.server.config.loader import Config, ConfigError, load
@@ -51,7 +51,7 @@ server_options = with_options(
 """The options of a command that asks a server: see `run_doctor`."""
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="Find out why an agent gets no tool calls.")
 @click.argument("url")
 @server_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -113,11 +113,11 @@ def _meet(
             endpoint = below if below.models().status != 404 else endpoint
         facts = look_at(endpoint, template)
     except Unreachable as error:
-        raise Complaint(
+        raise UsageError(
             f"nothing answers at {error}. Is the server running, and the URL right?"
         ) from None
     if not facts.model:
-        raise Complaint(
+        raise UsageError(
             f"{facts.url} lists no models. Name one with --model, and check that the URL is the "
             "base URL of the API, which mostly ends in /v1."
         )
@@ -135,12 +135,12 @@ def _configuration(facts: ServerFacts, setup: Setup, key_env: str, template: Pat
     try:
         return load(None, env={key_env: os.environ[key_env]} if key_env else {}, flags=flags)
     except ConfigError as error:
-        raise Complaint(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _key(variable: str) -> str | None:
     if variable and not os.environ.get(variable):
-        raise Complaint(f"the environment variable {variable} is not set; --key-env names it.")
+        raise UsageError(f"the environment variable {variable} is not set; --key-env names it.")
     return os.environ[variable] if variable else None
 
 
@@ -148,7 +148,7 @@ def _template(path: Path | None) -> ChatTemplate | None:
     try:
         return read_template(path) if path is not None else None
     except NoTemplate as error:
-        raise Complaint(f"--chat-template: {error}") from None
+        raise UsageError(f"--chat-template: {error}") from None
 
 
 @contextmanager

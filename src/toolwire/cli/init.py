@@ -9,7 +9,7 @@ import click
 
 from toolwire.cli.doctor import run_doctor, server_options
 from toolwire.cli.reports.doctor import DoctorReport
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.usage_error import UsageError
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
 from toolwire.doctor.prescription import file_for
 from toolwire.server.config.loader import load
@@ -24,7 +24,7 @@ _USUAL = {
 """The ports that model servers choose if nobody says otherwise."""
 
 
-@click.command("init")
+@click.command("init", short_help="Write a toolwire.toml for a server.")
 @click.argument("url", required=False)
 @server_options
 @click.option(
@@ -45,7 +45,7 @@ def command(
     SGLang); if nothing is there, the embedded model is configured.
     """
     if str(output) != "-" and output.exists() and not force:
-        raise Complaint(f"{output} is there already. --force overwrites it.")
+        raise UsageError(f"{output} is there already. --force overwrites it.")
     found = url or next(_running(), None)
     if found is None:
         click.echo("No model server was found on this machine.", err=True)
@@ -66,7 +66,7 @@ def _write(output: Path, text: str) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Complaint(f"cannot write {output}: {error.strerror or error}.") from None
+        raise UsageError(f"cannot write {output}: {error.strerror or error}.") from None
     load(output, env=os.environ, flags={})  # what we write can be read
     click.echo(f"Wrote {output}. Start with: toolwire serve -c {output}", err=True)
 

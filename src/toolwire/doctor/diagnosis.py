@@ -43,12 +43,12 @@ def diagnose(seen: Examination) -> Diagnosis:
         return Diagnosis(works=False, cause=f"The server refuses the key: {talk.detail}")
     if seen.calls("server"):
         return _working(seen)
-    form = _format(seen)
+    format_name = _format(seen)
     return Diagnosis(
         works=False,
         cause=_cause(seen).rstrip(".") + ".",
-        server_flags=flags_for(seen.facts.kind, form, _said(seen)),
-        setting=_setting(seen, form),
+        server_flags=flags_for(seen.facts.kind, format_name, _said(seen)),
+        setting=_setting(seen, format_name),
     )
 
 
@@ -95,12 +95,12 @@ def _format(seen: Examination) -> str:
     return seen.facts.format.format if seen.facts.format is not None else ""
 
 
-def _setting(seen: Examination, form: str) -> AdvisedSetting | None:
+def _setting(seen: Examination, format_name: str) -> AdvisedSetting | None:
     """The simplest setting with which an agent gets its calls."""
     setups: tuple[Setup, ...] = ("auto", "prompted")
     for setup in setups:
         if seen.calls(setup):
             known = seen.facts.format
-            needed = form if known is None or known.format != form else ""
+            needed = format_name if known is None or known.format != format_name else ""
             return AdvisedSetting(setup, needed)
     return None

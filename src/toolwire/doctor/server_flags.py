@@ -54,11 +54,11 @@ PARSERS = MappingProxyType({"vllm": _VLLM, "sglang": _SGLANG})
 _NEEDS_JINJA = "requires --jinja"
 
 
-def flags_for(kind: str, form: str, said: str = "") -> str:
+def flags_for(kind: str, format_name: str, said: str = "") -> str:
     """The flags of a server of this kind, given what it said; empty if none are known to help."""
     if kind == "llamacpp":  # on by default since the end of 2025
         return "--jinja" if _NEEDS_JINJA in said else ""
-    if form not in PARSERS.get(kind, {}):
+    if format_name not in PARSERS.get(kind, {}):
         return ""
     auto = "--enable-auto-tool-choice " if kind == "vllm" else ""
-    return f"{auto}--tool-call-parser {PARSERS[kind][form]}"
+    return f"{auto}--tool-call-parser {PARSERS[kind][format_name]}"

@@ -214,7 +214,7 @@ class Pump:
     def _account(self, attempt: Attempt, traced: AttemptTrace | None) -> None:
         """Record the results of an attempt. Its usage counts even if the answer was not used."""
         if traced is not None:
-            traced.account(attempt.findings, attempt.repairs)
+            traced.record(attempt.findings, attempt.repairs)
         report = self.report
         report.repairs |= attempt.repairs
         report.findings = attempt.findings

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from toolwire.backends.pool import BackendPool, PoolMember
-from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError
+from toolwire.errors import InvalidToolArguments, ToolChoiceUnmet, UpstreamError
 from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.routes import ServedModel
@@ -140,7 +140,7 @@ class TurnRetryPolicy:
     def _ask_again(self, tried: Tried, error: UpstreamError) -> Retry | None:
         """Tell the model what was wrong with its calls. The client has not seen them."""
         attempt = tried.attempt
-        if not isinstance(error, ArgumentsUnfit) or attempt is None or self.final:
+        if not isinstance(error, InvalidToolArguments) or attempt is None or self.final:
             return None
         if error.cut_off:
             return None

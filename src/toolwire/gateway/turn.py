@@ -189,7 +189,7 @@ class TurnService:
             report = context.report = turn.report
             context.backend = report.backend
             if trace is not None:
-                trace.account(report)
+                trace.record(report)
 
     async def _prepared(
         self, caller: Caller, context: RequestContext

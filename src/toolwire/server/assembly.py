@@ -12,7 +12,7 @@ from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.backends.embedded.backend import EmbeddedBackend
 from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.backends.http import HttpPool, Origin
-from toolwire.backends.loop_turn import LoopTurn
+from toolwire.backends.loop_budget import LoopBudget
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.openai.detection import AUTO, dialect_of_host
@@ -44,7 +44,7 @@ def build_routes(
     observer: TurnObserver = UNOBSERVED,
 ) -> Routes:
     """Build every served model, with its backends."""
-    turn = LoopTurn()
+    budget = LoopBudget()
     signatures()  # compute them now, before any request waits
 
     def served(route: RouteConfig) -> ServedModel:
@@ -53,7 +53,7 @@ def build_routes(
                 replace(backend, model=backend.model or route.fixed_name),
                 config,
                 engine,
-                turn,
+                budget,
                 redact,
             )
             for backend in route.backends
@@ -119,14 +119,14 @@ def _backend(
     config: BackendConfig,
     whole: Config,
     engine: EmbeddedEngine | None,
-    turn: LoopTurn,
+    budget: LoopBudget,
     redact: Redact,
 ) -> Backend:
     times = config.timeouts or whole.timeouts
     timeouts = BackendTimeouts(times.first_token, times.idle)
     if config.is_embedded and engine is not None:
         return EmbeddedBackend(config.name, engine, timeouts)
-    pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect, turn=turn)
+    pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect, budget=budget)
     named = config.dialect
     if named == AUTO:
         named = dialect_of_host(pool.origin.host) or AUTO

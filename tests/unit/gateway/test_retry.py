@@ -10,7 +10,7 @@ from tests.contract.wire import body, read, tool
 from toolwire.backends.base import UNKNOWN, Capabilities
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import (
-    ArgumentsUnfit,
+    InvalidToolArguments,
     ToolChoiceUnmet,
     UpstreamError,
     UpstreamRefused,
@@ -60,12 +60,12 @@ def unfit(retries: TurnRetryPolicy, *, strict: bool = False) -> Tried:
     retries.plan = read(body(tools=[tool("f", SCHEMA, strict=strict)]))
     made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
     made.feed([Fragment(calls=(CallFragment(0, "a", "f", "{}"),), finish="stop")])
-    with pytest.raises(ArgumentsUnfit):
+    with pytest.raises(InvalidToolArguments):
         made.finish(done=True)
     return tried(retries, attempt=made)
 
 
-UNFIT = ArgumentsUnfit("It does not fit.", code="invalid_tool_arguments")
+UNFIT = InvalidToolArguments("It does not fit.", code="invalid_tool_arguments")
 
 
 def test_another_backend_is_asked_at_once() -> None:
@@ -152,7 +152,7 @@ def test_an_error_without_a_code_has_a_name_in_the_report() -> None:
 def test_a_call_that_was_cut_off_is_not_asked_for_again() -> None:
     retries = policy()
     made = unfit(retries)
-    cut = ArgumentsUnfit("It does not fit.", code="malformed_tool_arguments")
+    cut = InvalidToolArguments("It does not fit.", code="malformed_tool_arguments")
     cut.cut_off = True
     assert retries.after(made, cut) is None
 

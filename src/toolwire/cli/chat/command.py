@@ -14,7 +14,7 @@ from toolwire.cli.chat.python_tools import load_tools
 from toolwire.cli.chat.screen import Screen
 from toolwire.cli.chat.session import ChatSession
 from toolwire.cli.options import tools_option
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.usage_error import UsageError
 from toolwire.client.client import Client
 from toolwire.client.errors import ClientError
 from toolwire.client.mcp import MCPServer
@@ -110,7 +110,7 @@ def _key(variable: str | None) -> str | None:
     if variable is None:
         return None
     if not (key := os.environ.get(variable)):
-        raise Complaint(f"the environment variable {variable} of --api-key-env is not set.")
+        raise UsageError(f"the environment variable {variable} of --api-key-env is not set.")
     return key
 
 
@@ -119,5 +119,5 @@ def _mcp(server: str) -> MCPServer:
         return MCPServer.http(server)
     words = shlex.split(server)
     if not words:
-        raise Complaint("--mcp is empty. Give a URL or a command.")
+        raise UsageError("--mcp is empty. Give a URL or a command.")
     return MCPServer.stdio(*words)

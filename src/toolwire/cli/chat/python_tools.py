@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.usage_error import UsageError
 from toolwire.client.errors import ToolDefinitionError
 from toolwire.client.tools.tool import Tool
 from toolwire.client.tools.toolbox import Toolbox
@@ -23,20 +23,20 @@ def load_tools(paths: tuple[Path, ...]) -> Toolbox:
             for item in found:
                 box.add(item)
         except ToolDefinitionError as error:
-            raise Complaint(f"{path}: {error}") from None
+            raise UsageError(f"{path}: {error}") from None
         if not found:
-            raise Complaint(f"{path} has no tools. {_HOW}")
+            raise UsageError(f"{path} has no tools. {_HOW}")
     return box
 
 
 def _load(path: Path) -> ModuleType:
     if not path.is_file():
-        raise Complaint(f"there is no file {path}.")
+        raise UsageError(f"there is no file {path}.")
     # Not under the file's own name, which another module may have.
     name = f"toolwire_tools_{path.stem}_{abs(hash(path.resolve()))}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise Complaint(f"{path} is not a Python file.")
+        raise UsageError(f"{path} is not a Python file.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where types are looked up
     sys.path.insert(0, str(path.parent.resolve()))
@@ -45,7 +45,7 @@ def _load(path: Path) -> ModuleType:
     except ToolDefinitionError:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's own code
-        raise Complaint(f"{path} cannot be loaded. {_where(error, path)}") from None
+        raise UsageError(f"{path} cannot be loaded. {_where(error, path)}") from None
     return module
 
 

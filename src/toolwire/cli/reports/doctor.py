@@ -33,8 +33,8 @@ class DoctorReport:
         more = len(facts.models) - _MOST_MODELS
         self._line(f"models   {shown or '(none listed)'}{f' and {more} more' if more > 0 else ''}")
         self._line(f"asked    {facts.model}")
-        form = facts.format
-        told = f"{form.format} ({form.reason})" if form else "unknown: nothing tells it"
+        found = facts.format
+        told = f"{found.format} ({found.reason})" if found else "unknown: nothing tells it"
         self._line(f"format   {told}")
         if not facts.capabilities.has_tools:
             self._line("tools    its chat template has no place for them")
@@ -90,13 +90,13 @@ def _indented(text: str) -> str:
 
 def _facts(seen: Examination, diagnosis: Diagnosis, options: dict[str, str]) -> dict[str, Any]:
     facts, setting = seen.facts, diagnosis.setting
-    form = facts.format
+    found = facts.format
     return {
         "url": facts.url,
         "server": {"kind": facts.kind or None, "version": facts.version, "why": facts.why},
         "models": list(facts.models),
         "model": facts.model,
-        "format": {"name": form.format, "reason": form.reason} if form else None,
+        "format": {"name": found.format, "reason": found.reason} if found else None,
         "checks": [{"way": o.setup, **_result(o.result)} for o in seen.observations],
         "works": diagnosis.works,
         "cause": diagnosis.cause,

@@ -34,7 +34,7 @@ _HEADS = ("from", "to", "taken for", "text", "because")
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ParseReport:
     """What a format finds in a text."""
 
     format: str

@@ -29,7 +29,7 @@ class EndpointAnswer:
 
 def whole(reply: Reply) -> EndpointAnswer:
     """Read an answer that was not streamed."""
-    require(reply.status == 200, reply.complaint)
+    require(reply.status == 200, reply.error_message)
     choice = _member(_member(reply.body, "choices", list), 0, dict)
     message = _member(choice, "message", dict)
     given = message.get("tool_calls") or []
@@ -43,7 +43,7 @@ def whole(reply: Reply) -> EndpointAnswer:
 def streamed(stream: Streamed) -> EndpointAnswer:
     """Read a streamed answer, and check the protocol."""
     if stream.reply is not None:
-        raise Fault(stream.reply.complaint)
+        raise Fault(stream.reply.error_message)
     require(bool(stream.chunks), "the stream holds no event")
     rebuilt = StreamingToolReconstructor()
     finish: str | None = None

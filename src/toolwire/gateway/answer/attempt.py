@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from toolwire.errors import ArgumentsUnchecked, ArgumentsUnfit, UpstreamError
+from toolwire.errors import InvalidToolArguments, UncheckedToolArguments, UpstreamError
 from toolwire.gateway.answer.choice import ChoicePipeline, Reading
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.text_calls import TextCallReader
@@ -86,8 +86,8 @@ class Attempt:
     def finish(self, *, done: bool) -> None:
         """Process the end of the answer. If there are `costly` calls, `resolve` must follow.
 
-        Raises `UpstreamError` if the answer is incomplete. Raises `ArgumentsUnfit` if a call must
-        not be delivered; in that case the held events are not sent.
+        Raises `UpstreamError` if the answer is incomplete. Raises `InvalidToolArguments` if a call
+        must not be delivered; in that case the held events are not sent.
         """
         if not self._choices:
             raise UpstreamError("The backend's answer was empty.")
@@ -198,9 +198,9 @@ def _parser(
 def _unfit(finding: Finding, validator: BufferedValidator) -> UpstreamError:
     text = f"The model's call of the tool '{finding.tool}' cannot be delivered: {finding.message}"
     if finding.code == "unchecked_tool_arguments":
-        return ArgumentsUnchecked(f"{text} Simplify the tool's schema.")
+        return UncheckedToolArguments(f"{text} Simplify the tool's schema.")
     hint = "Allow more tokens" if validator.cut_off else "Ask again, or simplify the tool"
-    error = ArgumentsUnfit(f"{text} {hint}.", code=finding.code)
+    error = InvalidToolArguments(f"{text} {hint}.", code=finding.code)
     error.cut_off = validator.cut_off
     error.said = validator.said
     error.calls = tuple((call.name, call.arguments) for call in validator.calls)

@@ -1,14 +1,14 @@
 """Explains an answer that was cut off after the client had started to read it."""
 
 from toolwire.errors import (
-    ArgumentsUnchecked,
-    ArgumentsUnfit,
+    InvalidToolArguments,
     ToolChoiceUnmet,
+    UncheckedToolArguments,
     UpstreamError,
     UpstreamRefused,
 )
 
-_OF_THE_MODEL = (ArgumentsUnfit, ArgumentsUnchecked, ToolChoiceUnmet)
+_OF_THE_MODEL = (InvalidToolArguments, UncheckedToolArguments, ToolChoiceUnmet)
 _WHAT_TO_DO = (
     "What came of the answer is incomplete: send the request again; if it fails again, look at the "
     "backend's log."

@@ -121,7 +121,7 @@ class NativeReader:
             return None
         if index is not None and self._by_index.get(index) is not call:
             return None
-        used = call.balance.feed(text)
+        used = call.boundary.feed(text)
         if used != len(text):
             text = self._cut(text, used)
         call.pieces.append(text)
@@ -245,7 +245,7 @@ class NativeReader:
         if call.custom:
             call.add(text)
             return
-        if text := self._cut(text, call.balance.feed(text)):
+        if text := self._cut(text, call.boundary.feed(text)):
             call.add(text)
 
     def _cut(self, text: str, used: int) -> str:
@@ -273,7 +273,7 @@ class NativeReader:
                 return
             if not call.started and not self._start(call, index, events, last=last):
                 return
-            if call.waiting and (call.custom or call.balance.started):
+            if call.waiting and (call.custom or call.boundary.started):
                 events.append(ArgsDelta(index, "".join(call.waiting)))
                 call.waiting.clear()
                 self._flowing = None if followed or call.custom else call

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from toolwire.protocol.json_boundary import JsonBalance
+from toolwire.protocol.json_boundary import JsonBoundary
 
 
 @dataclass(slots=True, eq=False)
@@ -15,7 +15,7 @@ class NativeCall:
     name: str = ""
     custom: bool = False
     waiting: list[str] = field(default_factory=list)
-    balance: JsonBalance = field(default_factory=JsonBalance)
+    boundary: JsonBoundary = field(default_factory=JsonBoundary)
     has_arguments: bool = False
     started: bool = False
     pieces: list[str] = field(default_factory=list)
@@ -25,12 +25,12 @@ class NativeCall:
     @property
     def complete(self) -> bool:
         """Whether its arguments are a complete JSON value."""
-        return self.balance.complete
+        return self.boundary.complete
 
     @property
     def blank(self) -> bool:
         """Whether it has no arguments, in any spelling."""
-        if self.custom or self.balance.started:
+        if self.custom or self.boundary.started:
             return False
         return "".join(self.waiting).strip() in ("", "null")
 

@@ -51,10 +51,12 @@ class Prompted(ToolStrategy):
 
     def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
-        form = _form(plan)
-        messages = self._written(plan, form, self.examples)
+        response_schema = _response_schema(plan)
+        messages = self._written(plan, response_schema, self.examples)
         special = self._keeps_special_tokens(plan)
-        return BackendRequest(_request(plan, form), messages, NO_TOOLS, keep_special_tokens=special)
+        return BackendRequest(
+            _request(plan, response_schema), messages, NO_TOOLS, keep_special_tokens=special
+        )
 
     def _fences(self, plan: Plan) -> bool:  # noqa: ARG002
         """Always: code fences are the most common mistake of prompted models."""
@@ -65,7 +67,7 @@ class Prompted(ToolStrategy):
         return refused(error, "system") if self.system_role and _is_reported(error) else None
 
     def _written(
-        self, plan: Plan, form: Mapping[str, Any] | None, examples: int
+        self, plan: Plan, response_schema: Mapping[str, Any] | None, examples: int
     ) -> Sequence[ChatMessage]:
         outgoing = self._escaped(plan)
         messages = prompted(
@@ -74,7 +76,7 @@ class Prompted(ToolStrategy):
             plan.request.choice,
             parallel=self._parallel(plan),
             format_name=guarded(get(self.format), self.marks),
-            form=form,
+            response_schema=response_schema,
             examples=examples,
         )
         return messages if self.system_role else without_system(messages)
@@ -97,17 +99,20 @@ class Constrained(Prompted):
 
     def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
-        form = _form(plan)
-        request, messages = _request(plan, form), self._written(plan, form, self.examples)
+        response_schema = _response_schema(plan)
+        request, messages = (
+            _request(plan, response_schema),
+            self._written(plan, response_schema, self.examples),
+        )
         schema = calls_schema(plan.callable_tools, parallel=self._parallel(plan))
-        if self.union and form is not None:
-            constraint = Constraint(calls_or_response_schema(schema, form))
+        if self.union and response_schema is not None:
+            constraint = Constraint(calls_or_response_schema(schema, response_schema))
         elif plan.request.choice.mode == "required":
             constraint = Constraint(schema)
         else:
             # Examples help a weak model to call, but also tempt it to call needlessly.
             constraint = Constraint(schema, optional=True, messages=messages)
-            messages = self._written(plan, form, 0)
+            messages = self._written(plan, response_schema, 0)
         return BackendRequest(request, messages, NO_TOOLS, constraint)
 
     def _parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
@@ -126,10 +131,10 @@ def _is_reported(error: UpstreamError) -> bool:
     return not isinstance(error, (ToolChoiceUnmet, ToolsRefused))
 
 
-def _form(plan: Plan) -> Mapping[str, Any] | None:
+def _response_schema(plan: Plan) -> Mapping[str, Any] | None:
     return response_schema(plan.request) if plan.offers_tools else None
 
 
-def _request(plan: Plan, form: Mapping[str, Any] | None) -> Request:
+def _request(plan: Plan, response_schema: Mapping[str, Any] | None) -> Request:
     """Drop `response_format`: a server that enforces it would not allow calls."""
-    return plan.request if form is None else replace(plan.request, response_format=None)
+    return plan.request if response_schema is None else replace(plan.request, response_format=None)

@@ -38,7 +38,7 @@ from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import AssistantCall, ToolChoice, ToolSet
 
 _ONE_CALL = "Make at most one call."
-_FORM = "If you call no tool, answer with nothing but JSON that fits this JSON Schema: "
+_RESPONSE_SCHEMA = "If you call no tool, answer with nothing but JSON that fits this JSON Schema: "
 _RAW = "input"
 _BARE_RESULT = "{result}"
 
@@ -58,12 +58,12 @@ def prompted(
     parallel: bool,
     format_name: str | Format,
     examples: int = 0,
-    form: Mapping[str, Any] | None = None,
+    response_schema: Mapping[str, Any] | None = None,
 ) -> list[ChatMessage]:
     """Return the conversation for a chat server without tool support.
 
     `examples`: how many example calls to prepend, if there are tools to call.
-    `form`: the JSON Schema of an answer without calls.
+    `response_schema`: the JSON Schema of an answer without calls.
     """
     offered = bool(tools.tools) and choice.mode != "none"
     if not offered and not any(message.calls for message in messages):
@@ -76,9 +76,9 @@ def prompted(
     lines = [render_tools(format_name, list(tools.tools.values()))]
     if choice.mode == "required":
         lines.append(demand_of(choice))
-    elif form is not None:
+    elif response_schema is not None:
         record = get(format_name)
-        lines.append(_FORM + _safe_json(record, form, tools.tools))
+        lines.append(_RESPONSE_SCHEMA + _safe_json(record, response_schema, tools.tools))
     if not parallel:
         lines.append(_ONE_CALL)
     return _with_system(written, "\n\n".join(lines))
@@ -97,8 +97,8 @@ def without_system(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     return [ChatMessage("user", _joined(texts)), *rest]
 
 
-def _safe_json(record: Format, form: Mapping[str, Any], tools: Collection[str]) -> str:
-    shown = unspell_objects(form, tools) if is_bare(record) else form
+def _safe_json(record: Format, response_schema: Mapping[str, Any], tools: Collection[str]) -> str:
+    shown = unspell_objects(response_schema, tools) if is_bare(record) else response_schema
     return unspell_strings(record, neutralize(record, values.to_json(shown)), tools)
 
 

@@ -44,7 +44,7 @@ class AttemptTrace:
     findings: list[Finding] = field(default_factory=list)
     repairs: frozenset[str] = frozenset()
 
-    def account(self, findings: list[Finding], repairs: set[str]) -> None:
+    def record(self, findings: list[Finding], repairs: set[str]) -> None:
         """Record the results of the attempt."""
         self.findings, self.repairs = findings, frozenset(repairs)
 
@@ -93,7 +93,7 @@ class TurnTrace:
     repairs: frozenset[str] = frozenset()
     retries: tuple[str, ...] = ()
 
-    def account(self, report: Report) -> None:
+    def record(self, report: Report) -> None:
         """Record the results of the turn."""
         self.usage, self.repairs = report.usage, frozenset(report.repairs)
         self.retries = tuple(report.retries)

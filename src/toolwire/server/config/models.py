@@ -148,8 +148,8 @@ def key_from(variable: object, env: Mapping[str, str], at: At, source: str = "")
     source = source or dotted(at)
     try:
         name = values.variable(variable)
-    except ValueError as complaint:
-        raise ConfigProblem(at, f"{source}: {complaint}") from None
+    except ValueError as problem:
+        raise ConfigProblem(at, f"{source}: {problem}") from None
     if name not in env:
         # A key put here by mistake may look like a variable name, but not in capitals.
         shown = f" {name}" if name.isupper() else ""

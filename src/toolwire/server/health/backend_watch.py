@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from toolwire.errors import (
-    ArgumentsUnchecked,
-    ArgumentsUnfit,
+    InvalidToolArguments,
     KeyRefused,
     ToolChoiceUnmet,
+    UncheckedToolArguments,
     UpstreamError,
     UpstreamRefused,
     UpstreamUnavailable,
@@ -25,7 +25,7 @@ from toolwire.server.telemetry.throttle import Throttle
 
 _log = logging.getLogger("toolwire.backends")
 _LONGEST = 300
-_OF_THE_MODEL = (ToolChoiceUnmet, ArgumentsUnfit, ArgumentsUnchecked)
+_OF_THE_MODEL = (ToolChoiceUnmet, InvalidToolArguments, UncheckedToolArguments)
 _LESSONS: dict[Lesson, str] = {
     "tools": "does not support tools for the model %r: they are written into the prompt for the "
     'next 10 minutes (mode = "prompted" makes this permanent)',

@@ -87,5 +87,5 @@ async def try_tools(
 def _need(report: Report, mode: str) -> str:
     if "call_promoted_from_text" in report.repairs:
         return f"{_PROMOTED}, format {mode.partition(':')[2]}"
-    strategy, _, form = mode.partition(":")
-    return _NEEDS[strategy] + (f", format {form}" if strategy == "prompted" else "")
+    strategy, _, format_name = mode.partition(":")
+    return _NEEDS[strategy] + (f", format {format_name}" if strategy == "prompted" else "")

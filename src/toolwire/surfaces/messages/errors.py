@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import msgspec
 
 from toolwire.errors import (
-    ArgumentsUnchecked,
-    ArgumentsUnfit,
     GatewayError,
+    InvalidToolArguments,
     Place,
     RequestError,
     ToolChoiceUnmet,
+    UncheckedToolArguments,
 )
 from toolwire.surfaces import base
 from toolwire.surfaces.exchange import Headers
@@ -36,7 +36,7 @@ STATUSES = {502: 500, 503: 529}
 """Statuses that are different in this API."""
 _DETAILED = frozenset({"thread_unsupported_request"})
 """Codes that SDKs act on."""
-_FINAL = (ToolChoiceUnmet, ArgumentsUnfit, ArgumentsUnchecked)
+_FINAL = (ToolChoiceUnmet, InvalidToolArguments, UncheckedToolArguments)
 """Failures of the model that remain after retries."""
 
 _WINDOW = re.compile(

@@ -1,11 +1,11 @@
 """The description of the native API: see `surfaces.operations`."""
 
 from toolwire.errors import (
-    ArgumentsUnfit,
     ClaimLost,
     ConversationBusy,
     ConversationNotFound,
     HistoryError,
+    InvalidToolArguments,
     StoreUnavailable,
     ToolChoiceUnmet,
 )
@@ -66,8 +66,8 @@ _OPERATIONS = (
             "error": ErrorEvent,
         },
         errors=(*OF_A_TURN, *_OF_ONE, HistoryError, ConversationBusy, ClaimLost,
-                ToolChoiceUnmet, ArgumentsUnfit),
-        statuses={ToolChoiceUnmet: MODEL_MISTAKE, ArgumentsUnfit: MODEL_MISTAKE},
+                ToolChoiceUnmet, InvalidToolArguments),
+        statuses={ToolChoiceUnmet: MODEL_MISTAKE, InvalidToolArguments: MODEL_MISTAKE},
         error=ErrorResponse,
     ),
     Operation(

@@ -1,6 +1,6 @@
 """The description of OpenAI's chat completions: see `surfaces.operations`."""
 
-from toolwire.errors import ArgumentsUnfit, HistoryError, ModelNotFound, ToolChoiceUnmet
+from toolwire.errors import HistoryError, InvalidToolArguments, ModelNotFound, ToolChoiceUnmet
 from toolwire.surfaces.openai.wire import (
     ChatCompletion,
     ChatCompletionChunk,
@@ -33,7 +33,7 @@ _OPERATIONS = (
         },
         answer=ChatCompletion,
         events={"": ChatCompletionChunk},
-        errors=(*OF_A_TURN, HistoryError, ToolChoiceUnmet, ArgumentsUnfit),
+        errors=(*OF_A_TURN, HistoryError, ToolChoiceUnmet, InvalidToolArguments),
         error=ErrorBody,
     ),
     Operation(

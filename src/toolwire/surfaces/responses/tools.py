@@ -289,12 +289,12 @@ def _runs_elsewhere(spec: Mapping[str, Any]) -> bool:
 
 def _grammar(spec: Mapping[str, Any], name: str) -> str:
     """Describe the input format of a custom tool."""
-    form = spec.get("format")
-    definition = form.get("definition") if isinstance(form, dict) else None
-    if not isinstance(form, dict) or not isinstance(definition, str):
+    grammar = spec.get("format")
+    definition = grammar.get("definition") if isinstance(grammar, dict) else None
+    if not isinstance(grammar, dict) or not isinstance(definition, str):
         return ""
     syntax = {"lark": "Lark grammar", "regex": "regular expression"}.get(
-        str(form.get("syntax")), "grammar"
+        str(grammar.get("syntax")), "grammar"
     )
     example = _EXAMPLE if name == "apply_patch" else ""
     return f"\n\nThe {INPUT} must match this {syntax}:\n{definition}{example}"

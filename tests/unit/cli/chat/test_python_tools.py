@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolwire.cli.chat.python_tools import load_tools
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.usage_error import UsageError
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "my_tools.py"
 FUNCTION = """
@@ -63,5 +63,5 @@ def test_a_list_called_tools_says_which(tmp_path: Path) -> None:
 
 def test_two_files_with_the_same_tool_are_refused(tmp_path: Path) -> None:
     paths = tuple(write(tmp_path, name, FUNCTION.format(name="f")) for name in ("a.py", "b.py"))
-    with pytest.raises(Complaint, match=r"b\.py: Two tools are called 'f'"):
+    with pytest.raises(UsageError, match=r"b\.py: Two tools are called 'f'"):
         load_tools(paths)

@@ -11,7 +11,7 @@ from tests.contract.wire import body, read, tool
 from tests.schemas import fan
 
 from toolwire.backends.base import BackendRequest, Capabilities
-from toolwire.errors import ArgumentsUnfit, UpstreamRefused
+from toolwire.errors import InvalidToolArguments, UpstreamRefused
 from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.strategies.native import NATIVE
 from toolwire.gateway.trace.records import AttemptTrace
@@ -93,7 +93,7 @@ def test_what_is_sent_again_is_once_in_the_trace() -> None:
     trace = AttemptTrace("b", NATIVE, 0.0, final=False, resumed=False)
     attempt = Attempt(plan, NATIVE, lambda *_: None, lambda: "call_1", final=False, trace=trace)
     attempt.feed([Fragment(text="Hm.", calls=(CallFragment(0, "a", "f", "{}"),), finish="stop")])
-    with pytest.raises(ArgumentsUnfit):
+    with pytest.raises(InvalidToolArguments):
         attempt.finish(done=True)
     attempt.deliver(again=True)
     assert trace.outcome()[0].content == "Hm."
@@ -199,7 +199,7 @@ def test_an_exact_turn_delivers_no_call_that_does_not_fit_and_says_what_the_mode
     attempt = Attempt(plan, NATIVE, lambda _, events: sent.extend(events), lambda: "call_1")
     calls = (CallFragment(0, "a", "f", '{"x": 1}'), CallFragment(1, "b", name, arguments))
     attempt.feed([Fragment(text="Hm.", calls=calls, finish="tool_calls")])
-    with pytest.raises(ArgumentsUnfit) as raised:
+    with pytest.raises(InvalidToolArguments) as raised:
         attempt.finish(done=True)
     assert raised.value.code == code
     assert raised.value.said == "Hm."
@@ -215,6 +215,6 @@ def test_an_exact_call_that_was_cut_off_is_not_asked_for_again() -> None:
     attempt = Attempt(plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
     cut = CallFragment(0, "a", "f", '{"x": ')
     attempt.feed([Fragment(calls=(cut,), finish="length")])
-    with pytest.raises(ArgumentsUnfit) as raised:
+    with pytest.raises(InvalidToolArguments) as raised:
         attempt.finish(done=True)
     assert raised.value.cut_off

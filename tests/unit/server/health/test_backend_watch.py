@@ -3,7 +3,7 @@ import logging
 import pytest
 
 from toolwire.errors import (
-    ArgumentsUnfit,
+    InvalidToolArguments,
     KeyRefused,
     ToolChoiceUnmet,
     UpstreamError,
@@ -72,7 +72,7 @@ def test_another_kind_of_failure_is_told_at_once(
     "error",
     [
         UpstreamRefused("the prompt 'my secret plan' is too long", status=400),
-        ArgumentsUnfit("'my secret plan' is not a number"),
+        InvalidToolArguments("'my secret plan' is not a number"),
         ToolChoiceUnmet("the model said my secret plan"),
     ],
 )

@@ -1,10 +1,10 @@
-"""Requests begin in the order of arrival, a few per turn of the loop, or are told soon."""
+"""Requests begin in the order of arrival, a few per iteration of the loop, or are told soon."""
 
 import asyncio
 
 import pytest
 
-from toolwire.server.http.line import Line
+from toolwire.server.http.request_queue import RequestQueue
 
 
 class Request:
@@ -44,9 +44,9 @@ def turn(loop: asyncio.AbstractEventLoop) -> None:
 
 def test_a_rush_begins_in_order_over_several_turns(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
-    line: Line[Request] = Line(loop, 5.0)
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number in range(20):
-        line.join(Request(number, notes))
+        queue.put(Request(number, notes))
     counts = [len(notes)]
     while counts[-1] < 20:
         turn(loop)
@@ -57,9 +57,9 @@ def test_a_rush_begins_in_order_over_several_turns(loop: Loop) -> None:
 
 def test_large_requests_begin_one_per_turn_and_nobody_overtakes(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
-    line: Line[Request] = Line(loop, 5.0)
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number, size in enumerate([1000, 40_000, 120_000, 1000, 9_000_000, 1000, 1000]):
-        line.join(Request(number, notes, size))
+        queue.put(Request(number, notes, size))
     counts = [len(notes)]
     while counts[-1] < 7:
         turn(loop)
@@ -70,9 +70,9 @@ def test_large_requests_begin_one_per_turn_and_nobody_overtakes(loop: Loop) -> N
 
 def test_whoever_waits_for_too_long_is_told(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
-    line: Line[Request] = Line(loop, 5.0)
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number in range(10):
-        line.join(Request(number, notes))
+        queue.put(Request(number, notes))
     loop.now += 5.1
     turn(loop)
     assert notes[8:] == [("give up", 8), ("give up", 9)]
@@ -80,28 +80,28 @@ def test_whoever_waits_for_too_long_is_told(loop: Loop) -> None:
 
 def test_once_the_rush_lasts_only_short_waits_are_worth_it(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
-    line: Line[Request] = Line(loop, 5.0)
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number in range(30):
-        line.join(Request(number, notes))
+        queue.put(Request(number, notes))
     loop.now += 4.9
     turn(loop)  # 8 to 15 begin, after almost 5 s
     for number in range(30, 40):
-        line.join(Request(number, notes))
+        queue.put(Request(number, notes))
     loop.now += 0.6
     turn(loop)
     assert notes[16:] == [("give up", number) for number in range(16, 40)]
 
 
-def test_a_line_that_has_been_empty_is_a_new_one(loop: Loop) -> None:
+def test_a_queue_that_has_been_empty_is_a_new_one(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
-    line: Line[Request] = Line(loop, 5.0)
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number in range(9):
-        line.join(Request(number, notes))
+        queue.put(Request(number, notes))
     turn(loop)
     turn(loop)
     loop.now += 60
     for number in range(9, 18):
-        line.join(Request(number, notes))
+        queue.put(Request(number, notes))
     loop.now += 3
     turn(loop)
     assert notes == [("begin", number) for number in range(18)]

@@ -6,7 +6,7 @@ from typing import Any
 from weakref import ref
 
 from toolwire.backends.http import Connection
-from toolwire.backends.loop_turn import LoopTurn
+from toolwire.backends.loop_budget import LoopBudget
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
@@ -28,11 +28,11 @@ class Transport:
         self.reading = True
 
 
-class LongTurn(LoopTurn):
-    """A turn of the loop that is long already, if the test says so."""
+class SpentBudget(LoopBudget):
+    """A budget that is spent already, if the test says so."""
 
-    is_long = True
-    long = property(lambda self: self.is_long)  # type: ignore[assignment]
+    is_spent = True
+    spent = property(lambda self: self.is_spent)  # type: ignore[assignment]
 
 
 def say(connection: Connection, data: bytes) -> None:
@@ -69,43 +69,45 @@ def test_a_turn_that_is_cancelled_as_its_answer_ends_is_not_kept_with_the_connec
     asyncio.run(run())
 
 
-def relayed(play: Callable[[Connection, LongTurn, Transport], Coroutine[Any, Any, None]]) -> bytes:
+def relayed(
+    play: Callable[[Connection, SpentBudget, Transport], Coroutine[Any, Any, None]],
+) -> bytes:
     """What a listener gets to hear of an answer of five bytes that is read as the test says."""
 
     async def run() -> bytes:
-        turn, transport = LongTurn(), Transport()
-        connection = Connection(bytearray(1024), turn)
+        budget, transport = SpentBudget(), Transport()
+        connection = Connection(bytearray(1024), budget)
         connection.connection_made(transport)  # type: ignore[arg-type]
         asking = asyncio.create_task(connection.request(b"", b""))
         await asyncio.sleep(0)
-        turn.is_long = False
+        budget.is_spent = False
         say(connection, HEAD.replace(b"2", b"5"))
-        turn.is_long = True
+        budget.is_spent = True
         await asking
         heard: list[bytes] = []
         relaying = asyncio.create_task(connection.relay(heard.append))
         await asyncio.sleep(0)
-        await play(connection, turn, transport)
+        await play(connection, budget, transport)
         await relaying
         return b"".join(heard)
 
     return asyncio.run(run())
 
 
-def test_what_is_read_late_in_a_turn_is_used_in_one_of_the_next_and_in_order() -> None:
-    async def play(connection: Connection, turn: LongTurn, transport: Transport) -> None:
+def test_what_is_read_late_in_an_iteration_is_used_in_one_of_the_next_and_in_order() -> None:
+    async def play(connection: Connection, budget: SpentBudget, transport: Transport) -> None:
         say(connection, b"ab")
         assert not transport.reading
         await asyncio.sleep(0)
         assert transport.reading
-        turn.is_long = False
+        budget.is_spent = False
         say(connection, b"cde")
 
     assert relayed(play) == b"abcde"
 
 
 def test_a_client_that_catches_up_does_not_make_bytes_overtake_each_other() -> None:
-    async def play(connection: Connection, _turn: LongTurn, transport: Transport) -> None:
+    async def play(connection: Connection, _budget: SpentBudget, transport: Transport) -> None:
         say(connection, b"ab")
         connection.pause()
         connection.resume()
@@ -120,7 +122,7 @@ def test_a_client_that_catches_up_does_not_make_bytes_overtake_each_other() -> N
 
 
 def test_what_was_read_late_is_not_lost_with_the_connection() -> None:
-    async def play(connection: Connection, _turn: LongTurn, _transport: Transport) -> None:
+    async def play(connection: Connection, _budget: SpentBudget, _transport: Transport) -> None:
         say(connection, b"abcde")
         connection.connection_lost(None)
 

@@ -19,7 +19,7 @@ _QUEUE_BUDGET = 0.02
 """Seconds per iteration for queued work."""
 
 
-class LoopTurn:
+class LoopBudget:
     """Tracks loop iterations. One per event loop, shared by connections that read much."""
 
     __slots__ = ("_began", "_late", "_loop", "connections")
@@ -32,7 +32,7 @@ class LoopTurn:
         self._late: deque[Callable[[], None]] = deque()
 
     @property
-    def long(self) -> bool:
+    def spent(self) -> bool:
         """Whether this iteration has been reading for so long that work should be queued."""
         if self.connections <= _FEW:
             return False
@@ -44,7 +44,7 @@ class LoopTurn:
         self._soon(self._over)
         return False
 
-    def put_off(self, work: Callable[[], None]) -> None:
+    def defer(self, work: Callable[[], None]) -> None:
         """Queue `work` for one of the next iterations."""
         if not self._late:
             self._soon(self._run_queue)

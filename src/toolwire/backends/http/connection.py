@@ -1,65 +1,18 @@
-"""The HTTP/1.1 client: pooled connections that deliver answers block by block.
-
-Why this is not an existing client: see docs/adr/0003-http-stack.md. The parser is llhttp
-(httptools). Redirects are never followed, so connections go only to the configured URL.
-"""
+"""One HTTP/1.1 connection to a backend: an asyncio protocol around llhttp (httptools)."""
 
 import asyncio
-import os
-import socket
-import ssl
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from time import monotonic
+from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import httptools
 import msgspec
 
-from toolwire.backends.loop_turn import LoopTurn
-from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from toolwire.backends.loop_budget import LoopBudget
+from toolwire.errors import UpstreamError, UpstreamUnavailable
 
-_MAX_IDLE = 64
-_IDLE_SECONDS = 30.0
-_DRAIN_SECONDS = 1.0
 _MAX_HEAD = 64 * 1024
-_BLOCK = 64 * 1024
-"""Bytes per read, which is also what may have to be buffered for a client that stops reading. After
-a full block more data is waiting, and the loop would read all of it in one iteration."""
 _LATE_BLOCK = 4096
 """Bytes per read late in a long loop iteration. They are queued for a later one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """A parsed base URL. Parsed once, so the address that is checked is the one that is dialled."""
-
-    host: str
-    port: int
-    tls: bool
-    path: str
-
-    @classmethod
-    def of(cls, url: str) -> "Origin":
-        """Parse a base URL such as `http://127.0.0.1:8000/v1`."""
-        parts = urlsplit(url)
-        tls = parts.scheme == "https"
-        return cls(
-            parts.hostname or "", parts.port or (443 if tls else 80), tls, parts.path.rstrip("/")
-        )
-
-    @property
-    def root(self) -> str:
-        """The path above the API's, for endpoints outside the API."""
-        return self.path.removesuffix("/v1")
-
-    @property
-    def authority(self) -> str:
-        """The Host header."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
 class Head(msgspec.Struct):
@@ -75,10 +28,10 @@ class Connection(asyncio.BufferedProtocol):
     Connections of one event loop can share a `buffer`, because each read is used immediately.
     """
 
-    def __init__(self, buffer: bytearray, turn: LoopTurn | None = None) -> None:
+    def __init__(self, buffer: bytearray, budget: LoopBudget | None = None) -> None:
         self.used = False
         self._buffer = memoryview(buffer)
-        self._turn = turn or LoopTurn()
+        self._budget = budget or LoopBudget()
         self._is_late = False
         self._late = b""
         self.head = Head()
@@ -105,17 +58,17 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
-        self._turn.connections += 1
+        self._budget.connections += 1
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
-        self._is_late = self._turn.long
+        self._is_late = self._budget.spent
         return self._buffer[:_LATE_BLOCK] if self._is_late else self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._is_late:
             self._late += self._buffer[:nbytes]
             self._hold()
-            self._turn.put_off(self._process_late)
+            self._budget.defer(self._process_late)
             return
         self._read(self._buffer[:nbytes])
         if nbytes == len(self._buffer):
@@ -140,7 +93,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._turn.connections -= 1
+        self._budget.connections -= 1
         self._process_late()
         # The parser references our methods: without this, only the garbage collector frees us.
         self._parser = None
@@ -311,117 +264,3 @@ class Connection(asyncio.BufferedProtocol):
         """Return a future that is done at the head, the end, or an error."""
         self._waiter = self._loop.create_future()
         return self._waiter
-
-
-class HttpPool:
-    """Connections to one origin. Idle ones are kept for a while and reused, newest first."""
-
-    def __init__(
-        self, origin: Origin, *, connect_timeout: float, turn: LoopTurn | None = None
-    ) -> None:
-        self.origin = origin
-        self._turn = turn or LoopTurn()
-        self._connect_timeout = connect_timeout
-        self._idle: deque[tuple[float, Connection]] = deque()
-        self._buffer = bytearray(_BLOCK)
-        self._tls = ssl.create_default_context() if origin.tls else None
-
-    def head(
-        self, method: str, path: str, headers: Mapping[str, str], *, base: str | None = None
-    ) -> bytes:
-        """Return a request head without its length, which can be reused for similar requests.
-
-        The path is relative to the origin's path, or to `base`.
-        """
-        base = self.origin.path if base is None else base
-        lines = [f"{method} {base}{path} HTTP/1.1", f"host: {self.origin.authority}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        return "\r\n".join([*lines, "content-length: "]).encode("latin-1")
-
-    async def send(self, head: bytes, body: Sequence[bytes]) -> Connection:
-        """Send a request, and return its connection once the response's head has arrived."""
-        head = b"%b%d\r\n\r\n" % (head, sum(map(len, body)))
-        if (idle := self._take_idle()) is not None:
-            try:
-                await idle.request(head, body)
-            except UpstreamUnavailable:
-                # Most likely closed while idle, so not a failure yet. Do not try every idle
-                # connection: a backend that fails at this request must not get it repeatedly.
-                self.close()
-            except BaseException:
-                idle.abort()
-                raise
-            else:
-                return idle
-        connection = await self._connect()
-        try:
-            await connection.request(head, body)
-        except BaseException:
-            connection.abort()
-            raise
-        return connection
-
-    def release(self, connection: Connection) -> None:
-        """Return a connection to the pool, or drop it if it cannot be reused."""
-        connection.resume()  # no client slows it down any more
-        if connection.almost_complete:
-            # The last event has arrived, but not the end of the body.
-            connection.drain(_DRAIN_SECONDS, lambda: self.release(connection))
-            return
-        if connection.reusable and len(self._idle) < _MAX_IDLE:
-            self._idle.append((monotonic(), connection))
-        else:
-            connection.abort()
-
-    def close(self) -> None:
-        """Drop every idle connection."""
-        while self._idle:
-            self._idle.pop()[1].abort()
-
-    def _take_idle(self) -> Connection | None:
-        now = monotonic()
-        while self._idle and now - self._idle[0][0] > _IDLE_SECONDS:
-            self._idle.popleft()[1].abort()
-        while self._idle:
-            connection = self._idle.pop()[1]
-            if connection.alive:
-                return connection
-        return None
-
-    async def _connect(self) -> Connection:
-        loop = asyncio.get_running_loop()
-        origin = self.origin
-        try:
-            async with asyncio.timeout(self._connect_timeout):
-                _, connection = await loop.create_connection(
-                    lambda: Connection(self._buffer, self._turn),
-                    origin.host,
-                    origin.port,
-                    ssl=self._tls,
-                )
-        except TimeoutError:
-            error = UpstreamTimeout(
-                f"The backend at {origin.authority} did not accept a connection "
-                f"within {self._connect_timeout:g} s."
-            )
-            error.retryable = True
-            raise error from None
-        except OSError as error:
-            raise UpstreamUnavailable(
-                f"The backend at {origin.authority} cannot be reached: {_why(error)}"
-            ) from None
-        return connection
-
-
-def _why(error: OSError) -> str:
-    """Explain a failed connection, and what to check. Not every error has an errno."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"its certificate is not trusted ({error.verify_message}). "
-            "If it is signed by an authority of your own, name its file in SSL_CERT_FILE."
-        )
-    if isinstance(error, ssl.SSLError):
-        return f"TLS fails ({error.reason}). Does it speak https?"
-    if isinstance(error, socket.gaierror):
-        return f"{error.strerror}. Is the name right?"
-    return f"{os.strerror(error.errno) if error.errno else error}. Is it running?"

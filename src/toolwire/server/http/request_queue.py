@@ -16,10 +16,10 @@ _AT_ONCE = 8
 _SMALL = 16 * 1024
 """Bytes of a body that count as one small request; a larger body counts as several."""
 _LASTING = 0.1
-"""The fraction of `patience` that applies once the queue has existed for that long."""
+"""The fraction of `max_wait` that applies once the queue has existed for that long."""
 
 
-class Waiting(Protocol):
+class QueuedRequest(Protocol):
     """A queued request. `size`: the bytes of its body."""
 
     @property
@@ -36,22 +36,22 @@ class Waiting(Protocol):
         ...
 
 
-W = TypeVar("W", bound=Waiting)
+Q = TypeVar("Q", bound=QueuedRequest)
 
 
-class Line(Generic[W]):
-    """A first-in, first-out queue. `patience` is the longest wait, in seconds."""
+class RequestQueue(Generic[Q]):
+    """A first-in, first-out queue. `max_wait` is the longest wait, in seconds."""
 
-    __slots__ = ("_began", "_beginning", "_loop", "_patience", "_waiting")
+    __slots__ = ("_began", "_beginning", "_loop", "_max_wait", "_waiting")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, patience: float) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, max_wait: float) -> None:
         self._loop = loop
-        self._patience = patience
-        self._waiting: deque[tuple[float, int, W]] = deque()
+        self._max_wait = max_wait
+        self._waiting: deque[tuple[float, int, Q]] = deque()
         self._beginning = 0
         self._began = 0.0
 
-    def join(self, request: W) -> None:
+    def put(self, request: Q) -> None:
         """Start a request now, or queue it."""
         weight = min(1 + request.size // _SMALL, _AT_ONCE)
         if not self._waiting and self._beginning + weight <= _AT_ONCE:
@@ -62,7 +62,7 @@ class Line(Generic[W]):
             self._began = now
         self._waiting.append((now, weight, request))
 
-    def _begin(self, request: W, weight: int) -> None:
+    def _begin(self, request: Q, weight: int) -> None:
         self._beginning += weight
         request.begin()
         # Runs after the first step of the task that was just created.
@@ -73,8 +73,8 @@ class Line(Generic[W]):
         while self._waiting and self._beginning + self._waiting[0][1] <= _AT_ONCE:
             since, weight, request = self._waiting.popleft()
             now = self._loop.time()
-            lasting = now - self._began > self._patience
-            if now - since > self._patience * (_LASTING if lasting else 1.0):
+            lasting = now - self._began > self._max_wait
+            if now - since > self._max_wait * (_LASTING if lasting else 1.0):
                 request.give_up()
             else:
                 self._begin(request, weight)
