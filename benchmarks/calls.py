@@ -176,7 +176,7 @@ APIS = {
 async def ask(
     app: App, wire: Wire, content: bytes, around: AbstractContextManager[None] = NOTHING
 ) -> None:
-    for backend in app.backends():
+    for backend in app.services.backends():
         assert isinstance(backend, OpenAiHttpBackend)
         backend.pool = Pool(wire)  # type: ignore[assignment]
     headers = {b"content-type": b"application/json", b"user-agent": b"benchmark"}

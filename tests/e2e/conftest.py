@@ -13,9 +13,9 @@ from tests.e2e.clients.registry import GROUPS, select
 
 def pytest_configure(config: pytest.Config) -> None:
     """Write down what came of the clients, if a file for it is named."""
-    path = os.environ.get("TOOLWIRE_CLIENTS_RECORD")
-    if path and not config.option.keyword:
-        config.pluginmanager.register(Record(path, failed_only=config.option.lf))
+    if path := os.environ.get("TOOLWIRE_CLIENTS_RECORD"):
+        some = bool(config.option.keyword or config.option.lf)
+        config.pluginmanager.register(Record(path, some=some))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

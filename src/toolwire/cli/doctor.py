@@ -51,7 +51,7 @@ server_options = with_options(
 """The options of a command that asks a server: see `run_doctor`."""
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="Find out why an agent gets no tool calls.")
 @click.argument("url")
 @server_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -12,7 +12,7 @@ from toolwire.cli.usage_error import UsageError
 from toolwire.formats import Detection, Format, detect_model, detect_template, get, names
 
 
-@click.command("formats")
+@click.command("formats", short_help="List the formats of tool calls.")
 @click.option("--model", metavar="NAME", help="Show only the format of this model.")
 @click.option(
     "--template",

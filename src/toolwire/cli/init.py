@@ -24,7 +24,7 @@ _USUAL = {
 """The ports that model servers choose if nobody says otherwise."""
 
 
-@click.command("init")
+@click.command("init", short_help="Write a toolwire.toml for a server.")
 @click.argument("url", required=False)
 @server_options
 @click.option(

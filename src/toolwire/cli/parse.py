@@ -11,7 +11,7 @@ from toolwire.cli.usage_error import UsageError, known_format
 from toolwire.formats import AUTO
 
 
-@click.command("parse")
+@click.command("parse", short_help="Show what a model's text contains, and why.")
 @click.argument("file", required=False, type=click.Path(allow_dash=True, dir_okay=False))
 @click.option(
     "--format",

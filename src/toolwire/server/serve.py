@@ -60,14 +60,16 @@ async def serve(
     on_signals(_ENDS, stopped.set)
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
     announce(f"{'https' if tls else 'http'}://{host}:{port}")
-    beside = [asyncio.create_task(Prober(app, config, say).run())]
+    beside = [asyncio.create_task(Prober(app.services, config, say).run())]
     if engine is not None and config.embedded.warm_up:
-        beside.append(asyncio.create_task(warm_up(app.routes.models, request_reader(config))))
+        beside.append(
+            asyncio.create_task(warm_up(app.services.routes.models, request_reader(config)))
+        )
     await stopped.wait()
     for task in beside:
         task.cancel()
     on_signals(_ENDS, loop.stop)  # a second signal stops immediately
-    app.draining = True
+    app.gate.draining = True
     _log.info("shutting down; answers in progress have %g s", config.timeouts.shutdown)
     await server.aclose(config.timeouts.shutdown)
     await app.aclose()

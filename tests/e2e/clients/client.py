@@ -71,7 +71,7 @@ class Client:
     """What the model says, for a client that has none of the usual tools."""
     turns: int | None = None
     """Requests with tools that the file task takes: an agent's are write, read, run, finish."""
-    limit: float = 90
+    limit: float = 180
     """Seconds after which the run is ended and counts as failed."""
 
     @property

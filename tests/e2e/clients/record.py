@@ -4,7 +4,6 @@ import datetime
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.e2e.clients.registry import CLIENTS
@@ -12,8 +11,8 @@ from tests.e2e.clients.registry import CLIENTS
 OWN = "own"
 """The set-up of a test that is about one client alone."""
 
-Cells = dict[str, dict[str, dict[str, Any]]]
-"""By client and set-up: how many tests `passed`, and which `failed`."""
+Cells = dict[str, dict[str, dict[str, bool]]]
+"""By client, set-up and test: whether it passed."""
 
 
 def tell(item: pytest.Item) -> None:
@@ -24,39 +23,36 @@ def tell(item: pytest.Item) -> None:
 
 
 class Record:
-    """Counts the tests of each client and set-up, and writes them to a file.
+    """Writes to a file which tests of each client and set-up have passed.
 
-    A run of what failed last time changes the record of that time.
+    A run of some tests changes what is known of these.
     """
 
-    def __init__(self, path: str, *, failed_only: bool) -> None:
+    def __init__(self, path: str, *, some: bool) -> None:
         self._path = Path(path)
-        self._known = json.loads(self._path.read_text()) if failed_only else {}
-        self._cells: Cells = self._known.get("clients", {})
-        self._began = time.monotonic()
+        known = json.loads(self._path.read_text()) if some and self._path.exists() else {}
+        self._cells: Cells = known.get("clients", {})
+        self._minutes = known.get("minutes")
+        self._began = None if some else time.monotonic()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count a test when it is over, or when it could not begin."""
+        """Take note of a test when it is over, or when it could not begin."""
         about = dict(report.user_properties)
         if "client" not in about or (report.when != "call" and report.passed):
             return
         row = self._cells.setdefault(str(about["client"]), {})
-        cell = row.setdefault(str(about["setup"]), {"passed": 0, "failed": []})
-        test = report.nodeid.rpartition("::")[2]
-        cell["failed"] = [name for name in cell["failed"] if name != test]
-        if report.passed:
-            cell["passed"] += 1
-        else:
-            cell["failed"].append(test)
+        test = report.nodeid.rpartition("::")[2].removeprefix("test_")
+        row.setdefault(str(about["setup"]), {})[test] = report.passed
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the file, in the process that has heard of all tests, unless it was stopped."""
         if hasattr(session.config, "workerinput") or exitstatus > pytest.ExitCode.TESTS_FAILED:
             return
+        if self._began is not None:
+            self._minutes = round((time.monotonic() - self._began) / 60)
         told = {
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "minutes": round((time.monotonic() - self._began) / 60),
-            **{key: self._known[key] for key in ("date", "minutes") if key in self._known},
+            "minutes": self._minutes,
             "versions": {name: CLIENTS[name].version for name in self._cells},
             "clients": self._cells,
         }

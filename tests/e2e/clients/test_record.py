@@ -10,12 +10,12 @@ from tests.e2e.clients.record import Record
 
 def report(test: str, *, passed: bool, when: str = "call") -> Any:
     about = [("client", "goose"), ("setup", "native")]
-    name = f"tests/e2e/test_clients.py::{test}"
+    name = f"tests/e2e/test_clients.py::test_{test}"
     return SimpleNamespace(user_properties=about, nodeid=name, passed=passed, when=when)
 
 
-def written(path: Path, *reports: Any, failed_only: bool = False, status: int = 1) -> Any:
-    record = Record(str(path), failed_only=failed_only)
+def written(path: Path, *reports: Any, some: bool = False, status: int = 1) -> Any:
+    record = Record(str(path), some=some)
     for one in reports:
         record.pytest_runtest_logreport(one)
     session: Any = SimpleNamespace(config=SimpleNamespace())
@@ -23,21 +23,27 @@ def written(path: Path, *reports: Any, failed_only: bool = False, status: int = 
     return json.loads(path.read_text())["clients"]["goose"]["native"]
 
 
-def test_a_test_counts_once_also_if_it_could_not_begin(tmp_path: Path) -> None:
-    begun = report("a", passed=True, when="setup")
+def test_a_test_counts_when_it_is_over_or_could_not_begin(tmp_path: Path) -> None:
+    begun = [report(name, passed=True, when="setup") for name in ("a", "running")]
     never = report("b", passed=False, when="setup")
-    cell = written(tmp_path / "record.json", begun, report("a", passed=True), never)
-    assert cell == {"passed": 1, "failed": ["b"]}
+    cell = written(tmp_path / "record.json", *begun, report("a", passed=True), never)
+    assert cell == {"a": True, "b": False}
 
 
-def test_what_passes_after_it_had_failed_changes_the_record(tmp_path: Path) -> None:
+def test_a_run_of_some_tests_changes_what_is_known_of_these(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     written(path, report("a", passed=True), report("b", passed=False), report("c", passed=False))
-    cell = written(path, report("b", passed=True), report("c", passed=False), failed_only=True)
-    assert cell == {"passed": 2, "failed": ["c"]}
+    cell = written(path, report("b", passed=True), some=True)
+    assert cell == {"a": True, "b": True, "c": False}
+
+
+def test_a_run_of_all_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    written(path, report("of_old", passed=True))
+    assert written(path, report("a", passed=True)) == {"a": True}
 
 
 def test_a_run_that_was_stopped_leaves_the_record_alone(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     written(path, report("a", passed=True))
-    assert written(path, report("a", passed=False), status=2) == {"passed": 1, "failed": []}
+    assert written(path, report("a", passed=False), status=2) == {"a": True}

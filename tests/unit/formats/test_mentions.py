@@ -70,6 +70,15 @@ def test_an_end_token_never_stands_in_markdown() -> None:
         assert found.content == text
 
 
+@pytest.mark.parametrize("between", ["", "\n", "and\n"])
+@pytest.mark.parametrize("info", ["", "xml"])
+def test_a_fence_right_behind_a_fence_hides_its_call_too(info: str, between: str) -> None:
+    fence = f"```{info}\n{CALL}\n```\n"
+    text = f"So:\n{fence}{between}{fence}or so."
+    found = extract("hermes", text, TOOLS)
+    assert (found.content, found.calls) == (text, [])
+
+
 def test_text_goes_on_behind_a_fence_that_is_closed() -> None:
     parser = parser_for("hermes", TOOLS)
     parser.feed(f"```\n{CALL}\n```\n")

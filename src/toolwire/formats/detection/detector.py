@@ -37,7 +37,7 @@ from toolwire.protocol.tools import ToolSpec
 
 _LIMIT = 1024  # maximum text held before one of the formats must have won
 _OVERLAP = 64  # after all formats gave up, a sign may have begun this far back
-_BUDGET = 2_000  # characters read in vain before detection stops
+_BUDGET = 2_000  # characters tried, in vain or as mentions, before detection stops
 _EACH = 64  # cost of starting a trial, in characters
 _PLAIN = 256  # plain pieces kept before they are scanned
 _SPACE = 64  # maximum whitespace before an answer
@@ -146,8 +146,7 @@ class OutputDetector:
         if (yield from self._begin()):
             return
         if self._only_fences:
-            self.over = True
-            self._say(len(reader.buf) - reader.pos)
+            self._stop()
             return
         while True:
             start, end, sign = lexer.search(reader)
@@ -155,8 +154,9 @@ class OutputDetector:
                 self._say(start - reader.pos)
             if sign and self._budget <= 0:
                 self.why = self.why or "too much that looked like calls was none"
-                self._say(end - start)
-            elif sign:
+                self._stop()
+                return
+            if sign:
                 if (yield from self._meet(sign, end - start)):
                     return
             elif reader.final:
@@ -165,6 +165,11 @@ class OutputDetector:
                 self._idle = reader.pos == len(reader.buf)
                 yield
                 self._idle = False
+
+    def _stop(self) -> None:
+        """Stop detection: the rest is text."""
+        self.over = True
+        self._say(len(self._reader.buf) - self._reader.pos)
 
     def _begin(self) -> Need[bool]:
         """Read the start of the answer, where calls need no markers. True if one was found."""
@@ -233,8 +238,7 @@ class OutputDetector:
                 break
         text = reader.raw()
         reader.give_back(text)
-        if not won:
-            self._budget -= read + _EACH
+        self._budget -= read + _EACH
         return max(won, key=lambda one: written_in(one.record, text), default=None)
 
     def _hand_over(self, trial: Trial, lead: int = 0) -> None:

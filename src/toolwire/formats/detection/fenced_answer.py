@@ -9,6 +9,8 @@ from toolwire.formats.detection.detect import Detection
 from toolwire.formats.quotes import FENCE
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta
 
+_MOST = 32  # maximum code fences in an answer, because each is tried in every format
+
 
 class Inner(Protocol):
     """Reads the content of one fence, in any format."""
@@ -24,6 +26,7 @@ class FencedAnswer:
     """Reads an answer line by line, as long as it consists only of calls in code fences."""
 
     __slots__ = (
+        "_fences",
         "_inner",
         "_line",
         "_make",
@@ -42,7 +45,8 @@ class FencedAnswer:
         self._make = make
         self._inner: Inner | None = None
         self._ticks = 0
-        self._line = ""
+        self._fences = 0
+        self._line: list[str] = []
 
     def made(self) -> bool:
         """Whether the answer was only calls."""
@@ -56,9 +60,10 @@ class FencedAnswer:
 
     def feed(self, text: str, *, final: bool) -> None:
         """Consume the next piece. A line is processed once it is complete."""
-        self._line += text
-        if self._line.endswith("\n") or final:
-            line, self._line = self._line, ""
+        self._line.append(text)
+        if text.endswith("\n") or final:
+            line = "".join(self._line)
+            self._line.clear()
             self._take(line)
         if final and self._inner:
             self._close(self._inner)
@@ -68,14 +73,21 @@ class FencedAnswer:
         ticks = len(bare) - len(bare.lstrip("`"))
         if self._inner is None:
             if ticks >= len(FENCE) and "`" not in bare[ticks:]:
-                self._ticks = ticks
-                self._inner = self._make()
+                self._open(ticks)
             elif bare:
                 self.why = "text stands beside the code fence that holds the call"
         elif ticks >= self._ticks and len(bare) == ticks:
             self._close(self._inner)
         else:
             self._put(self._inner.feed(line))
+
+    def _open(self, ticks: int) -> None:
+        self._fences += 1
+        if self._fences > _MOST:
+            self.why = "there are too many code fences"
+            return
+        self._ticks = ticks
+        self._inner = self._make()
 
     def _close(self, inner: Inner) -> None:
         self._put(inner.finish())

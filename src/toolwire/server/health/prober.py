@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from toolwire.backends.base import Backend
 from toolwire.backends.embedded.backend import EmbeddedBackend
 from toolwire.errors import GatewayError, UpstreamError, UpstreamUnavailable
-from toolwire.server.app import App
 from toolwire.server.config.settings import Config
 from toolwire.server.health.introduction import ServedBackend, introduce, missing
+from toolwire.server.services import Services
 
 _LONGEST_PAUSE = 30.0
 _LONGEST_ANSWER = 10.0
@@ -21,8 +21,8 @@ _LONGEST_ANSWER = 10.0
 class Prober:
     """Runs one task per backend, until it answers, or forever if `/readyz` requires it."""
 
-    def __init__(self, app: App, config: Config, say: Callable[[str], None]) -> None:
-        self._app = app
+    def __init__(self, services: Services, config: Config, say: Callable[[str], None]) -> None:
+        self._services = services
         self._config = config
         self._print = say
         self._goes_on = config.health.ready == "backend"
@@ -33,12 +33,12 @@ class Prober:
         async with asyncio.TaskGroup() as tasks:
             for served in self._backends():
                 if isinstance(served.backend, EmbeddedBackend):
-                    self._app.watch.probed(served.backend.name, None)
+                    self._services.watch.probed(served.backend.name, None)
                 elif asks or self._goes_on:
                     tasks.create_task(self._follow(served))
 
     def _backends(self) -> Iterator[ServedBackend]:
-        for route, model in zip(self._config.models, self._app.routes.models, strict=True):
+        for route, model in zip(self._config.models, self._services.routes.models, strict=True):
             for config, backend in zip(route.backends, model.pool.backends, strict=True):
                 yield ServedBackend(route, config, model, backend)
 
@@ -75,8 +75,8 @@ class Prober:
             failed = UpstreamUnavailable(f"it gave no answer within {_LONGEST_ANSWER:g} s.")
         except UpstreamError as error:
             failed = error
-        self._app.watch.probed(backend.name, failed)
-        return names if failed is None or self._app.watch.is_live(backend.name) else failed
+        self._services.watch.probed(backend.name, failed)
+        return names if failed is None or self._services.watch.is_live(backend.name) else failed
 
     async def _about(self, backend: Backend) -> str:
         try:

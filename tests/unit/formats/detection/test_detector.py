@@ -16,6 +16,8 @@ from toolwire.formats import (
     provider_id,
     render_calls,
 )
+from toolwire.formats.detection.trial import Trial
+from toolwire.formats.record import Format
 from toolwire.protocol.events import CallEnd, CallStart, Event, TextDelta
 from toolwire.protocol.tools import ToolSpec
 
@@ -214,3 +216,47 @@ def test_a_call_behind_text_like_calls_is_found() -> None:
     detector, events = _read(f"{text}<tool_call>{JSON_CALL}</tool_call>", 4)
     assert detector.found is not None
     assert join(events).content == text
+
+
+QUOTED = {
+    "span": "See `{call}` there.\n\n",
+    "fence": "So:\n\n```\n{call}\n```\n\n",
+}
+CALL = '<tool_call>{"name": "get_time", "arguments": {"tz": "CET"}}</tool_call>'
+
+
+@pytest.mark.parametrize("size", [0, 4096])
+@pytest.mark.parametrize("around", QUOTED.values(), ids=QUOTED)
+def test_a_flood_of_mentions_is_given_up_too(
+    monkeypatch: pytest.MonkeyPatch, around: str, size: int
+) -> None:
+    tried: list[str] = []
+
+    class Counted(Trial):
+        def __init__(self, record: Format, tools: tuple[ToolSpec, ...], sign: str) -> None:
+            tried.append(record.name)
+            super().__init__(record, tools, sign)
+
+    monkeypatch.setattr("toolwire.formats.detection.detector.Trial", Counted)
+    text = around.format(call=CALL) * 300
+    detector, events = _read(text, size)
+    assert _outcome(events)[:3] == (text, None, ())
+    assert detector.over
+    assert len(tried) < 40 * len(set(tried))
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_fence_right_behind_a_fence_hides_its_call_too(size: int) -> None:
+    fence = f"```json\n{JSON_CALL}\n```\n"
+    text = f"{fence}{fence}or so."
+    detector, events = _read(text, size)
+    assert (detector.found, _outcome(events)[:3]) == (None, (text, None, ()))
+
+
+@pytest.mark.parametrize("fences", [True, False])
+@pytest.mark.parametrize("size", [0, 64])
+def test_an_answer_of_too_many_code_fences_is_text(size: int, fences: bool) -> None:
+    text = '```json\n{"name": "get_time", "arguments": {"tz": "CET"}}\n```\n' * 40
+    detector, events = _read(text, size, fences=fences)
+    assert _outcome(events)[:3] == (text, None, ())
+    assert detector.why == "there are too many code fences"

@@ -22,7 +22,7 @@ def test_a_reader_of_the_output_that_is_gone_does_not_end_the_probing() -> None:
         app = App(config, setup("error", stream=io.StringIO()), clock=time.perf_counter)
         try:
             async with asyncio.timeout(0.5):
-                await Prober(app, config, say).run()
+                await Prober(app.services, config, say).run()
         finally:
             await app.aclose()
 
