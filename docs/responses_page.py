@@ -47,7 +47,7 @@ def parts(table: Table) -> Iterable[str]:
     yield f"```python\n{USE}```"
     yield table(("endpoint", ""), ENDPOINTS)
     yield (
-        "Nothing is refused that can be ignored: clients add fields, items and tools with every "
+        "Anything that can be ignored is accepted: clients add fields, items and tools with every "
         "release. What is ignored, adjusted or repaired is named in the headers "
         "`toolwire-ignored-params`, `toolwire-adjusted-params` and `toolwire-repairs`; what "
         "becomes known during a stream is in a `toolwire` object of the last response."
