@@ -28,6 +28,7 @@ _PARAGRAPH = "\n\n"
 _CUT = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _FAILED = ("failed", "cancelled")
 _encode = msgspec.json.Encoder().encode
+_decode_text = msgspec.json.Decoder(str).decode
 
 
 class _Progress:
@@ -203,12 +204,13 @@ def _thought(item: WireItem, *, streamed: bool) -> list[Fragment]:
 
 
 def _arguments(item: WireItem) -> str:
-    said = item.input if item.type == "custom_tool_call" else item.arguments
+    if item.type == "custom_tool_call":
+        return item.input or ""
+    raw = bytes(item.arguments)
+    said = _decode_text(raw) if raw.startswith(b'"') else raw.decode()
     if said == "{}" and item.status in ("in_progress", "incomplete"):
         return ""  # a placeholder
-    if said is None or isinstance(said, str):
-        return said or ""
-    return _encode(said).decode()
+    return "" if said == "null" else said
 
 
 def _logprobs(entries: list[Any] | None) -> bytes:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 
 class WirePart(msgspec.Struct):
@@ -21,7 +22,8 @@ class WireItem(msgspec.Struct):
     id: str | None = None
     call_id: str | None = None
     name: str | None = None
-    arguments: Any = None
+    arguments: Raw = Raw(b"null")
+    """JSON text in a string; some servers send the value itself."""
     input: str | None = None
     content: list[WirePart] | None = None
     summary: list[WirePart] | None = None

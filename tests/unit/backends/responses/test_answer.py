@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from toolwire.backends.responses.answer import ResponsesDecoder
 from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
@@ -175,6 +177,51 @@ def test_a_call_that_only_the_end_names_is_not_lost() -> None:
 def test_reasoning_that_comes_as_text_and_as_summary_is_read_once() -> None:
     stream = delta("reasoning_text", 0, "rs_1", "Raw.") + delta(SUMMARY, 0, "rs_1", "Short.")
     assert said(read(stream)[0])["reasoning"] == "Raw."
+
+
+def test_what_arrives_is_passed_on_at_once() -> None:
+    decoder = ResponsesDecoder(max_line=100_000)
+    pieces = [
+        delta("output_text", 1, "msg_1", "Look"),
+        added(3, call(1, "f", "")),
+        delta(ARGUMENTS, 3, "fc_1", '{"a"'),
+        delta(SUMMARY, 4, "rs_1", "Hm."),
+    ]
+    text, start, more, thought = ([f] for piece in pieces for f in decoder.feed(piece))
+    assert said(text)["text"] == "Look"
+    assert said(start)["calls"] == [["call_1", "f", ""]]
+    assert said(more)["calls"] == [[None, None, '{"a"']]
+    assert said(thought)["reasoning"] == "Hm."
+
+
+def test_arguments_that_are_an_object_keep_their_digits() -> None:
+    item = b'{"type":"function_call","call_id":"c","name":"f","arguments":{"a":%s}}' % (b"9" * 40)
+    fragments, _ = read(b'{"status":"completed","output":[%s]}' % item)
+    assert said(fragments)["calls"] == [["c", "f", '{"a":%s}' % ("9" * 40)]]
+
+
+@given(
+    order=st.lists(st.integers(0, 26), max_size=30),
+    spoilt=st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=3),
+    cut=st.integers(0, 3000),
+)
+@settings(max_examples=150, deadline=None)
+def test_events_in_any_order_and_state_are_read_alike_however_they_are_cut(
+    order: list[int], spoilt: list[tuple[int, int]], cut: int
+) -> None:
+    events = STREAM.split(b"\n\n")[:-1]
+    data = bytearray(b"".join(events[at % len(events)] + b"\n\n" for at in order))
+    for at, byte in spoilt:
+        if data:
+            data[at % len(data)] = byte
+    results = []
+    for blocks in ([bytes(data)], [bytes(data[:cut]), bytes(data[cut:])]):
+        try:
+            fragments, ended = read(*blocks)
+            results.append((said(fragments), ended))
+        except UpstreamError as error:
+            results.append(({}, bool(error.message)))
+    assert results[0] == results[1]
 
 
 def test_a_custom_call_is_plain_text() -> None:
