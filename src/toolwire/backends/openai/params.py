@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.backends.dialects import Constraint, Dialect
-from toolwire.backends.openai.parts import WIRE
+from toolwire.backends.openai.parts import WIRE, is_hidden
 from toolwire.protocol.effort import nearest_effort
 from toolwire.protocol.requests import Request
 from toolwire.protocol.sampling import ResponseFormat
@@ -70,6 +70,14 @@ def ignored_params(request: Request, dialect: Dialect) -> list[str]:
     if not dialect.reasoning_in_history and any(said.reasoning for said in request.messages):
         ignored.append("reasoning_content")
     return ignored
+
+
+def ignored_parts(request: Request, dialect: Dialect) -> list[str]:
+    """Return the kinds of content that this dialect does not accept."""
+    if dialect.files:
+        return []
+    parts = (part for m in request.messages if isinstance(m.content, tuple) for part in m.content)
+    return ["file"] if any(map(is_hidden, parts)) else []
 
 
 def constrain(params: Params, constraint: tuple[str, bytes], schema: bytes) -> None:
