@@ -76,8 +76,10 @@ def ignored_parts(request: Request, dialect: Dialect) -> list[str]:
     """Return the kinds of content that this dialect does not accept."""
     if dialect.files:
         return []
-    parts = (part for m in request.messages if isinstance(m.content, tuple) for part in m.content)
-    return ["file"] if any(map(is_hidden, parts)) else []
+    for message in request.messages:
+        if isinstance(message.content, tuple) and any(map(is_hidden, message.content)):
+            return ["file"]
+    return []
 
 
 def constrain(params: Params, constraint: tuple[str, bytes], schema: bytes) -> None:

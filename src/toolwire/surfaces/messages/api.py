@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from toolwire.backends.anthropic.own import HEADERS
 from toolwire.errors import GatewayError
@@ -31,6 +32,7 @@ from toolwire.surfaces.profiles import profile_for, profile_named
 NAME = "anthropic_messages"
 """The surface's name in traces."""
 _MOST_CHANGES = 4
+_SESSION = b"x-claude-code-session-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,8 @@ class _Caller:
             asked = fitted(read, profile_named(self.context.profile))
             limited = self.api.limits.applied(asked.request)
             fills = limited is not asked.request
+            if session := self.exchange.request.header(_SESSION):
+                limited = replace(limited, session=session)
             self._asked = dataclasses.replace(asked, request=limited, fills_context=fills)
         request = self._asked.request
         if request.sampling.max_tokens == 0:
