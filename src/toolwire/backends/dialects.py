@@ -54,6 +54,8 @@ class Dialect:
     """The levels of `reasoning_effort` that it knows. Others are replaced by the nearest one."""
     stops: int = 4
     """The most stop sequences it takes. The gateway watches for the others."""
+    files: bool = False
+    """Whether it takes files, such as PDFs, in messages."""
     strips_special_tokens: bool = False
     """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent, and may
     then put a space on both sides of each unless `spaces_between_special_tokens: false` is, too."""
@@ -109,6 +111,7 @@ _OPENAI = _SAMPLING | _names(
 _ALL = (
     Dialect(
         name=AUTO,
+        files=True,
         efforts=_OPENAI_EFFORTS,
         params=_OPENAI,
         call_ids="openai",
@@ -118,6 +121,7 @@ _ALL = (
     ),
     Dialect(
         name="openai",
+        files=True,
         efforts=_OPENAI_EFFORTS,
         params=_OPENAI,
         call_ids="openai",
@@ -223,6 +227,7 @@ _ALL = (
     ),
     Dialect(
         name="openrouter",
+        files=True,
         efforts=EFFORTS,
         params=_SAMPLING - {"n"}
         | _names(
@@ -262,6 +267,7 @@ _ALL = (
     ),
     Dialect(
         name="anthropic",
+        files=True,
         stops=MANY,
         params=_CORE | _names("tool_choice parallel_tool_calls top_k user"),
         renames=_OLD_LIMIT,

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.backends.dialects import ConstraintKind, Dialect
-from toolwire.backends.openai.parts import WIRE
+from toolwire.backends.openai.parts import WIRE, is_hidden
 from toolwire.protocol.effort import nearest_effort
 from toolwire.protocol.requests import Request
 from toolwire.protocol.sampling import ResponseFormat
@@ -72,6 +72,16 @@ def ignored_params(request: Request, dialect: Dialect) -> list[str]:
     if not dialect.reasoning_in_history and any(map(_reasoning, request.messages)):
         ignored.append("reasoning_content")
     return ignored
+
+
+def ignored_parts(request: Request, dialect: Dialect) -> list[str]:
+    """Return the kinds of content that this dialect does not accept."""
+    if dialect.files:
+        return []
+    for message in request.messages:
+        if isinstance(message.content, tuple) and any(map(is_hidden, message.content)):
+            return ["file"]
+    return []
 
 
 def constrain(params: Params, constraint: tuple[str, bytes], schema: bytes) -> None:

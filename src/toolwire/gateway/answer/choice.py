@@ -90,8 +90,8 @@ class ChoicePipeline:
         self.policy = policy
         self.validator = validator
         self.stops = stops
-        stages: tuple[Stage | None, ...] = (stops, policy, validator)
-        self._stages = tuple(stage for stage in stages if stage is not None)
+        stages: tuple[Stage, ...] = (policy,) if validator is None else (policy, validator)
+        self._stages = stages if stops is None else (stops, *stages)
         self._fast: FastPath | None = None
 
     def feed(self, fragment: Fragment) -> list[Event]:

@@ -33,6 +33,7 @@ _OURS: Mapping[str, str] = {
     "response_format": "output_config.format",
     "chat_template_kwargs": "thinking",
     "reasoning_content": "messages.thinking",
+    "file": "document",
 }
 """This API's names for backend parameters."""
 _encode = msgspec.json.Encoder().encode
