@@ -1,6 +1,6 @@
 """Tools: their definitions, their calls, and which of them the client allows."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -62,8 +62,13 @@ class ToolSet:
     costs: Mapping[str, SchemaCost] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names that a model may call a tool by, such as its name without a namespace."""
-    memo: dict[str, bytes] = field(default_factory=dict)
-    """Values that are derived from the set once, such as its encoded form."""
+    _encoded: dict[str, bytes] = field(default_factory=dict, init=False)
+
+    def encoded(self, api: str, encode: Callable[[ToolSpec], Any]) -> bytes:
+        """Return the tools as JSON in the form of one API, encoded once per set."""
+        if api not in self._encoded:
+            self._encoded[api] = msgspec.json.encode([encode(tool) for tool in self.tools.values()])
+        return self._encoded[api]
 
     @cached_property
     def size(self) -> int:

@@ -1,6 +1,7 @@
 """Token usage of a turn."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -30,6 +31,23 @@ class TokenUsage(msgspec.Struct, frozen=True):
     def reasoning_tokens(self) -> int:
         """Tokens of the answer that were reasoning."""
         return self.completion_details.get("reasoning_tokens", 0)
+
+
+def reported_usage(
+    prompt_tokens: int | None,
+    completion_tokens: int | None,
+    prompt_details: Mapping[str, Any] | None,
+    completion_details: Mapping[str, Any] | None,
+) -> TokenUsage | None:
+    """Return the usage that a backend reports; None if a total is missing."""
+    if prompt_tokens is None or completion_tokens is None:
+        return None
+    details = _figures(prompt_details), _figures(completion_details)
+    return TokenUsage(prompt_tokens, completion_tokens, *details)
+
+
+def _figures(details: Mapping[str, Any] | None) -> dict[str, int]:
+    return {name: value for name, value in (details or {}).items() if type(value) is int}
 
 
 def add_usage(one: TokenUsage | None, other: TokenUsage | None) -> TokenUsage | None:

@@ -13,12 +13,11 @@ from toolwire.backends.dialects import Dialect
 from toolwire.backends.openai.params import wire_params
 from toolwire.backends.system_prompt import split_system
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import FREE_CHOICE, ToolChoice, ToolSet, ToolSpec
+from toolwire.protocol.tools import FREE_CHOICE, ToolChoice, ToolSpec
 
 DEFAULT_MAX_TOKENS = 8192
 """The default token limit, because the API requires one. All current models support it."""
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
-_MEMO = "anthropic"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -41,7 +40,11 @@ def encode_request(outgoing: BackendRequest, dialect: Dialect, model: str | None
     tools = body.pop("tools", None)
     if tools is None and not outgoing.tools.tools:
         return [_encode(body)]
-    return [_encode(body)[:-1] + b',"tools":', tools or _tools(outgoing.tools), b"}"]
+    return [
+        _encode(body)[:-1] + b',"tools":',
+        tools or outgoing.tools.encoded("anthropic", _tool),
+        b"}",
+    ]
 
 
 def _conversation(
@@ -113,14 +116,6 @@ def _choice(choice: ToolChoice, *, parallel: bool) -> dict[str, Any]:
     if not parallel and choice.mode != "none":
         value["disable_parallel_tool_use"] = True
     return value
-
-
-def _tools(toolset: ToolSet) -> bytes:
-    """Return the tools, encoded once per cached tool set."""
-    memo = toolset.memo
-    if _MEMO not in memo:
-        memo[_MEMO] = _encode([_tool(tool) for tool in toolset.tools.values()])
-    return memo[_MEMO]
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from toolwire.protocol.fragments import (
     CallFragment,
     Fragment,
 )
-from toolwire.protocol.usage import TokenUsage
+from toolwire.protocol.usage import TokenUsage, reported_usage
 
 _MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
 _FULL = "model_length"
@@ -143,18 +143,12 @@ def _about(chunk: _Chunk) -> tuple[tuple[str, str], ...]:
 
 
 def _usage(usage: _Usage) -> TokenUsage | None:
-    if usage.prompt_tokens is None or usage.completion_tokens is None:
-        return None
-    return TokenUsage(
+    return reported_usage(
         usage.prompt_tokens,
         usage.completion_tokens,
-        _figures(usage.prompt_tokens_details),
-        _figures(usage.completion_tokens_details),
+        usage.prompt_tokens_details,
+        usage.completion_tokens_details,
     )
-
-
-def _figures(details: dict[str, Any] | None) -> dict[str, int]:
-    return {name: value for name, value in (details or {}).items() if type(value) is int}
 
 
 def _fragment(choice: _Choice) -> Fragment:

@@ -91,7 +91,7 @@ def encode_body(
     if not outgoing.tools.tools or not (about_tools := _tool_fields(outgoing, dialect)):
         return [b",".join([*fields, *rest])]
     tools, *more = about_tools
-    return [b",".join([*fields, b""]), tools, b",".join([b"", *more, *rest])]
+    return [b",".join([*fields, b'"tools":']), tools, b",".join([b"", *more, *rest])]
 
 
 def encode_messages(messages: Sequence[ChatMessage], dialect: Dialect) -> bytes:
@@ -149,20 +149,12 @@ def _tool_fields(outgoing: BackendRequest, dialect: Dialect) -> list[bytes]:
             value = b'"tool_choice":' + _encode({"type": tool.kind, tool.kind: {"name": tool.name}})
         else:
             tools = ToolSet({tool.name: tool})
-    fields = [_tools(tools)]
+    fields = [tools.encoded("openai", _tool)]
     if "tool_choice" in dialect.params:
         fields.append(value)
     if not outgoing.request.parallel and "parallel_tool_calls" in dialect.params:
         fields.append(b'"parallel_tool_calls":false')
     return fields
-
-
-def _tools(toolset: ToolSet) -> bytes:
-    """Return the checked tools, encoded once per cached tool set."""
-    memo = toolset.memo
-    if "openai" not in memo:
-        memo["openai"] = b'"tools":' + _encode([_tool(tool) for tool in toolset.tools.values()])
-    return memo["openai"]
 
 
 def _tool(tool: ToolSpec) -> dict[str, object]:

@@ -22,7 +22,7 @@ from toolwire.backends.responses.wire import (
     decode_response,
 )
 from toolwire.protocol.fragments import ENCRYPTED_REASONING, MOST_CALLS, CallFragment, Fragment
-from toolwire.protocol.usage import TokenUsage
+from toolwire.protocol.usage import TokenUsage, reported_usage
 
 _PARAGRAPH = "\n\n"
 _CUT = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -218,18 +218,14 @@ def _logprobs(entries: list[Any] | None) -> bytes:
 
 
 def _usage(usage: WireUsage | None) -> TokenUsage | None:
-    if usage is None or usage.input_tokens is None or usage.output_tokens is None:
+    if usage is None:
         return None
-    return TokenUsage(
+    return reported_usage(
         usage.input_tokens,
         usage.output_tokens,
-        _figures(usage.input_tokens_details),
-        _figures(usage.output_tokens_details),
+        usage.input_tokens_details,
+        usage.output_tokens_details,
     )
-
-
-def _figures(details: dict[str, Any] | None) -> dict[str, int]:
-    return {name: value for name, value in (details or {}).items() if type(value) is int}
 
 
 _CALLS = ("function_call", "custom_tool_call")

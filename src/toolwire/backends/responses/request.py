@@ -21,7 +21,6 @@ from toolwire.protocol.tools import ToolChoice, ToolSet, ToolSpec
 WIRE = "openai_responses"
 """Marks parameters of this API, which its servers get verbatim."""
 LOGPROBS = "message.output_text.logprobs"
-_MEMO = "responses"
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -43,7 +42,7 @@ def encode_request(outgoing: BackendRequest, dialect: Dialect, model: str | None
     body["tool_choice"] = _choice(request.choice, outgoing.tools)
     if not request.parallel:
         body["parallel_tool_calls"] = False
-    return [_encode(body)[:-1] + b',"tools":', _tools(outgoing.tools), b"}"]
+    return [_encode(body)[:-1] + b',"tools":', outgoing.tools.encoded("responses", _tool), b"}"]
 
 
 def is_ignored_format(request: Request) -> bool:
@@ -103,14 +102,6 @@ def _choice(choice: ToolChoice, tools: ToolSet) -> str | dict[str, str]:
         tool = tools.tools[next(iter(choice.allowed))]
         return {"type": tool.kind, "name": tool.name}
     return choice.mode
-
-
-def _tools(toolset: ToolSet) -> bytes:
-    """Return the tools, encoded once per cached tool set."""
-    memo = toolset.memo
-    if _MEMO not in memo:
-        memo[_MEMO] = _encode([_tool(tool) for tool in toolset.tools.values()])
-    return memo[_MEMO]
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:
