@@ -49,6 +49,7 @@ TESTED_BY = {
     "surfaces/responses": "unit/surfaces/responses",
     "surfaces/openai/chunks.py": "contract/test_contract_chunks.py",
     "surfaces/openai/wire.py": "e2e/gateway/test_openapi.py",
+    "surfaces/sink.py": "contract",
 }
 """Long modules, or folders of them, that other tests cover better than one of their own would."""
 
