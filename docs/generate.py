@@ -351,8 +351,8 @@ def errors() -> str:
         "An error that ends a stream names the backend, and says what to do.",
         "## What is refused before its body is read",
         "The head of a request is checked first: its key (401), its path and method (404, 405), "
-        "and its announced length (413). A refusal is sent while the body is still arriving; the rest "
-        "of the body is discarded and the connection closed. A client that sends "
+        "and its announced length (413). A refusal is sent while the body is still arriving; the "
+        "rest of the body is discarded and the connection closed. A client that sends "
         "`Expect: 100-continue` does not have to send the body.",
         "Invalid HTTP is refused in the same form, and the connection closed: 400 for "
         "anything that is not HTTP/1.1 or is ambiguous (no `Host`, two of them, or another than in "
@@ -499,10 +499,10 @@ def repairs() -> str:
             ),
         ),
         "An invalid call is not an HTTP error, because agents recover from an invalid call and "
-        "stop at an error. It is one if the tool is strict, or if a call that is delivered whole is not "
-        "a JSON object although `tool_choice` requires a call. Arguments with a duplicate key are "
-        "malformed, so the model is asked again. Clients can decode them, so if the model repeats "
-        "them they are delivered as they are. Invalid calls that were delivered are named in "
+        "stop at an error. It is one if the tool is strict, or if a call that is delivered whole is "
+        "not a JSON object although `tool_choice` requires a call. Arguments with a duplicate key "
+        "are malformed, so the model is asked again. Clients can decode them, so if the model "
+        "repeats them they are delivered as they are. Invalid calls that were delivered are named in "
         "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
         "`toolwire_unfit_calls_total` and recorded in the [trace](traces.md):",
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
