@@ -501,10 +501,10 @@ def repairs() -> str:
         "An invalid call is not an HTTP error, because agents recover from an invalid call and "
         "stop at an error. It is one if the tool is strict, or if a call that is delivered whole "
         "is not a JSON object although `tool_choice` requires a call. Arguments with a duplicate "
-        "key are malformed, so the model is asked again. Clients can decode them, so if the model "
-        "repeats them they are delivered as they are. Invalid calls that were delivered are named "
-        "in `toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted "
-        "in `toolwire_unfit_calls_total` and recorded in the [trace](traces.md):",
+        "key are malformed, so the model is asked again. Clients can decode them, so if the "
+        "model repeats them they are delivered as they are. Invalid calls that were delivered are "
+        "named in `toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), "
+        "counted in `toolwire_unfit_calls_total` and recorded in the [trace](traces.md):",
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
         "When the model is asked again, the client never sees the failed attempt, and usage is the "
         "sum. If asking again fails, the first answer is delivered.",

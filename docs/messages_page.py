@@ -45,9 +45,9 @@ def parts(table: Table) -> Iterable[str]:
         "Anything that can be ignored is accepted. What is ignored, adjusted or repaired is named "
         "in the headers `toolwire-ignored-params`, `toolwire-adjusted-params` and "
         "`toolwire-repairs`; what becomes known during a stream is in a `toolwire` object of its "
-        "`message_delta`. Any `anthropic-version` and `anthropic-beta` is accepted, also none. "
-        "`/messages` and `/v1/v1/messages` are the same endpoint, for base URLs with a missing or "
-        "an extra `/v1`."
+        "`message_delta`. Any "
+        "`anthropic-version` and `anthropic-beta` is accepted, also none. `/messages` and "
+        "`/v1/v1/messages` are the same endpoint, for base URLs with a missing or an extra `/v1`."
     )
     yield "## Fields"
     yield _rules(table, "field", FIELDS)

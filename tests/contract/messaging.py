@@ -52,17 +52,22 @@ def ignored(read: ParsedMessagesRequest) -> tuple[str, ...]:
 
 
 def message(
-    backend: Backend | None = None, *, tokens: TokenCounter | None = None, **fields: Any
+    backend: Backend | None = None,
+    *,
+    tokens: TokenCounter | None = None,
+    headers: dict[bytes, bytes] | None = None,
+    **fields: Any,
 ) -> Client:
     """Send a body with these fields to `/v1/messages`; what the client sees."""
-    return _sent("answer", backend or Backend(), tokens, {"max_tokens": 100, **fields})
+    fields = {"max_tokens": 100, **fields}
+    return _sent("answer", backend or Backend(), tokens, fields, headers=headers)
 
 
 def count(
     *, tokens: TokenCounter | None = None, limits: ToolLimits | None = None, **fields: Any
 ) -> Client:
     """Send a body with these fields to `/v1/messages/count_tokens`."""
-    return _sent("count", Backend(), tokens, fields, limits)
+    return _sent("count", Backend(), tokens, fields, limits=limits)
 
 
 def _sent(
@@ -70,11 +75,13 @@ def _sent(
     backend: Backend,
     tokens: TokenCounter | None,
     fields: dict[str, Any],
+    *,
     limits: ToolLimits | None = None,
+    headers: dict[bytes, bytes] | None = None,
 ) -> Client:
     body = {"model": "m", "messages": HELLO, **fields}
     raw = json.dumps({n: v for n, v in body.items() if v is not ...}).encode()
-    client = Client(HttpRequest("POST", b"/v1/messages?beta=true", {}, raw))
+    client = Client(HttpRequest("POST", b"/v1/messages?beta=true", headers or {}, raw))
     limiter = ToolLimiter(limits) if limits is not None else None
     asyncio.run(_answer(name, client, backend, tokens, limiter))
     client.asked = backend.opened

@@ -20,7 +20,7 @@ from toolwire.backends.openai.detection import AUTO
 from toolwire.protocol.effort import EFFORTS
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "anthropic", "keep"]
-MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
+MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "max_output_tokens", "both"]
 ConstraintKind: TypeAlias = Literal[
     "none", "json_schema", "structured_outputs", "guided_json", "grammar"
 ]
@@ -54,6 +54,8 @@ class Dialect:
     """The levels of `reasoning_effort` that it knows. Others are replaced by the nearest one."""
     stops: int = 4
     """The most stop sequences it takes. The gateway watches for the others."""
+    files: bool = False
+    """Whether it takes files, such as PDFs, in messages."""
     strips_special_tokens: bool = False
     """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent, and may
     then put a space on both sides of each unless `spaces_between_special_tokens: false` is, too."""
@@ -66,12 +68,12 @@ class Dialect:
 
     @property
     def max_tokens(self) -> MaxTokens:
-        """Which of the two names for the token limit the server takes."""
+        """Which of the names for the token limit the server takes."""
         if self.renames.get("max_completion_tokens") == "max_tokens":
             return "max_tokens"
         if self.renames.get("max_tokens") == "max_completion_tokens":
             return "max_completion_tokens"
-        return "both"
+        return "max_output_tokens" if "max_tokens" in self.renames else "both"
 
     def forwarded_as(self, param: str) -> str | None:
         """The name under which the server takes `param`; None if it is not forwarded."""
@@ -88,6 +90,9 @@ def _names(text: str) -> frozenset[str]:
 
 _OLD_LIMIT = MappingProxyType({"max_completion_tokens": "max_tokens"})
 _NEW_LIMIT = MappingProxyType({"max_tokens": "max_completion_tokens"})
+_OUTPUT_LIMIT = MappingProxyType(
+    {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
+)
 
 _CORE = _names(
     "model messages stream tools max_tokens max_completion_tokens temperature top_p stop "
@@ -106,6 +111,7 @@ _OPENAI = _SAMPLING | _names(
 _ALL = (
     Dialect(
         name=AUTO,
+        files=True,
         efforts=_OPENAI_EFFORTS,
         params=_OPENAI,
         call_ids="openai",
@@ -115,6 +121,7 @@ _ALL = (
     ),
     Dialect(
         name="openai",
+        files=True,
         efforts=_OPENAI_EFFORTS,
         params=_OPENAI,
         call_ids="openai",
@@ -220,6 +227,7 @@ _ALL = (
     ),
     Dialect(
         name="openrouter",
+        files=True,
         efforts=EFFORTS,
         params=_SAMPLING - {"n"}
         | _names(
@@ -259,6 +267,7 @@ _ALL = (
     ),
     Dialect(
         name="anthropic",
+        files=True,
         stops=MANY,
         params=_CORE | _names("tool_choice parallel_tool_calls top_k user"),
         renames=_OLD_LIMIT,
@@ -269,6 +278,25 @@ _ALL = (
         "sent as `x-api-key`. A client of the same API keeps all of its own fields; for others, "
         "thinking is not asked for, because they cannot keep its signatures. Without a token "
         "limit, it is 8,192.",
+    ),
+    Dialect(
+        name="responses",
+        params=_CORE - {"stop"}
+        | _names(
+            "max_output_tokens tool_choice parallel_tool_calls logprobs top_logprobs "
+            "reasoning_effort verbosity metadata prompt_cache_key prompt_cache_retention "
+            "safety_identifier service_tier user"
+        ),
+        renames=_OUTPUT_LIMIT,
+        efforts=_OPENAI_EFFORTS,
+        call_ids="openai",
+        developer_role=True,
+        message_names=False,
+        constraint="none",
+        note="A server with OpenAI's Responses API (`/v1/responses`), for one that has no chat "
+        "completions, or for models that reason only there. The conversation is sent whole, with "
+        "`store: false`. Reasoning is sent back only if it is encrypted, for clients of the "
+        "Responses API.",
     ),
 )
 

@@ -29,17 +29,18 @@ class TurnLimits:
 class Tries:
     """The attempts at one request, over all backends of its pool."""
 
-    __slots__ = ("_limits", "_pool", "_tried", "_waited")
+    __slots__ = ("_affinity", "_limits", "_pool", "_tried", "_waited")
 
-    def __init__(self, pool: BackendPool, limits: TurnLimits) -> None:
+    def __init__(self, pool: BackendPool, limits: TurnLimits, affinity: str = "") -> None:
         self._pool = pool
+        self._affinity = affinity
         self._limits = limits
         self._tried: list[PoolMember] = []
         self._waited = 0.0
 
     def pick(self) -> PoolMember:
         """Return the backend for the next attempt."""
-        return self._pool.pick(self._tried)
+        return self._pool.pick(self._tried, self._affinity)
 
     def delay(
         self, failed: PoolMember, error: UpstreamError, *, left: float = math.inf
@@ -107,7 +108,8 @@ class TurnRetryPolicy:
         """The plan for the next attempt."""
         self._model = model
         self._limits = limits
-        self._tries = Tries(model.pool, limits)
+        affinity = plan.request.affinity if model.pool.shared else ""
+        self._tries = Tries(model.pool, limits, affinity)
         self._asks = 0
         self._spare: Tried | None = None
 

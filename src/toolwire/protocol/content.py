@@ -76,6 +76,11 @@ def kind_of(part: Part) -> str:
     return part.kind if isinstance(part, OpaquePart) else _KINDS.get(type(part), "text")
 
 
+def not_shown(part: FilePart) -> str:
+    """Return the text that stands for a file that a model cannot be shown."""
+    return f"({part.name or 'a file'}, not shown: this model takes no files)"
+
+
 def text_of(content: Content, between: str = "") -> str:
     """Return the text of `content`, with placeholders for other parts."""
     if content is None or isinstance(content, str):

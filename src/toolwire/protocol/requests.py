@@ -27,6 +27,8 @@ class ChatMessage(msgspec.Struct, frozen=True):
     reasoning: str | None = None
     name: str | None = None
     is_error: bool = False
+    encrypted_reasoning: tuple[str, ...] = ()
+    """Reasoning that only the backend it came from can read."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -50,8 +52,16 @@ class Request(msgspec.Struct, frozen=True):
     """Whether the client displays a call's arguments as they stream."""
     exact_calls: bool = False
     """Whether an invalid call is an error. If so, calls are delivered whole."""
+    session: str = ""
+    """The client's session, if it names one."""
     origin: "WireRequest | None" = None
     """The JSON that it was read from, for a backend that speaks the same API."""
+
+    @property
+    def affinity(self) -> str:
+        """What requests have in common that share a prompt; empty if that is unknown."""
+        key = self.extras.get("prompt_cache_key")
+        return self.session if key is None else bytes(key).decode("utf-8", "replace")
 
 
 class WireRequest(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from toolwire.backends.embedded.call_probe import PROBE, EngineRequest, TextOrCa
 from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.backends.embedded.grammar_check import FORBIDDEN_TOKEN
 from toolwire.backends.embedded.schema import grammar_of, narrowed
-from toolwire.backends.openai.params import Params, ignored_params, wire_params
+from toolwire.backends.openai.params import Params, ignored_params, ignored_parts, wire_params
 from toolwire.backends.openai.request import encode_body
 from toolwire.errors import UpstreamRefused
 from toolwire.protocol.requests import Request
@@ -33,7 +33,7 @@ _ENDS = (*_LIMITS, "stop")
 
 def ignored(request: Request) -> list[str]:
     """Return the parameters of a request that are not sent to the engine."""
-    return ignored_params(request, _OFFERED)
+    return ignored_params(request, _OFFERED) + ignored_parts(request, _OFFERED)
 
 
 def bodies_for(outgoing: BackendRequest, engine: EmbeddedEngine) -> EngineRequest | TextOrCall:

@@ -24,7 +24,7 @@ from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai import llamacpp
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.backends.openai.detection import AUTO, detect
-from toolwire.backends.openai.params import ignored_params
+from toolwire.backends.openai.params import ignored_params, ignored_parts
 from toolwire.backends.openai.refusal import refusal
 from toolwire.backends.openai.request import encode_body
 from toolwire.backends.tokenizers import read_count, tokenize_body
@@ -238,7 +238,7 @@ class OpenAiHttpBackend:
         ignored = ignored_params(request, self._dialect)
         if ignored and not self.needs_probe:
             self._report(request.model, ignored)
-        return ignored
+        return ignored + ignored_parts(request, self._dialect)
 
     def _report(self, model: str, ignored: list[str]) -> None:
         """Log the parameters that are not sent, once per model."""

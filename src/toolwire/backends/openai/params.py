@@ -1,13 +1,14 @@
 """Encodes request parameters under the names of OpenAI's API."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Raw
 
 from toolwire.backends.dialects import ConstraintKind, Dialect
-from toolwire.backends.openai.parts import WIRE
+from toolwire.backends.openai.parts import WIRE, is_hidden
 from toolwire.protocol.effort import nearest_effort
 from toolwire.protocol.requests import Request
 from toolwire.protocol.sampling import ResponseFormat
@@ -16,6 +17,7 @@ Params: TypeAlias = dict[str, Any]
 """JSON-encodable values, by name."""
 
 _encode = msgspec.json.Encoder().encode
+_reasoning = attrgetter("reasoning")
 _SCHEMA = b'{"type":"json_schema","json_schema":{"name":"%b","strict":true,"schema":%b}}'
 _KINDS = {"text": b'{"type":"text"}', "json_object": b'{"type":"json_object"}'}
 
@@ -67,9 +69,19 @@ def forwarded(params: Params, dialect: Dialect) -> Params:
 def ignored_params(request: Request, dialect: Dialect) -> list[str]:
     """Return the client's parameters that this dialect does not accept."""
     ignored = [name for name in wire_params(request) if dialect.forwarded_as(name) is None]
-    if not dialect.reasoning_in_history and any(said.reasoning for said in request.messages):
+    if not dialect.reasoning_in_history and any(map(_reasoning, request.messages)):
         ignored.append("reasoning_content")
     return ignored
+
+
+def ignored_parts(request: Request, dialect: Dialect) -> list[str]:
+    """Return the kinds of content that this dialect does not accept."""
+    if dialect.files:
+        return []
+    for message in request.messages:
+        if isinstance(message.content, tuple) and any(map(is_hidden, message.content)):
+            return ["file"]
+    return []
 
 
 def constrain(params: Params, constraint: tuple[str, bytes], schema: bytes) -> None:

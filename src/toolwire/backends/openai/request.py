@@ -107,7 +107,7 @@ def _message(
 ) -> _Message:
     role = message.role
     said = error_content(message.content) if message.is_error else message.content
-    content = encode_parts(said) if isinstance(said, tuple) else said
+    content = encode_parts(said, files=dialect.files) if isinstance(said, tuple) else said
     if role == "tool":
         # Clients do not send the tool's name, but some chat templates need it.
         call_id = message.call_id

@@ -15,8 +15,8 @@ from typing import Protocol
 
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.policy import Policy
+from toolwire.gateway.answer.stop_watcher import StopWatcher
 from toolwire.gateway.repair.validation import Validator
-from toolwire.gateway.stop_watcher import StopWatcher
 from toolwire.protocol.events import ArgsDelta, Event
 from toolwire.protocol.fragments import Fragment
 
@@ -90,8 +90,8 @@ class ChoicePipeline:
         self.policy = policy
         self.validator = validator
         self.stops = stops
-        stages: tuple[Stage | None, ...] = (stops, policy, validator)
-        self._stages = tuple(stage for stage in stages if stage is not None)
+        stages: tuple[Stage, ...] = (policy,) if validator is None else (policy, validator)
+        self._stages = stages if stops is None else (stops, *stages)
         self._fast: FastPath | None = None
 
     def feed(self, fragment: Fragment) -> list[Event]:

@@ -5,13 +5,14 @@ otherwise. If the backend's error names one of these, the request is retried wit
 reported. Anything essential remains an error, as on every other surface.
 """
 
+import operator
 import re
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from toolwire.errors import GatewayError, UpstreamRefused
-from toolwire.protocol.content import ImagePart, Part, TextPart
+from toolwire.protocol.content import FilePart, ImagePart, Part, TextPart, not_shown
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.surfaces.messages.blocks import joined
 from toolwire.surfaces.messages.errors import sizes_in
@@ -31,6 +32,7 @@ _THINKING = (
 )
 _FORMAT = ("response_format", "json_schema", "structured output", "grammar")
 _IMAGES = ("image", "multimodal", "vision", "text only")
+_FILES = ("file", "document", "pdf", "content type", "content part", "text only")
 _SWITCH = "chat_template_kwargs"
 NOT_SHOWN = "(image, not shown: this model takes text only)"
 
@@ -115,9 +117,27 @@ def adjusted(request: Request, name: str) -> Request:
     return replace(request, adjusted=tuple(dict.fromkeys((*request.adjusted, name))))
 
 
+def _leave_out_files(request: Request, words: str) -> Request | None:
+    if not any(word in words for word in _FILES):
+        return None
+    messages = tuple(map(_without_files, request.messages))
+    if all(map(operator.is_, messages, request.messages)):
+        return None
+    return adjusted(replace(request, messages=messages), "document")
+
+
+def _without_files(message: ChatMessage) -> ChatMessage:
+    content = message.content
+    if not isinstance(content, tuple) or not any(isinstance(part, FilePart) for part in content):
+        return message
+    parts = [TextPart(not_shown(p)) if isinstance(p, FilePart) else p for p in content]
+    return replace(message, content=joined(parts))
+
+
 _RULES: tuple[Callable[[Request, str], Request | None], ...] = (
     _lower_limit,
     _leave_out_thinking,
     _ask_for_json,
     _leave_out_images,
+    _leave_out_files,
 )

@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from toolwire.backends.anthropic.own import HEADERS
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
@@ -26,6 +28,7 @@ from toolwire.surfaces.messages.tokens import estimated_prompt
 NAME = "anthropic_messages"
 """The surface's name in traces."""
 _MOST_CHANGES = 4
+_SESSION = b"x-claude-code-session-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,8 @@ class _Caller(SurfaceCaller):
             asked = fitted(read, self._profile)
             limited = self.api.limits.applied(asked.request)
             fills = limited is not asked.request
+            if session := self.exchange.request.header(_SESSION):
+                limited = replace(limited, session=session)
             self._asked = dataclasses.replace(asked, request=limited, fills_context=fills)
         request = self._asked.request
         if request.sampling.max_tokens == 0:

@@ -8,7 +8,7 @@ reported.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from toolwire.protocol.content import Content, ImagePart, Part, TextPart
+from toolwire.protocol.content import Content, FilePart, ImagePart, Part, TextPart
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 
 Block: TypeAlias = dict[str, Any]
@@ -22,7 +22,8 @@ BLOCKS: Mapping[str, Rule] = {
     "image": Rule("translated", "An image part: `base64` as a data URL, or the `url`."),
     "document": Rule(
         "translated",
-        "Text and content sources: their text below the title. A PDF: a line that names it.",
+        "Text and content sources: their text below the title. A PDF: a file part for backends "
+        "that take files; for others, and if it is not in the request, a line that names it.",
     ),
     "search_result": Rule("translated", "Its text below the title and the source."),
     "thinking": Rule(
@@ -149,10 +150,22 @@ def _document(block: Block, where: str, notes: Notes) -> Part:
         texts = [
             part.text if isinstance(part, TextPart) else "(image, not shown)" for part in parts
         ]
+        if not all(isinstance(part, TextPart) for part in parts):
+            notes.ignore(f"{where}.source.content:image")
         return TextPart("\n".join([*head, *texts]))
+    title = block.get("title")
+    if source.get("type") == "base64":
+        if block.get("context"):
+            notes.ignore(f"{where}.context")
+        return _file(source, title if isinstance(title, str) else None, f"{where}.source")
     notes.ignore(f"{where}:document")
-    name = block.get("title") or source.get("url") or source.get("file_id")
+    name = title or source.get("url") or source.get("file_id")
     return TextPart(f"(PDF {name}, not shown)" if name else "(PDF, not shown)")
+
+
+def _file(source: Block, name: str | None, where: str) -> Part:
+    kind, data = _string(source, "media_type", where), _string(source, "data", where)
+    return FilePart(f"data:{kind};base64,{data}", name)
 
 
 def _search_result(block: Block, where: str, notes: Notes) -> Part:

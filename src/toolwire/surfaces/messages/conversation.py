@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolwire.protocol.content import ImagePart, Part, TextPart, error_text
+from toolwire.protocol.content import FilePart, ImagePart, Part, TextPart, error_text, not_shown
 from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.tools import AssistantCall
@@ -29,6 +29,10 @@ from toolwire.surfaces.messages.notes import Notes, invalid
 from toolwire.surfaces.messages.thinking import is_changed
 
 NO_OUTPUT = "(no output)"
+_BELOW: dict[type, str] = {
+    ImagePart: "(an image, shown below)",
+    FilePart: "(a document, shown below)",
+}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -152,7 +156,8 @@ class ConversationBuilder:
             return
         self._results[call_id] = ChatMessage("tool", text, call_id=call_id, is_error=failed)
         if images:
-            label = TextPart(f"(image of the result of {self._open[call_id]}:)")
+            what = "document" if isinstance(images[0], FilePart) else "image"
+            label = TextPart(f"({what} of the result of {self._open[call_id]}:)")
             self._images[call_id] = [label, *images]
 
     def _output(self, block: Block, where: str) -> tuple[str, list[Part]]:
@@ -162,14 +167,13 @@ class ConversationBuilder:
             return content or NO_OUTPUT, []
         blocks = listed(content, where)
         parts = parts_of([b for b in blocks if not _is_reference(b)], where, self.notes)
-        images: list[Part] = [part for part in parts if isinstance(part, ImagePart)]
+        images: list[Part] = [part for part in parts if isinstance(part, ImagePart | FilePart)]
         texts = [part.text for part in parts if isinstance(part, TextPart)]
         if names := [str(b["tool_name"]) for b in blocks if _is_reference(b)]:
             self.shown.update(dict.fromkeys(names))
             self.removed.difference_update(names)
             texts.append(f"Now available: {', '.join(names)}.")
-        if images:
-            texts.append("(an image, shown below)")
+        texts += [_BELOW[kind] for kind in dict.fromkeys(map(type, images))]
         return "\n\n".join(texts) or NO_OUTPUT, images
 
     def _assistant(self, message: WireMessage, at: int) -> None:
@@ -185,7 +189,7 @@ class ConversationBuilder:
             elif block.get("type") == "thinking":
                 thought += self._thought(block, place)
             elif (part := part_of(block, place, self.notes)) is not None:
-                said.append(part)
+                said.append(TextPart(not_shown(part)) if isinstance(part, FilePart) else part)
         texts = joined(said)
         made = ChatMessage(
             "assistant", texts or None, tuple(calls), reasoning="\n".join(thought) or None

@@ -7,13 +7,15 @@ does so too early only loses time.
 from collections.abc import Sequence
 from typing import Any
 
-from toolwire.protocol.content import Content, ImagePart, TextPart
+from toolwire.protocol.content import Content, FilePart, ImagePart, TextPart
 from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.usage import CACHE_CREATION, TokenUsage
 
 _BYTES_PER_TOKEN = 3.6
 _PER_MESSAGE = 4
 _PER_IMAGE = 1200
+_PAGE = 50_000
+"""Bytes of a document that count as an image."""
 
 
 def usage_fields(usage: TokenUsage) -> dict[str, Any]:
@@ -47,13 +49,14 @@ def estimated_answer(characters: int) -> int:
 
 
 def _size(content: Content) -> tuple[int, int]:
-    """Return the bytes of text, and the number of images."""
+    """Return the bytes of text, and the number of images, or pages."""
     if content is None:
         return 0, 0
     if isinstance(content, str):
         return _bytes(content), 0
     texts = sum(_bytes(part.text) for part in content if isinstance(part, TextPart))
-    return texts, sum(isinstance(part, ImagePart) for part in content)
+    files = sum(1 + len(p.data or "") // _PAGE for p in content if isinstance(p, FilePart))
+    return texts, files + sum(isinstance(part, ImagePart) for part in content)
 
 
 def _bytes(text: str) -> int:

@@ -149,7 +149,7 @@ class SessionTurn:
         request = self._incoming.request(earlier)
         session.ids = dict(earlier.ids.pairs)
         self._check_room(session)
-        return request
+        return msgspec.structs.replace(request, session=self._key.id)
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:
         """See `StoredHistory.keep`."""

@@ -132,6 +132,25 @@ def test_images_are_left_out_for_a_model_that_takes_text_only(words: str) -> Non
     assert client.headers["toolwire-adjusted-params"] == "image"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Invalid content type: file",
+        "Only text parts are supported, not documents",
+        "takes text only",
+    ],
+)
+def test_documents_are_left_out_for_a_server_that_takes_none(words: str) -> None:
+    source = {"type": "base64", "media_type": "application/pdf", "data": "QUJD"}
+    document = {"type": "document", "title": "plan.pdf", "source": source}
+    backend = picky(words)
+    client = message(backend, messages=[{"role": "user", "content": [document]}])
+    assert client.status == 200
+    said = backend.opened[-1].request.messages[-1].content
+    assert said == "(plan.pdf, not shown: this model takes no files)"
+    assert client.headers["toolwire-adjusted-params"] == "document"
+
+
 def test_several_refusals_are_met_one_after_the_other() -> None:
     backend = picky("model does not support thinking", "the image is not supported")
     client = message(

@@ -50,6 +50,12 @@ def test_an_effort_that_the_backend_does_not_know_is_reported(stream: bool) -> N
     assert client.headers["toolwire-adjusted-params"] == "output_config.effort"
 
 
+def test_requests_of_one_session_belong_together() -> None:
+    client = message(speaking(HI), headers={b"x-claude-code-session-id": b"s1"})
+    assert client.asked[0].request.affinity == "s1"
+    assert message(speaking(HI)).asked[0].request.affinity == ""
+
+
 @STREAMED
 def test_what_was_ignored_is_reported_under_the_clients_names(stream: bool) -> None:
     backend = speaking(HI)

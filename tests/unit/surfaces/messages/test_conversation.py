@@ -6,7 +6,7 @@ import pytest
 from tests.contract.messaging import asked, ignored
 
 from toolwire.errors import RequestError
-from toolwire.protocol.content import ImagePart, TextPart
+from toolwire.protocol.content import FilePart, ImagePart, TextPart
 from toolwire.surfaces.messages.thinking import signature
 
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}
@@ -128,6 +128,30 @@ def test_documents_and_search_results_are_text_of_a_result() -> None:
     found = {"type": "search_result", "title": "S", "source": "u", "content": [text("Hit")]}
     made = read(ASK, calls("a"), said(result("a", [document, found])))
     assert made[-1] == ("tool", "T\nBody\n\nS\nu\nHit")
+
+
+PDF = {
+    "type": "document",
+    "title": "plan.pdf",
+    "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"},
+}
+FILE = FilePart("data:application/pdf;base64,QUJD", "plan.pdf")
+
+
+def test_a_pdf_is_a_file() -> None:
+    assert read(said(text("Look."), PDF)) == [("user", (TextPart("Look."), FILE))]
+
+
+def test_a_pdf_of_a_result_follows_all_results() -> None:
+    made = read(ASK, calls("a"), said(result("a", [PDF])))
+    assert made[2] == ("tool", "(a document, shown below)")
+    assert made[3] == ("user", (TextPart("(document of the result of read:)"), FILE))
+
+
+def test_a_pdf_that_is_not_in_the_request_is_named_and_reported() -> None:
+    made = asked(messages=[said({**PDF, "source": {"type": "url", "url": "http://x/y.pdf"}})])
+    assert made.request.messages[0].content == "(PDF plan.pdf, not shown)"
+    assert ignored(made) == ("messages.0.content.0:document",)
 
 
 def test_references_say_which_tools_are_available_now() -> None:

@@ -61,6 +61,7 @@ def test_a_client_sends_only_what_is_new() -> None:
     ]  # fmt: skip
     assert list(gateway.asked[-1].tools.tools) == ["get_weather"]
     assert history(gateway)["turns"] == 2
+    assert gateway.asked[-1].request.affinity == "c"  # the same backend, if there are several
 
 
 def test_a_turn_may_replace_the_tools_and_the_model() -> None:

@@ -25,7 +25,8 @@ class RouteConfig:
     backends: Annotated[
         tuple[BackendConfig, ...],
         Option(
-            "`[[models.backends]]`, or a single `backend = { url = ... }`",
+            "`[[models.backends]]`, or a single `backend = { url = ... }`. The least busy one is "
+            "asked; requests with one `prompt_cache_key`, or of one session, prefer the same one",
             keys=("backends", "backend"),
         ),
     ]
