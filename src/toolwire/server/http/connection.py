@@ -23,6 +23,7 @@ import httptools
 from toolwire.server.http.bodies import SMALL
 from toolwire.server.http.exchange import HttpExchange
 from toolwire.server.http.head import Refused, announces_body, check_head, wants_continue
+from toolwire.server.http.incoming_body import IncomingBody
 from toolwire.server.http.upgrade import head_without_upgrade
 from toolwire.surfaces.exchange import HttpRequest
 
@@ -35,7 +36,6 @@ _MAX_AHEAD = 1 << 20
 _LINGER = 3.0
 _SLOWEST = 4096
 """The minimum upload rate, in bytes per second, that extends a client's deadline."""
-_PIECE = 4096
 _FRAMING = 1 << 20
 """Overhead allowed beside a body: chunk sizes, trailers, the head in the same block."""
 _NO_REQUEST = HttpRequest()
@@ -67,8 +67,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._exchange: HttpExchange | None = None
         self._task: asyncio.Task[None] | None = None
         self._request = _NO_REQUEST
-        self._body: list[bytes | bytearray] = []
-        self._size = self._most = 0
+        self._body = IncomingBody(server.bodies)
+        self._most = 0
         self._head_size = self._fields = 0
         self._fed = self._bare = 0
         self._body_deadline = 0.0
@@ -237,25 +237,14 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._moved = True
         if self._unwanted:
             return
-        size = self._size = self._size + len(data)
-        if self._body and len(data) < _PIECE:
-            self._append(data)
-        else:
-            self._body.append(data)
-        if size > SMALL and not self._server.bodies.take(self, size, len(data)):
+        body = self._body
+        if not body.add(self, data):
             raise Refused(503)
-        if size > self._most:
+        if body.size > self._most:
             self._too_long()
         if self._exchange is None:
             self._expect(self._limits.body_seconds)
-            self.deadline = min(self.deadline, self._body_deadline + size / _SLOWEST)
-
-    def _append(self, data: bytes) -> None:
-        """Append a small piece to the last one: many small objects would waste memory."""
-        if isinstance(last := self._body[-1], bytearray):
-            last += data
-        else:
-            self._body.append(bytearray(data))
+            self.deadline = min(self.deadline, self._body_deadline + body.size / _SLOWEST)
 
     def _too_long(self) -> None:
         if self._most >= self._limits.body_bytes:
@@ -266,13 +255,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._upgrade:
             return
         request = self._request
-        body = self._body
-        if body:
-            request.body = body[0] if len(body) == 1 else b"".join(body)  # type: ignore[assignment]
-            self._body = []
-        if self._size > SMALL:
-            self._server.bodies.complete(self)
-        self._size = 0
+        request.body = self._body.complete(self)  # type: ignore[assignment]
         self._in_body = False
         self._request = _NO_REQUEST
         self._accept(request)
@@ -450,11 +433,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         """Discard an unfinished request and all further input."""
         self._closing = True
         self._in_head = self._in_body = False
-        if self._size > SMALL:
-            self._server.bodies.complete(self)
-            self._server.bodies.give(self._size)
-        self._size = 0
-        self._body = []
+        self._body.discard(self)
         self._request = _NO_REQUEST
 
     def _finish(self) -> None:
