@@ -56,8 +56,10 @@ hard: $(READY) ## Run every row of docs/hardening.md in full size (hours); ARGS=
 fuzz: $(READY) ## Fuzz every parser for a minute; ARGS="sse --seconds 600 --seed 1"
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
-clients: $(READY) ## Run every real client end to end (downloads them from npm and PyPI)
-	@TOOLWIRE_CLIENTS=all $(BIN)/python -m pytest tests/e2e -m client $(ARGS)
+clients: $(READY) ## Run every real client end to end (downloads them); writes docs/clients.md
+	@TOOLWIRE_CLIENTS=all TOOLWIRE_CLIENTS_RECORD=docs/clients.json \
+	  $(BIN)/python -m pytest tests/e2e -m client --numprocesses 2 --dist worksteal $(ARGS); \
+	  code=$$?; $(BIN)/python docs/generate.py; exit $$code
 
 screenshots: $(READY) ## Take the pictures of docs/inspector.md anew
 	@TOOLWIRE_SCREENSHOTS=1 $(BIN)/python -m pytest tests/e2e/inspector/test_screenshots.py

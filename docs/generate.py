@@ -40,7 +40,7 @@ from toolwire.server.telemetry.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
-from docs import messages_page, native_page, responses_page
+from docs import clients_page, messages_page, native_page, responses_page
 from docs.api_reference import reference
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
@@ -848,6 +848,7 @@ def api() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "api.md": api,
+    "clients.md": lambda: page(clients_page.parts(table)),
     "configuration.md": configuration,
     "errors.md": errors,
     "formats.md": formats,

@@ -144,7 +144,8 @@ def _values(call: Call) -> dict[str, Any]:
 
 
 def read_objects(text: str) -> Iterator[Made]:
-    """Calls as JSON objects with a name and arguments."""
+    """Calls as JSON objects with a name and arguments, also in a list of `tool_calls`: what a model
+    that is held to a schema is shown to have said."""
     position = 0
     while (position := text.find("{", position)) >= 0:
         try:
@@ -153,8 +154,9 @@ def read_objects(text: str) -> Iterator[Made]:
             position += 1
             continue
         position = end
-        if isinstance(value.get("name"), str):
-            yield value["name"], value.get("arguments", value.get("parameters"))
+        for call in value.get("tool_calls", [value]):
+            if isinstance(call.get("name"), str):
+                yield call["name"], call.get("arguments", call.get("parameters"))
 
 
 def read_heads(head: str) -> Callable[[str], Iterator[Made]]:

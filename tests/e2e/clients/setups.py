@@ -28,7 +28,7 @@ class Setup:
     learned: str = ""
     """What the log says about it."""
     demanded: bool = False
-    """Whether somebody has demanded a call before, as `toolwire check` does."""
+    """Whether somebody has demanded a call before."""
 
     def script(self, client: Client) -> Any:
         """What the model says to this client."""

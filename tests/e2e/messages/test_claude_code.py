@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -185,7 +186,9 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.close(force=True)
+        self._process.kill(signal.SIGKILL)
+        self._process.wait()  # `close` would give it a tenth of a second
+        self._process.close()
 
     def wait_for(self, words: str) -> None:
         """Wait until these words are on the screen. Where there are blanks, the cursor may have

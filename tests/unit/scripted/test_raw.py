@@ -51,6 +51,11 @@ def test_what_was_written_is_read_again(name: str) -> None:
     assert list(RAW_FORMATS[name].read(text)) == [(call.name, call.args) for call in CALLS]
 
 
+def test_calls_that_a_schema_put_into_a_list_are_read() -> None:
+    text = '{"tool_calls": [{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]}'
+    assert list(RAW_FORMATS["hermes"].read(text)) == [("f", {"a": 1}), ("g", {})]
+
+
 @pytest.mark.parametrize("name", RAW_FORMATS)
 def test_a_text_without_calls_is_written_as_it_is(name: str) -> None:
     assert written(RAW_FORMATS[name], "Some words.", (), SLIPS) == "Some words."
