@@ -70,7 +70,7 @@ docs: $(READY) ## Regenerate the pages that come from the code
 
 site: $(READY) ## Build the documentation as a site in build/site; it needs no network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "To read it: $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
+	@echo "To read it, open build/site/index.html"
 
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
   --no-emit-index-url --quiet pyproject.toml

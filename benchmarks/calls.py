@@ -29,8 +29,8 @@ from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.server.app import App
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 from toolwire.server.http.exchange import HttpExchange
-from toolwire.server.logs import Logs
-from toolwire.server.redact import Redactor
+from toolwire.server.telemetry.logs import Logs
+from toolwire.server.telemetry.redact import Redactor
 from toolwire.surfaces.exchange import HttpRequest
 
 ROOT = str(Path(toolwire.__file__).parent)
@@ -176,7 +176,7 @@ APIS = {
 async def ask(
     app: App, wire: Wire, content: bytes, around: AbstractContextManager[None] = NOTHING
 ) -> None:
-    for backend in app.backends():
+    for backend in app.services.backends():
         assert isinstance(backend, OpenAiHttpBackend)
         backend.pool = Pool(wire)  # type: ignore[assignment]
     headers = {b"content-type": b"application/json", b"user-agent": b"benchmark"}

@@ -5,6 +5,7 @@ opens a call. Prints the threshold that parts the prompts of "choosing" best int
 tool and those that do not, and what it does with those "held out".
 """
 
+import argparse
 import json
 import math
 import os
@@ -42,6 +43,7 @@ def right(threshold: float, needed: list[float], not_needed: list[float]) -> tup
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     path = ensure(DEFAULT_WEIGHTS, cache_folder(os.environ))
     engine = EmbeddedEngine(
         EngineSettings(path, context=4096, threads=1, tuning=DEFAULT_WEIGHTS.tuning)

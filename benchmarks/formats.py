@@ -15,15 +15,15 @@ from importlib.resources import files
 
 from toolwire.formats import Delivery, RenderedCall, names, parser_for, provider_id, render_calls
 from toolwire.protocol.events import ArgsDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 LINE = "    if value < limit: print(f'{value} of {limit}', \"ok\")  # a line of code\n"
 BARS = {"delta": 10.0, "share": 0.9, "growth": 1.3, "whole": 20.0, "chars": 3.0}
 
 
-def tools() -> list[Tool]:
+def tools() -> list[ToolSpec]:
     text = (files("toolwire.conformance") / "cases" / "_tools.json").read_text("utf-8")
-    return [Tool(tool["name"], None, tool["parameters"]) for tool in json.loads(text)]
+    return [ToolSpec(tool["name"], None, tool["parameters"]) for tool in json.loads(text)]
 
 
 def call_of(name: str, size: int) -> str:

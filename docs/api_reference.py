@@ -5,8 +5,11 @@ import inspect
 import textwrap
 from collections.abc import Iterable, Iterator
 from types import ModuleType
+from typing import TypeAlias, get_args, get_origin
 
 from toolwire import client, formats
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Reading calls": (
@@ -15,7 +18,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "ExtractedCall",
         "parser_for",
         "Parser",
-        "Tool",
+        "ToolSpec",
         "InvalidTool",
         "Trace",
         "Span",
@@ -64,8 +67,8 @@ def _entry(name: str, thing: object) -> Iterator[str]:
         fields = [f"    {line}" for line in _fields(node)]
         yield _fenced([f"class {name}:" if fields else f"class {name}", *fields])
         yield _doc(node)
-        for method in _methods(node):
-            yield f"**`{_signature(method)}`**: {_doc(method)}"
+        for method in _methods(thing):
+            yield f"**`{_named(_signature(method), thing)}`**: {_doc(method)}"
     else:
         yield _fenced([_signature(node, wrapped=True)])
         yield _doc(node)
@@ -89,25 +92,43 @@ def _fields(node: ast.ClassDef) -> Iterator[str]:
             yield _source(item)
 
 
-def _methods(node: ast.ClassDef) -> list[ast.FunctionDef]:
-    return [method for method in _functions(node) if not method.name.startswith("_")]
+def _methods(thing: object) -> Iterator[Function]:
+    """The methods of a class and of its bases, without overloads."""
+    for kind in inspect.getmro(thing):  # type: ignore[arg-type]
+        if kind.__module__.startswith("toolwire."):
+            yield from filter(_is_shown, _functions(_definition(kind)))
 
 
-def _functions(node: ast.ClassDef) -> Iterable[ast.FunctionDef]:
-    return (item for item in node.body if isinstance(item, ast.FunctionDef))
+def _is_shown(method: Function) -> bool:
+    overloaded = any(_source(decorator) == "overload" for decorator in method.decorator_list)
+    return not (overloaded or method.name.startswith("_"))
 
 
-def _signature(node: ast.FunctionDef, *, wrapped: bool = False) -> str:
+def _named(signature: str, thing: object) -> str:
+    """A signature with the types that a class gives to the type variables of its bases."""
+    for base in getattr(thing, "__orig_bases__", ()):
+        variables = getattr(get_origin(base), "__parameters__", ())
+        for variable, kind in zip(variables, get_args(base), strict=False):
+            signature = signature.replace(variable.__name__, kind.__name__)
+    return signature
+
+
+def _functions(node: ast.AST) -> Iterable[Function]:
+    return (item for item in node.body if isinstance(item, Function))  # type: ignore[attr-defined]
+
+
+def _signature(node: Function, *, wrapped: bool = False) -> str:
     """A function's name, parameters and result; a property is only its name."""
     returns = f" -> {_source(node.returns)}" if node.returns is not None else ""
     if any(_source(decorator) == "property" for decorator in node.decorator_list):
         return f"{node.name}{returns}"
-    parameters = [parameter for parameter in _parameters(node.args) if parameter != "self"]
-    line = f"{node.name}({', '.join(parameters)}){returns}"
+    parameters = [one for one in _parameters(node.args) if one.partition(":")[0] != "self"]
+    name = f"async {node.name}" if isinstance(node, ast.AsyncFunctionDef) else node.name
+    line = f"{name}({', '.join(parameters)}){returns}"
     if not wrapped or len(line) <= 88:
         return line
     rows = "".join(f"    {parameter},\n" for parameter in parameters)
-    return f"{node.name}(\n{rows}){returns}"
+    return f"{name}(\n{rows}){returns}"
 
 
 def _parameters(args: ast.arguments) -> Iterator[str]:

@@ -24,19 +24,19 @@ from toolwire.server.config.settings import (
     Config,
     Embedded,
     Health,
-    Limits,
     Listen,
     Log,
     NativeSettings,
     Repair,
     Retries,
     RouteConfig,
+    ServerLimits,
     SessionSettings,
     Timeouts,
     TraceFiles,
 )
-from toolwire.server.metrics import Metrics
-from toolwire.server.metrics_text import Collected
+from toolwire.server.telemetry.metrics import Metrics
+from toolwire.server.telemetry.metrics_text import Collected
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
@@ -130,7 +130,7 @@ SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("[[models.backends]]", BackendConfig),
     ("[embedded]", Embedded),
     ("[[keys]]", ClientKey),
-    ("[limits]", Limits),
+    ("[limits]", ServerLimits),
     ("[timeouts]", Timeouts),
     ("[retries]", Retries),
     ("[repair]", Repair),
@@ -406,7 +406,7 @@ def metrics() -> str:
         table(("metric", "type", "labels", "meaning"), metric_rows()),
         "## The log",
         "Toolwire logs to stderr (`[log]`), one line per request:",
-        f"```\n{ACCESS_LINE}\n```",
+        f"```text\n{ACCESS_LINE}\n```",
         "`tokens` are those of the prompt and of the answer, `first` is the time to the first "
         "token, `retries` counts further attempts at backends, and `repairs` names what was "
         "changed in the answer. `/healthz`, `/readyz` and `/metrics` are logged at `debug` only.",
@@ -830,14 +830,14 @@ def api() -> str:
         "on what a model wrote.",
         f"```python\n{API_EXAMPLE}```",
         "Some formats write every value as text. With the tools of the request, values get the "
-        "types of their schemas. A tool may be a dictionary, as in a request to OpenAI, a `Tool`, "
-        "or a function with `@tool`:",
+        "types of their schemas. A tool may be a dictionary, as in a request to OpenAI, a "
+        "`ToolSpec`, or a function with `@tool`:",
         f"```python\n{TOOLS_EXAMPLE}```",
         "While an answer streams, feed its pieces to a parser. Text comes at once, and arguments "
         "as the model writes them; whichever way the text is cut, the events add up to the same:",
         f"```python\n{STREAM_EXAMPLE}```",
         "It prints",
-        f"```\n{STREAM_OUTPUT}```",
+        f"```text\n{STREAM_OUTPUT}```",
         "Import the names below from `toolwire.formats`. Those in `toolwire.__all__` can be "
         f"imported from `toolwire` as well: {public}. The package is typed (`py.typed`). The names "
         "of all formats are in [formats](formats.md).",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from toolwire.server.openapi import openapi
+from toolwire.server.apis.openapi import openapi
 from toolwire.surfaces.native.operations import API
 
 Table = Callable[[Iterable[str], Iterable[Iterable[str]]], str]

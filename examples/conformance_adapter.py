@@ -16,9 +16,9 @@ from toolwire.conformance import (
     DeltaFunctionCall,
     DeltaMessage,
     DeltaToolCall,
+    ExtractedToolCall,
     ExtractedToolCallInformation,
     FunctionCall,
-    ToolCall,
     Tools,
 )
 
@@ -47,7 +47,7 @@ class HermesAdapter:
         """What a whole answer holds."""
         content, calls = RegexParser().parse(text)
         found = tuple(
-            ToolCall(new_id(), FunctionCall(call["name"], json.dumps(call["arguments"])))
+            ExtractedToolCall(new_id(), FunctionCall(call["name"], json.dumps(call["arguments"])))
             for call in calls
         )
         return ExtractedToolCallInformation(bool(found), found, content or None)

@@ -8,13 +8,13 @@ from msgspec import Raw
 
 from toolwire.backends.openai.params import wire_params
 from toolwire.protocol.content import Part
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.surfaces.openai.params import read_params
 from toolwire.surfaces.openai.parts import read_part
 
 
 def asking(
-    messages: tuple[Message, ...], params: Mapping[str, bytes] | None = None, **more: Any
+    messages: tuple[ChatMessage, ...], params: Mapping[str, bytes] | None = None, **more: Any
 ) -> Request:
     """A request with these parameters; null is none."""
     given = {name: Raw(json) for name, json in (params or {}).items() if json != b"null"}

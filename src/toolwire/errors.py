@@ -8,7 +8,7 @@
     │   └── IdempotencyKeyReused 422  the key belongs to another request
     ├── Unauthorized            401  no key, or a wrong one
     ├── Forbidden               403  the request may come from an unknown web page
-    ├── NotFound                404  no such path
+    ├── ResourceNotFound        404  no such path
     │   ├── ModelNotFound       404  no such model
     │   └── ConversationNotFound 404  no such conversation of this key
     ├── MethodNotAllowed        405
@@ -27,8 +27,8 @@
         ├── UpstreamRefused     4xx  the backend refused the request; its own words
         │   └── ToolsRefused    400  it does not support tools
         ├── ToolChoiceUnmet     502  the model did not do what tool_choice demands
-        ├── ArgumentsUnfit      502  a call that must match its tool does not
-        └── ArgumentsUnchecked  502  a call of a strict tool could not be checked in time
+        ├── InvalidToolArguments 502  a call that must match its tool does not
+        └── UncheckedToolArguments 502  a call of a strict tool could not be checked in time
 
 Facts live on the class, particulars in the constructor. Each surface turns them into its own
 body in one place, in its own words.
@@ -156,7 +156,7 @@ class Forbidden(GatewayError):
     code = "forbidden"
 
 
-class NotFound(GatewayError):
+class ResourceNotFound(GatewayError):
     """There is nothing at this path."""
 
     status = 404
@@ -164,13 +164,13 @@ class NotFound(GatewayError):
     code = "not_found"
 
 
-class ModelNotFound(NotFound):
+class ModelNotFound(ResourceNotFound):
     """No route serves this model."""
 
     code = "model_not_found"
 
 
-class ConversationNotFound(NotFound):
+class ConversationNotFound(ResourceNotFound):
     """There is no such conversation: it never was, has expired, or belongs to another key."""
 
     code = "conversation_not_found"
@@ -340,7 +340,7 @@ class ToolChoiceUnmet(UpstreamError):
     """Whether it called something else."""
 
 
-class ArgumentsUnfit(UpstreamError):
+class InvalidToolArguments(UpstreamError):
     """A call that must match its tool does not, even after asking again.
 
     `said` is the text that the model wrote, `calls` the name and the arguments of each call as it
@@ -356,7 +356,7 @@ class ArgumentsUnfit(UpstreamError):
     faults: tuple[tuple[int, str, str], ...] = ()
 
 
-class ArgumentsUnchecked(UpstreamError):
+class UncheckedToolArguments(UpstreamError):
     """A call of a strict tool could not be checked in time."""
 
     code = "unchecked_tool_arguments"

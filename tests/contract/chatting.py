@@ -12,10 +12,10 @@ from tests.contract.wire import READER, shown
 from toolwire.backends.base import (
     DEFAULT_TIMEOUTS,
     UNKNOWN,
+    BackendRequest,
     BackendTimeouts,
     Capabilities,
-    Listener,
-    Outgoing,
+    FragmentListener,
 )
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.backends.openai.params import wire_params
@@ -30,7 +30,6 @@ from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Request
-from toolwire.surfaces.base import TurnEndpoint
 from toolwire.surfaces.exchange import Headers, HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat
 
@@ -47,7 +46,7 @@ class Client:
     written: bytes = b""
     ended: bool = False
     aborted: bool = False
-    asked: list[Outgoing] = field(default_factory=list)
+    asked: list[BackendRequest] = field(default_factory=list)
     """What the backend was asked."""
 
     def start(self, status: int, headers: Headers) -> None:
@@ -107,7 +106,7 @@ class Recitation:
     done: bool
     error: GatewayError | None
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         for block in self.blocks:
             listener(list(block))
         if self.error is not None:
@@ -134,12 +133,12 @@ class Backend:
     timeouts: BackendTimeouts = DEFAULT_TIMEOUTS
     capabilities: Capabilities = UNKNOWN
     needs_probe: bool = False
-    opened: list[Outgoing] = field(default_factory=list)
+    opened: list[BackendRequest] = field(default_factory=list)
 
     def ignored(self, request: Request) -> list[str]:
         return [name for name in wire_params(request) if name in self.unsupported]
 
-    async def open(self, outgoing: Outgoing) -> Recitation:
+    async def open(self, outgoing: BackendRequest) -> Recitation:
         self.opened.append(outgoing)
         if self.refusal is not None:
             raise self.refusal
@@ -194,9 +193,10 @@ async def _answer(
 ) -> None:
     pool = BackendPool([backend], asyncio.get_running_loop().time)
     numbers = itertools.count()
-    surface = OpenAiChat(
-        READER, lambda prefix: f"{prefix}{next(numbers):032x}", lambda: 1_700_000_000.9
-    )
+
+    def new_id(prefix: str) -> str:
+        return f"{prefix}{next(numbers):032x}"
+
     strategies = StrategySelector(mode)
     model = ServedModel(
         served,
@@ -210,11 +210,12 @@ async def _answer(
         routes=Routes([model]),
         limits=TurnLimits(attempts=1, asks=asks),
         repair_history=repair_history,
-        new_call_id=lambda: surface.new_id("call_"),
-        now=surface.now,
+        new_call_id=lambda: new_id("call_"),
+        now=lambda: 1_700_000_000.9,
     )
+    surface = OpenAiChat(READER, turns, new_id, turns.now)
     try:
-        await TurnEndpoint(surface, turns).answer(client, RequestContext("req_1"))
+        await surface.answer(client, RequestContext("req_1"))
     except GatewayError as error:
         # What the application does with an error before anything was sent.
         client.status = error.status

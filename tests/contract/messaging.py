@@ -20,13 +20,13 @@ from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.surfaces.exchange import HttpRequest
-from toolwire.surfaces.messages.api import Messages
-from toolwire.surfaces.messages.reader import Asked, RequestReader
+from toolwire.surfaces.messages.api import MessagesApi
+from toolwire.surfaces.messages.reader import MessagesReader, ParsedMessagesRequest
 from toolwire.surfaces.messages.token_limits import TokenLimits
-from toolwire.surfaces.messages.tools import ToolReader
+from toolwire.surfaces.messages.tools import MessagesToolReader
 
-READER = RequestReader(
-    ToolReader(max_tools=64, cache_bytes=1 << 20, limits=SchemaLimits()), 1000, 100_000
+READER = MessagesReader(
+    MessagesToolReader(max_tools=64, cache_bytes=1 << 20, limits=SchemaLimits()), 1000, 100_000
 )
 HELLO = [{"role": "user", "content": "Hello"}]
 TOOL = {
@@ -38,13 +38,13 @@ _EVENT = pydantic.TypeAdapter[Any](RawMessageStreamEvent)
 _MESSAGE = pydantic.TypeAdapter[Any](Message)
 
 
-def asked(**fields: Any) -> Asked:
+def asked(**fields: Any) -> ParsedMessagesRequest:
     """What a body with these fields is read as."""
     body = {"model": "m", "max_tokens": 100, "messages": HELLO, **fields}
     return READER.read(json.dumps({n: v for n, v in body.items() if v is not ...}).encode())
 
 
-def ignored(read: Asked) -> tuple[str, ...]:
+def ignored(read: ParsedMessagesRequest) -> tuple[str, ...]:
     """What is reported as ignored unless the backend speaks this API itself."""
     origin = read.request.origin
     assert origin is not None
@@ -104,7 +104,7 @@ async def _answer(
         new_call_id=lambda: f"toolu_{next(numbers)}",
         now=lambda: 0.0,
     )
-    api = Messages(
+    api = MessagesApi(
         READER, turns, lambda prefix: f"{prefix}{next(numbers)}", TokenLimits(lambda: 0.0)
     )
     context = RequestContext("req_1")

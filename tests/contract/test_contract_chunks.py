@@ -11,7 +11,7 @@ from tests.contract.wire import body, tool
 
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 TOOLS = [tool("read"), tool("write")]
 CALL = Fragment(calls=(CallFragment(0, "x1", "read", ""),))
@@ -133,13 +133,13 @@ def test_a_call_without_arguments_has_an_empty_object(arguments: Any) -> None:
 
 
 def test_without_include_usage_no_chunk_speaks_of_it() -> None:
-    spoken = stream(Fragment(text="Hi"), STOP, Fragment(usage=Usage(3, 4)))
+    spoken = stream(Fragment(text="Hi"), STOP, Fragment(usage=TokenUsage(3, 4)))
     assert all("usage" not in chunk for chunk in spoken.chunks)
 
 
 def test_usage_is_null_and_then_comes_in_an_extra_chunk_without_choices() -> None:
     *chunks, last = stream(
-        Fragment(text="Hi"), STOP, Fragment(usage=Usage(3, 4)), usage=True
+        Fragment(text="Hi"), STOP, Fragment(usage=TokenUsage(3, 4)), usage=True
     ).chunks
     assert [chunk["usage"] for chunk in chunks] == [None] * len(chunks)
     assert all(chunk["choices"] for chunk in chunks)
@@ -149,7 +149,7 @@ def test_usage_is_null_and_then_comes_in_an_extra_chunk_without_choices() -> Non
 
 def test_of_usage_on_every_chunk_the_last_counts() -> None:
     def said(tokens: int) -> Fragment:
-        return Fragment(usage=Usage(5, tokens))
+        return Fragment(usage=TokenUsage(5, tokens))
 
     client = stream(said(0), Fragment(text="Hi"), said(1), STOP, said(2), usage=True)
     assert [chunk["usage"]["total_tokens"] for chunk in client.chunks if chunk.get("usage")] == [7]
@@ -270,7 +270,9 @@ def test_a_custom_call_is_streamed_as_custom() -> None:
 
 
 def test_a_whole_answer_has_every_field() -> None:
-    answer = at_once(CALL, MORE, REST, END, Fragment(usage=Usage(3, 4, {"cached_tokens": 1}))).json
+    answer = at_once(
+        CALL, MORE, REST, END, Fragment(usage=TokenUsage(3, 4, {"cached_tokens": 1}))
+    ).json
     assert answer == {
         "id": "chatcmpl-" + "0" * 32,
         "object": "chat.completion",

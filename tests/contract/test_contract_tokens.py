@@ -9,7 +9,7 @@ from tests.contract.wire import USER, body, tool
 from toolwire.backends.tokenizers import FileTokenizer, ServerTokenizer, read_count
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 WORDS = FileTokenizer(lambda text: range(len(text.split())))
 """A tokenizer whose tokens are words."""
@@ -44,7 +44,7 @@ def test_a_stream_is_counted_the_same() -> None:
 
 
 def test_what_the_backend_says_counts_more() -> None:
-    given = Usage(100, 200)
+    given = TokenUsage(100, 200)
     assert asked(model(Fragment(usage=given))).json["usage"]["prompt_tokens"] == 100
 
 

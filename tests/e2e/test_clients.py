@@ -1,10 +1,11 @@
 """Real clients do the file task through Toolwire: write hello.py, read it, run it, finish.
 
-Each client is run against a well-behaved backend, and against every one that breaks it directly.
+Each client is run on every kind of server, and on every one that breaks it directly.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -13,22 +14,50 @@ from tests.e2e.clients.client import Client
 from tests.e2e.clients.install import install
 from tests.e2e.clients.registry import CLIENTS
 from tests.e2e.clients.run import run_client
-from tests.e2e.gateway.process import running
+from tests.e2e.clients.scene import chats, results, work
+from tests.e2e.clients.setups import SETUPS, Setup
+from tests.e2e.gateway.process import Gateway, running
+from tests.e2e.gateway.scenes import TOOLS
+from tests.e2e.gateway.wire import ask, chat_body
 from tests.scripted import ScriptedServer
 
 # Above a client's own limit, which is what should end it, and with time to install it.
 pytestmark = pytest.mark.timeout(600)
 
-
-def _case(client: Client, variant: str) -> Any:
-    mark = pytest.mark.client(client.name)
-    return pytest.param(client, variant, id=f"{client.name}-{variant}", marks=mark)
-
-
 OWN_TEST = ("cline-2", "cline-2-xml", "codex-code", "codex-mcp")
-WELL_BEHAVED = [_case(client, "std") for name, client in CLIENTS.items() if name not in OWN_TEST]
+"""Clients of which more is asserted with a well-behaved server, below and in other files."""
+ONLY_NATIVE = ("cline-2-xml", "cline-3-litellm", "cline-3-lmstudio")
+"""Clients that offer no tools, or only ask for something else beside what another asks."""
+ORDER = list(CLIENTS)
+
+
+USUAL = {
+    "openai-python": {*SETUPS, "broken"},
+    "openai-python-responses": {"native", "refuses"},
+    "anthropic-python": {"native", "refuses"},
+    "cline-3": {"native", "hermes", "refuses", "broken"},
+    "cline-2": {"native", "broken"},
+    "cline-2-xml": {"native", "broken"},
+}
+"""What runs with the tests of each change."""
+
+
+def _case(client: Client, how: Any, name: str, setup: str) -> Any:
+    rare = setup not in USUAL.get(client.name, ())
+    mark = pytest.mark.client(client.name, setup=setup, rare=rare)
+    return pytest.param(client, how, id=f"{client.name}-{name}", marks=mark)
+
+
+WORKING = [
+    _case(client, setup, setup.name.replace(" ", "_"), setup.name)
+    for client in CLIENTS.values()
+    for setup in SETUPS.values()
+    if client.name not in (OWN_TEST if setup.name == "native" else ONLY_NATIVE)
+]
 BROKEN = [
-    _case(CLIENTS[name], variant) for name, variants in BREAKS.items() for variant in variants
+    _case(CLIENTS[name], variant, variant, "broken")
+    for name, variants in BREAKS.items()
+    for variant in variants
 ]
 
 
@@ -40,6 +69,23 @@ def backend() -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture(scope="module")
+def gateway_for(backend: ScriptedServer) -> Iterator[Callable[[Setup], Gateway]]:
+    """Starts a Toolwire for a set-up, once."""
+    started: dict[str, Gateway] = {}
+    with ExitStack() as stack:
+
+        def start(setup: Setup) -> Gateway:
+            if setup.name not in started:
+                process = running(config=setup.config(backend.url))
+                started[setup.name] = stack.enter_context(process)
+            return started[setup.name]
+
+        yield start
+        for process in started.values():
+            assert "Traceback" not in process.log, process.log
+
+
+@pytest.fixture(scope="module")
 def gateway(backend: ScriptedServer) -> Iterator[str]:
     """The base URL of a Toolwire in front of the scripted model."""
     with running("--upstream", backend.url) as process:
@@ -47,36 +93,47 @@ def gateway(backend: ScriptedServer) -> Iterator[str]:
         assert "Traceback" not in process.log, process.log
 
 
-def work(client: Client, url: str) -> None:
-    """Have a client do the task, and show what it said if it failed."""
-    install(client)
-    run = run_client(client, url)
-    assert run.failure is None, f"{run}\n{run.outcome.tail}"
+def model_of(client: Client) -> str:
+    """A model of the client's own, about which nothing was learned from others."""
+    return client.model if client.model != "scripted" else f"scripted-{ORDER.index(client.name)}"
 
 
-def chats(backend: ScriptedServer) -> list[dict[str, Any]]:
-    """The chat requests that reached the backend."""
-    return [asked.json for asked in backend.requests if asked.path.endswith("/chat/completions")]
+def demand_a_call(gateway: Gateway, model: str) -> None:
+    """Demand a call of a model, which shows whether its server has tools."""
+    ask(gateway.port, chat_body(model=model, tools=TOOLS, tool_choice="required"))
+
+
+def with_tools(backend: ScriptedServer) -> int:
+    """How many requests had tools."""
+    return sum("tools" in chat for chat in chats(backend))
 
 
 def turns(backend: ScriptedServer) -> int:
-    """How many requests offered tools: what is beyond is a session title or the like."""
-    return sum(bool(chat.get("tools")) for chat in chats(backend))
+    """How many requests offered tools, as such or in their prompt: what is beyond is a session
+    title or the like."""
+    return sum(
+        "tools" in chat or '"parameters"' in str(chat["messages"][0]["content"])
+        for chat in chats(backend)
+    )
 
 
-def results(backend: ScriptedServer) -> list[str]:
-    """The contents of the tool messages in the last request."""
-    messages = chats(backend)[-1]["messages"]
-    return [message["content"] for message in messages if message["role"] == "tool"]
-
-
-@pytest.mark.parametrize(("client", "variant"), WELL_BEHAVED)
+@pytest.mark.parametrize(("client", "setup"), WORKING)
 def test_a_client_does_the_task(
-    client: Client, variant: str, backend: ScriptedServer, gateway: str
+    client: Client,
+    setup: Setup,
+    backend: ScriptedServer,
+    gateway_for: Callable[[Setup], Gateway],
 ) -> None:
-    backend.use(variant)
-    work(client, gateway)
-    assert client.turns in (None, turns(backend))
+    gateway, model = gateway_for(setup), model_of(client)
+    if setup.demanded:
+        backend.use(setup.variant, setup.script(client))
+        demand_a_call(gateway, model)
+    backend.use(setup.variant, setup.script(client))
+    work(client, gateway.url, model=model)
+    refused = turns(backend) and setup.refused
+    assert client.turns in (None, turns(backend) - refused)
+    assert setup.has_tools or with_tools(backend) == refused
+    assert not turns(backend) or setup.learned in gateway.log
 
 
 @pytest.mark.slow
@@ -84,7 +141,7 @@ def test_a_client_does_the_task(
 def test_a_client_does_the_task_although_the_backend_misbehaves(
     client: Client, variant: str, backend: ScriptedServer, gateway: str
 ) -> None:
-    backend.use(variant)
+    backend.use(variant, client.script)
     work(client, gateway)
 
 
@@ -121,7 +178,7 @@ def test_cline_3_keeps_twenty_calls_and_their_results_apart(
     ]
 
 
-@pytest.mark.client("cline-2")
+@pytest.mark.client("cline-2", setup="native")
 def test_cline_2_sends_the_real_results_in_its_tool_messages(
     backend: ScriptedServer, gateway: str
 ) -> None:
@@ -133,7 +190,7 @@ def test_cline_2_sends_the_real_results_in_its_tool_messages(
     assert any('print("hello")' in result for result in results(backend))
 
 
-@pytest.mark.client("cline-2-xml")
+@pytest.mark.client("cline-2-xml", setup="native")
 def test_cline_2_in_its_text_dialect_is_left_alone(backend: ScriptedServer, gateway: str) -> None:
     """A model id it does not know: no tools, calls as XML in the text, which is not ours."""
     backend.use()

@@ -1,33 +1,24 @@
-"""Real clients of the Responses API: with models that have no tools, and what only they can show.
+"""What only real clients of the Responses API can show.
 
-That they do the task with a model that has tools, well behaved or not, is in `test_clients.py`.
+That they do the task on every kind of server is in `test_clients.py`.
 """
 
-import json
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
 
 import pytest
-from tests.e2e.clients.client import Client
+from tests.e2e.clients import recipes
 from tests.e2e.clients.install import install
 from tests.e2e.clients.registry import CLIENTS
-from tests.e2e.clients.run import Run, run_client
+from tests.e2e.clients.run import run_client
+from tests.e2e.clients.scene import chats, results, work
 from tests.e2e.gateway.process import running
 from tests.scripted import ScriptedServer
 
 pytestmark = pytest.mark.timeout(600)  # with time to install a client
 
-SPEAKERS = (
-    "openai-python-responses", "codex", "codex-patch", "openai-node-responses",
-    "ai-sdk-responses", "openai-agents", "cline-3-native",
-)  # fmt: skip
-TEXT_FORMATS = ("hermes", "qwen3_coder")
 WRITE = "printf 'print(\"hello\")\\n' > hello.py"
 ON_CODEX = pytest.mark.client("codex")
-
-
-def _case(name: str, how: str) -> Any:
-    return pytest.param(CLIENTS[name], how, id=f"{name}-{how}", marks=pytest.mark.client(name))
 
 
 @pytest.fixture(scope="module")
@@ -39,70 +30,42 @@ def backend() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(scope="module")
 def gateway(backend: ScriptedServer) -> Iterator[str]:
-    """The base URL of a Toolwire with a route for every kind of model."""
-    routes = [
-        f'[[models]]\nname = "{name}"\nmode = "prompted"\nformat = "{name}"\n'
-        f'backend = {{ url = "{backend.url}", dialect = "generic" }}\n'
-        for name in TEXT_FORMATS
-    ]
-    thinks = f'[[models]]\nname = "*"\nbackend = {{ url = "{backend.url}", dialect = "vllm" }}\n'
-    config = "\n".join([*routes, thinks, "[timeouts]\nkeepalive = 1\n"])
-    with running(config=config) as process:
+    """The base URL of a Toolwire whose model may think, and which says every second that it is
+    there."""
+    route = f'[[models]]\nname = "*"\nbackend = {{ url = "{backend.url}", dialect = "vllm" }}\n'
+    with running(config=f"{route}[timeouts]\nkeepalive = 1\n") as process:
         yield process.url
         assert "Traceback" not in process.log, process.log
 
 
-def work(client: Client, url: str, **more: Any) -> Run:
-    """Run a client, and show what it said if it failed."""
-    install(client)
-    run = run_client(client, url, **more)
-    assert run.failure is None, f"{run}\n{run.outcome.tail}"
-    return run
-
-
-def chats(backend: ScriptedServer) -> list[dict[str, Any]]:
-    """The requests that reached the backend."""
-    return [asked.json for asked in backend.requests if asked.path.endswith("/chat/completions")]
-
-
-@pytest.mark.parametrize(
-    ("client", "name"), [_case(name, how) for name in SPEAKERS for how in TEXT_FORMATS]
-)
-def test_a_client_does_the_task_with_a_model_that_writes_its_calls_as_text(
-    client: Client, name: str, backend: ScriptedServer, gateway: str
-) -> None:
-    backend.use("std", f"raw:{name}")
-    work(client, gateway, model=name)
-    assert not any("tools" in chat for chat in chats(backend))
-
-
-@pytest.mark.parametrize(("client", "variant"), [_case(name, "refuses_tools") for name in SPEAKERS])
-def test_a_client_does_the_task_on_a_server_that_refuses_tools(
-    client: Client, variant: str, backend: ScriptedServer, gateway: str
-) -> None:
-    backend.use(variant, "raw:hermes")
-    work(client, gateway, model="hermes")
-
-
-@pytest.mark.client("codex-code")
+@pytest.mark.client("codex-code", setup="native")
 def test_codex_runs_a_program_that_calls_its_other_tools(
     backend: ScriptedServer, gateway: str
 ) -> None:
-    program = f"const r = await tools.exec_command({json.dumps({'cmd': WRITE})}); text(r.output);"
-    backend.use("std", [{"calls": [["exec", {"input": program}]]}, "done"])
-    work(CLIENTS["codex-code"], gateway)
+    client = CLIENTS["codex-code"]
+    backend.use("std", client.script)
+    work(client, gateway)
     called, result = chats(backend)[-1]["messages"][-2:]
     assert called["tool_calls"][0]["function"]["name"] == "exec"
     assert "Script completed" in result["content"]
 
 
-@pytest.mark.client("codex-mcp")
+@pytest.mark.client("codex-mcp", setup="native")
 def test_codex_calls_the_tool_of_an_mcp_server(backend: ScriptedServer, gateway: str) -> None:
-    weather = ["mcp__rec__get_weather", {"city": "Paris"}]
-    backend.use("std", [{"calls": [weather]}, {"calls": [["exec_command", {"cmd": WRITE}]]}, "ok"])
-    work(CLIENTS["codex-mcp"], gateway)
-    results = [m["content"] for m in chats(backend)[-1]["messages"] if m["role"] == "tool"]
-    assert "It rains in Paris." in results[0]
+    client = CLIENTS["codex-mcp"]
+    backend.use("std", client.script)
+    work(client, gateway)
+    assert "It rains in Paris." in results(backend)[0]
+
+
+@ON_CODEX
+@pytest.mark.parametrize("silence", ["silence_headers", "silence_mid"])
+def test_codex_waits_for_a_silent_model_longer_than_it_waits_for_an_event(
+    silence: str, backend: ScriptedServer, gateway: str
+) -> None:
+    backend.use(f"{silence}:5", [{"calls": [["exec_command", {"cmd": WRITE}]]}, "done"])
+    work(replace(CLIENTS["codex"], recipe=recipes.codex_hasty), gateway)
+    assert len(chats(backend)) == 2, "it never asked again"
 
 
 @ON_CODEX

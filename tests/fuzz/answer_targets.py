@@ -18,7 +18,7 @@ from tests.scripted.play import play_stream, play_whole
 
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.errors import UpstreamError
-from toolwire.formats.signatures import signatures
+from toolwire.formats.detection.signatures import signatures
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.sse import SseDecoder, SseEvent
 

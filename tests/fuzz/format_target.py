@@ -14,19 +14,19 @@ from tests.fuzz.judge import check
 from toolwire.conformance import cases_of
 from toolwire.formats import Delivery, join, names, parser_for
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _SEEDS_EACH = 3
 
 
 @cache
-def _tools() -> tuple[Tool, ...]:
+def _tools() -> tuple[ToolSpec, ...]:
     text = {"type": "string"}
     schema = {
         "type": "object",
         "properties": {"tz": text, "city": text, "days": {"type": "integer"}},
     }
-    return tuple(Tool(name, None, schema) for name in ("get_time", "get_weather", "f"))
+    return tuple(ToolSpec(name, None, schema) for name in ("get_time", "get_weather", "f"))
 
 
 def seeds() -> list[bytes]:

@@ -53,7 +53,8 @@ def claims() -> dict[str, frozenset[str]]:
 ROWS = (
     Row("R1", "500 hostile argument strings through every parser, watched by an audit hook",
         "nothing evaluated, opened or reached; no exception", 2),
-    Row("R2", "1 MiB of its own beginnings for every regular expression and every format",
+    Row("R2", "1 MiB of its own beginnings for every regular expression and every format, also "
+        "while the format is being detected",
         "at most 50 ms of CPU per MiB; twice as much takes at most 2.5 times as long", 4),
     Row("R3", "a 1 MiB argument in pieces of one character, in every format",
         "at most 5 s of CPU; twice as much takes at most 2.3 times as long; no wait over 20 ms", 9),

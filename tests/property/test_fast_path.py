@@ -13,11 +13,11 @@ from tests.property.test_native import TOOLS, Turn, turns
 
 from toolwire.errors import UpstreamError
 from toolwire.formats import parser_for
-from toolwire.gateway.choice import Choice, FastPath, Reading
-from toolwire.gateway.native import NativeReader
+from toolwire.gateway.answer.choice import ChoicePipeline, FastPath, Reading
+from toolwire.gateway.answer.native import NativeReader
+from toolwire.gateway.answer.text_calls import TextCallReader
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.costly import Allowance
-from toolwire.gateway.text_calls import TextCallReader
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CallFragment, Fragment
 
@@ -51,14 +51,14 @@ streams = st.tuples(
 )
 
 
-class Slow(Choice):
+class Slow(ChoicePipeline):
     """No fast path."""
 
     def _fast_path(self) -> FastPath | None:
         return None
 
 
-def choice_of(kind: type[Choice], plan: Plan, *, reads_text: bool) -> Choice:
+def choice_of(kind: type[ChoicePipeline], plan: Plan, *, reads_text: bool) -> ChoicePipeline:
     numbers = itertools.count()
 
     def new_id() -> str:
@@ -73,7 +73,7 @@ def choice_of(kind: type[Choice], plan: Plan, *, reads_text: bool) -> Choice:
     return kind(reading, plan.policy(final=True), validator)
 
 
-def told(kind: type[Choice], stream: tuple[Turn, Any, Plan, bool]) -> list[Any]:
+def told(kind: type[ChoicePipeline], stream: tuple[Turn, Any, Plan, bool]) -> list[Any]:
     """Everything that can be seen of a choice, fragment by fragment."""
     turn, beside, plan, reads_text = stream
     fragments = turn.fragments()
@@ -97,10 +97,10 @@ def told(kind: type[Choice], stream: tuple[Turn, Any, Plan, bool]) -> list[Any]:
 @settings(max_examples=300, deadline=None)
 @given(streams)
 def test_the_fast_path_says_what_the_stages_say(stream: tuple[Turn, Any, Plan, bool]) -> None:
-    assert told(Choice, stream) == told(Slow, stream)
+    assert told(ChoicePipeline, stream) == told(Slow, stream)
 
 
-class Forgets(Choice):
+class Forgets(ChoicePipeline):
     """What passes is not kept for the check."""
 
     def _fast_path(self) -> FastPath | None:
@@ -108,7 +108,7 @@ class Forgets(Choice):
         return fast and FastPath(fast.reader, fast.index, [], fast.live)
 
 
-class AlwaysSends(Choice):
+class AlwaysSends(ChoicePipeline):
     """What must wait for the check goes out at once."""
 
     def _fast_path(self) -> FastPath | None:
@@ -116,7 +116,7 @@ class AlwaysSends(Choice):
         return fast and FastPath(fast.reader, fast.index, fast.kept, live=True)
 
 
-class Stays(Choice):
+class Stays(ChoicePipeline):
     """Whatever came in between, the path is open."""
 
     def feed(self, fragment: Fragment) -> list[Event]:
@@ -126,7 +126,7 @@ class Stays(Choice):
         return events
 
 
-class Renumbers(Choice):
+class Renumbers(ChoicePipeline):
     """A call goes out under the backend's number."""
 
     def _fast_path(self) -> FastPath | None:
@@ -135,14 +135,14 @@ class Renumbers(Choice):
 
 
 @pytest.mark.parametrize("mutant", [Forgets, AlwaysSends, Stays, Renumbers])
-def test_the_law_catches(mutant: type[Choice]) -> None:
+def test_the_law_catches(mutant: type[ChoicePipeline]) -> None:
     quickly = settings(max_examples=3_000, phases=[Phase.generate], deadline=None, database=None)
     found = find(streams, lambda s: told(mutant, s) != told(Slow, s), settings=quickly)
-    assert told(Choice, found) == told(Slow, found)
+    assert told(ChoicePipeline, found) == told(Slow, found)
 
 
 def test_more_of_a_calls_arguments_takes_the_fast_path() -> None:
-    turn = choice_of(Choice, PLANS[0], reads_text=True)
+    turn = choice_of(ChoicePipeline, PLANS[0], reads_text=True)
     for piece in ('{"a', '":', "1"):
         turn.feed(_arguments(piece, name="read" if piece[0] == "{" else None))
     assert turn._fast is not None

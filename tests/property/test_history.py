@@ -10,48 +10,50 @@ from msgspec.structs import replace
 
 from toolwire.errors import RequestError
 from toolwire.gateway.history import NO_RESULT, History, _Checker, check_history
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall
 
-Check = Callable[[Sequence[Message], bool], History]
-
-
-def made(*call_ids: str) -> Message:
-    return Message("assistant", None, tuple(ToolCall(call_id, "f", "{}") for call_id in call_ids))
+Check = Callable[[Sequence[ChatMessage], bool], History]
 
 
-def result(call_id: str) -> Message:
-    return Message("tool", f"result of {call_id}", call_id=call_id)
+def made(*call_ids: str) -> ChatMessage:
+    return ChatMessage(
+        "assistant", None, tuple(AssistantCall(call_id, "f", "{}") for call_id in call_ids)
+    )
+
+
+def result(call_id: str) -> ChatMessage:
+    return ChatMessage("tool", f"result of {call_id}", call_id=call_id)
 
 
 @st.composite
-def conversations(draw: st.DrawFn) -> list[Message]:
+def conversations(draw: st.DrawFn) -> list[ChatMessage]:
     """Conversations that keep the rules; results come in any order."""
-    messages: list[Message] = []
+    messages: list[ChatMessage] = []
     number = 0
     for _ in range(draw(st.integers(0, 5))):
         width = draw(st.integers(0, 4))
         ids = [f"call_{number + at}" for at in range(width)]
         number += width
-        spoken = Message(draw(st.sampled_from(["user", "system", "assistant"])), "x")
+        spoken = ChatMessage(draw(st.sampled_from(["user", "system", "assistant"])), "x")
         messages += [made(*ids), *map(result, draw(st.permutations(ids)))] if ids else [spoken]
     return messages
 
 
 few_ids = st.sampled_from(["a", "b", "c"])
 anything = st.lists(
-    st.just(Message("user", "x"))
+    st.just(ChatMessage("user", "x"))
     | st.lists(few_ids, min_size=1, max_size=3).map(lambda ids: made(*ids))
     | few_ids.map(result),
     max_size=8,
 )
 
 
-def ours(messages: Sequence[Message], repair: bool) -> History:
+def ours(messages: Sequence[ChatMessage], repair: bool) -> History:
     return check_history(messages, repair=repair)
 
 
-def keeps_what_is_right(check: Check, messages: list[Message]) -> bool:
+def keeps_what_is_right(check: Check, messages: list[ChatMessage]) -> bool:
     """Law: nothing is lost or changed, and results come out in the order of their calls."""
     try:
         history = check(messages, False)
@@ -69,7 +71,7 @@ def keeps_what_is_right(check: Check, messages: list[Message]) -> bool:
     )
 
 
-def mends_what_is_wrong(check: Check, messages: list[Message]) -> bool:
+def mends_what_is_wrong(check: Check, messages: list[ChatMessage]) -> bool:
     """Law: a repaired history keeps the rules and every call, makes up nothing but missing results,
     says so, and is made exactly where the history would have been refused."""
     history = check(messages, True)
@@ -86,7 +88,7 @@ def mends_what_is_wrong(check: Check, messages: list[Message]) -> bool:
     )
 
 
-def _accepted(messages: Sequence[Message]) -> bool:
+def _accepted(messages: Sequence[ChatMessage]) -> bool:
     try:
         check_history(messages)
     except RequestError:
@@ -96,20 +98,20 @@ def _accepted(messages: Sequence[Message]) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(conversations())
-def test_a_conversation_that_keeps_the_rules_is_kept(messages: list[Message]) -> None:
+def test_a_conversation_that_keeps_the_rules_is_kept(messages: list[ChatMessage]) -> None:
     assert keeps_what_is_right(ours, messages)
 
 
 @settings(max_examples=200, deadline=None)
 @given(anything)
-def test_any_conversation_can_be_mended(messages: list[Message]) -> None:
+def test_any_conversation_can_be_mended(messages: list[ChatMessage]) -> None:
     assert mends_what_is_wrong(ours, messages)
 
 
 class ArrivalOrder(_Checker):
     """Results stay in the order in which they came."""
 
-    def _result(self, message: Message, position: int) -> None:
+    def _result(self, message: ChatMessage, position: int) -> None:
         self.open.pop(message.call_id, None)
         self.open[message.call_id] = message
 
@@ -117,14 +119,14 @@ class ArrivalOrder(_Checker):
 class ForgetsTheEnd(_Checker):
     """Calls of the last message need no results."""
 
-    def run(self, messages: Sequence[Message]) -> History:
-        return super().run([*messages, Message("user", "x")] if messages else messages)
+    def run(self, messages: Sequence[ChatMessage]) -> History:
+        return super().run([*messages, ChatMessage("user", "x")] if messages else messages)
 
 
 class TakesAnyResult(_Checker):
     """A result needs no call."""
 
-    def _result(self, message: Message, position: int) -> None:
+    def _result(self, message: ChatMessage, position: int) -> None:
         if message.call_id in self.open:
             super()._result(message, position)
         else:
@@ -134,7 +136,7 @@ class TakesAnyResult(_Checker):
 class LosesRepeatedCalls(_Checker):
     """A call with the id of another is left out."""
 
-    def _calls(self, message: Message, position: int) -> Message:
+    def _calls(self, message: ChatMessage, position: int) -> ChatMessage:
         calls = tuple(call for call in message.calls if call.call_id not in self.seen)
         return super()._calls(replace(message, calls=calls), position)
 
@@ -142,7 +144,7 @@ class LosesRepeatedCalls(_Checker):
 class MendsInSilence(_Checker):
     """What was mended is not said."""
 
-    def run(self, messages: Sequence[Message]) -> History:
+    def run(self, messages: Sequence[ChatMessage]) -> History:
         history = super().run(messages)
         history.repairs.clear()
         return history

@@ -14,18 +14,18 @@ from tests.contract.joining import join, same, whole
 from tests.contract.wire import body, read
 
 from toolwire.errors import UpstreamError
+from toolwire.gateway.answer.native import NativeReader
+from toolwire.gateway.answer.native_call import NativeCall, as_text
+from toolwire.gateway.answer.policy import Policy
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.native import NativeReader
-from toolwire.gateway.native_call import NativeCall, as_text
-from toolwire.gateway.policy import Policy
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta, TurnEnd
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.tools import ToolChoice
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import HttpRequest
-from toolwire.surfaces.openai.chunks import AnswerHead, ChunkEncoder
+from toolwire.surfaces.openai.chunks import ChunkEncoder, CompletionHead
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
 TOOLS = ("read", "write", "get", "get_weather", "look_up")
@@ -225,7 +225,7 @@ class TakesAllArguments(NativeReader):
 
     def _add_arguments(self, call: NativeCall, text: str) -> None:
         call.has_arguments = True
-        call.balance.feed(text)
+        call.boundary.feed(text)
         call.waiting.append(text)
 
 
@@ -253,7 +253,7 @@ def test_the_law_catches(mutant: type[NativeReader]) -> None:
     assert holds(NativeReader, found)
 
 
-HEAD = AnswerHead("chatcmpl-1", 5, "m")
+HEAD = CompletionHead("chatcmpl-1", 5, "m")
 
 
 def answer(kind: Any, turn: Turn, encoder: type[ChunkEncoder] = ChunkEncoder) -> Client:
@@ -268,7 +268,7 @@ def answer(kind: Any, turn: Turn, encoder: type[ChunkEncoder] = ChunkEncoder) ->
         if passed := policy.feed([event]):
             sink.send(0, passed)
             sink.flush()
-    sink.done(Report(usage=Usage(1, 2)))
+    sink.done(Report(usage=TokenUsage(1, 2)))
     return client
 
 

@@ -1,5 +1,7 @@
 import importlib.util
+import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +12,7 @@ import pytest
 
 import toolwire
 from toolwire.cli import main
+from toolwire.server.config import settings
 from toolwire.server.config.fields import settings_of
 from toolwire.server.config.loader import load
 from toolwire.server.config.settings import Config
@@ -104,7 +107,7 @@ def records_in(record: type[Any]) -> Iterator[type[Any]]:
     """The tables of the file that are in this one, however deep."""
     for setting in settings_of(record):
         for kind in (setting.kind, *get_args(setting.kind)):
-            if isinstance(kind, type) and kind.__module__ == Config.__module__:
+            if isinstance(kind, type) and kind.__module__.startswith(settings.__name__):
                 yield from (kind, *records_in(kind))
 
 
@@ -155,3 +158,17 @@ def test_every_python_file_that_a_page_names_exists() -> None:
     for page in (*root.glob("*.md"), *DOCS.rglob("*.md"), *root.glob("benchmarks/*.md")):
         for name in re.findall(r"[\w./-]+/\w+\.py\b", page.read_text(encoding="utf-8")):
             assert any((place / name).exists() for place in places), f"{page.name}: {name}"
+
+
+READERS = {"json": json.loads, "toml": tomllib.loads}
+
+
+@pytest.mark.parametrize("language", READERS)
+def test_every_file_that_a_page_shows_can_be_read(language: str) -> None:
+    found = blocks(language, "", "engines", "library")
+    assert found
+    for page, code in found:
+        try:
+            READERS[language](code)
+        except ValueError as error:
+            pytest.fail(f"{page}: {error}\n{code}")

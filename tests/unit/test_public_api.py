@@ -97,7 +97,7 @@ def get_time(n: int) -> str:
     [
         OPENAI,
         OPENAI["function"],
-        formats.Tool("get_time", None, OPENAI["function"]["parameters"]),
+        formats.ToolSpec("get_time", None, OPENAI["function"]["parameters"]),
         get_time,
     ],
     ids=["openai", "function", "record", "decorated"],
@@ -130,3 +130,8 @@ def test_the_format_can_be_detected() -> None:
 def test_a_text_without_calls_is_text_whatever_the_format() -> None:
     found = toolwire.extract("auto", "<think>hm</think>Hello")
     assert found == toolwire.Extracted("Hello", "hm", [], format="")
+
+
+@pytest.mark.parametrize("name", sorted(set(toolwire.__all__) & set(client.__all__)))
+def test_a_name_of_the_package_and_of_the_client_is_one_thing(name: str) -> None:
+    assert getattr(toolwire, name) is getattr(client, name)

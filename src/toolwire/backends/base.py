@@ -8,10 +8,10 @@ import msgspec
 
 from toolwire.backends.named_body import NamedBody
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import ToolSet
 
-Listener: TypeAlias = Callable[[list[Fragment]], None]
+FragmentListener: TypeAlias = Callable[[list[Fragment]], None]
 Redact: TypeAlias = Callable[[str, int], str]
 """Masks secrets in a text, and truncates it."""
 
@@ -30,14 +30,14 @@ class Constraint(msgspec.Struct, frozen=True):
 
     schema: bytes
     optional: bool = False
-    messages: Sequence[Message] = ()
+    messages: Sequence[ChatMessage] = ()
 
 
-class Outgoing(msgspec.Struct, frozen=True):
+class BackendRequest(msgspec.Struct, frozen=True):
     """What a backend is sent for one turn: the checked history, and only the allowed tools."""
 
     request: Request
-    messages: Sequence[Message]
+    messages: Sequence[ChatMessage]
     tools: ToolSet
     constraint: Constraint | None = None
     keep_special_tokens: bool = False
@@ -84,7 +84,7 @@ UNKNOWN = Capabilities()
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class CapabilityProbe:
     """The path, at a server's root, that reports its capabilities, and how to read them.
 
     `read` raises `ValueError`.
@@ -97,7 +97,7 @@ class Probe:
 class Answer(Protocol):
     """A backend's answer in progress. Whoever opened it must close it."""
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """Pass fragments to `listener` as they are read, until the end.
 
         Returns whether the backend marked the end, rather than just closing. Raises
@@ -172,7 +172,7 @@ class Backend(Protocol):
         """The parameters of this request that are not sent to this backend."""
         ...
 
-    async def open(self, outgoing: Outgoing) -> Answer:
+    async def open(self, outgoing: BackendRequest) -> Answer:
         """Send the request; returns when the answer has started. Raises `UpstreamError`."""
         ...
 

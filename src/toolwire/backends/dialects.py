@@ -14,24 +14,24 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from toolwire.backends.base import Probe
+from toolwire.backends.base import CapabilityProbe
 from toolwire.backends.openai import llamacpp
 from toolwire.backends.openai.detection import AUTO
 from toolwire.protocol.effort import EFFORTS
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "anthropic", "keep"]
 MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
-Constraint: TypeAlias = Literal[
+ConstraintKind: TypeAlias = Literal[
     "none", "json_schema", "structured_outputs", "guided_json", "grammar"
 ]
-Choice: TypeAlias = Literal["auto", "none", "required", "named"]
+ToolChoiceKind: TypeAlias = Literal["auto", "none", "required", "named"]
 
 
 _EFFORTS = ("none", "low", "medium", "high")
 _OPENAI_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 MANY = 64
 """More stop sequences than any client sends."""
-_CHOICES: frozenset[Choice] = frozenset({"auto", "none", "required", "named"})
+_CHOICES: frozenset[ToolChoiceKind] = frozenset({"auto", "none", "required", "named"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +59,10 @@ class Dialect:
     strips_special_tokens: bool = False
     """It leaves special tokens out of its text unless `skip_special_tokens: false` is sent, and may
     then put a space on both sides of each unless `spaces_between_special_tokens: false` is, too."""
-    tool_choices: frozenset[Choice] = _CHOICES
-    constraint: Constraint = "json_schema"
+    tool_choices: frozenset[ToolChoiceKind] = _CHOICES
+    constraint: ConstraintKind = "json_schema"
     """How the server takes a JSON Schema for its answer."""
-    probe: Probe | None = None
+    probe: CapabilityProbe | None = None
     """How to ask it what its model can do."""
     note: str = ""
 

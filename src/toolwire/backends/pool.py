@@ -18,7 +18,7 @@ everybody uses must not keep all other backends idle."""
 
 
 @dataclass(slots=True, eq=False)
-class Member:
+class PoolMember:
     """One backend of a pool, and its state."""
 
     backend: Backend
@@ -31,12 +31,12 @@ class BackendPool:
     """Selects backends. `clock` is the event loop's."""
 
     def __init__(self, backends: Sequence[Backend], clock: Callable[[], float]) -> None:
-        self._members = [Member(backend, position) for position, backend in enumerate(backends)]
+        self._members = [PoolMember(backend, position) for position, backend in enumerate(backends)]
         self._clock = clock
         self.shared = len(self._members) > 1
         """Whether there is a choice."""
 
-    def pick(self, tried: Sequence[Member] = (), affinity: str = "") -> Member:
+    def pick(self, tried: Sequence[PoolMember] = (), affinity: str = "") -> PoolMember:
         """Return the best backend for the next attempt, preferably one that was not tried. Of those
         that are as good, the same one for the same `affinity`, unless it is too busy."""
         if not self.shared:
@@ -52,7 +52,7 @@ class BackendPool:
         return preferred if preferred.in_flight <= least.in_flight + SLACK else least
 
     @contextmanager
-    def using(self, member: Member) -> Iterator[None]:
+    def using(self, member: PoolMember) -> Iterator[None]:
         """Count one request on a backend. After a failure that other backends may not share, prefer
         those for a while."""
         member.in_flight += 1

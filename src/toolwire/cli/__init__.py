@@ -50,7 +50,13 @@ class _Commands(click.Group):
 @click.command(cls=_Commands, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="toolwire")
 def main() -> None:
-    """Toolwire makes tool calling work between any client and any model."""
+    """Toolwire makes tool calling work between any client and any model.
+
+    \b
+    toolwire serve                                       try it, with a very small model
+    toolwire serve --upstream http://localhost:8000/v1   put it in front of your server
+    toolwire doctor http://localhost:8000/v1             find out why there are no calls
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Model output may have characters that the locale of the terminal cannot encode.

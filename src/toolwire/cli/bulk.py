@@ -24,9 +24,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from toolwire.cli.lines import Block, LineParser, Lines
-from toolwire.cli.usage_error import Complaint
-from toolwire.protocol.tools import Tool
+from toolwire.cli.reports.lines import LineParser, Lines, ParsedLines
+from toolwire.cli.usage_error import UsageError
+from toolwire.protocol.tools import ToolSpec
 
 _BLOCK = 1 << 16
 _AHEAD = 4  # blocks in the hands of each process, so that none waits for work
@@ -41,7 +41,7 @@ class BulkTally:
     lines: int = 0
     bad: int = 0
 
-    def add(self, block: Block) -> None:
+    def add(self, block: ParsedLines) -> None:
         """Count a block, and report its bad lines while there are few."""
         for number, error in block.errors:
             self.bad += 1
@@ -50,7 +50,7 @@ class BulkTally:
         self.lines += block.count
 
 
-def parse_file(source: str, format_name: str, tools: tuple[Tool, ...], jobs: int | None) -> int:
+def parse_file(source: str, format_name: str, tools: tuple[ToolSpec, ...], jobs: int | None) -> int:
     """Parse every line of a file to standard output. The exit code is 1 if a line was bad."""
     parser = LineParser(format_name, tools)
     tally = BulkTally()
@@ -69,7 +69,7 @@ def parse_file(source: str, format_name: str, tools: tuple[Tool, ...], jobs: int
     return 1 if tally.bad else 0
 
 
-def _parsed(lines: Iterable[bytes], parser: LineParser, jobs: int) -> Iterator[Block]:
+def _parsed(lines: Iterable[bytes], parser: LineParser, jobs: int) -> Iterator[ParsedLines]:
     """Every block, parsed, in order. A file of one block needs no processes."""
     source = iter(lines)
     first = list(islice(source, 2))
@@ -78,7 +78,7 @@ def _parsed(lines: Iterable[bytes], parser: LineParser, jobs: int) -> Iterator[B
         yield from map(parser.parse_block, source)
         return
     pool = ProcessPoolExecutor(jobs, get_context("spawn"))
-    waiting: deque[Future[Block]] = deque()
+    waiting: deque[Future[ParsedLines]] = deque()
     try:
         for block in chain(first, source):
             waiting.append(_submit(pool, parser, block))
@@ -87,14 +87,14 @@ def _parsed(lines: Iterable[bytes], parser: LineParser, jobs: int) -> Iterator[B
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool:
-        raise Complaint(
+        raise UsageError(
             "a process was ended from outside, perhaps for lack of memory. Try --jobs 1."
         ) from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _submit(pool: ProcessPoolExecutor, parser: LineParser, block: bytes) -> Future[Block]:
+def _submit(pool: ProcessPoolExecutor, parser: LineParser, block: bytes) -> Future[ParsedLines]:
     """Submit a block. Worker processes ignore Ctrl-C: the parent ends them."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -116,7 +116,7 @@ def _opened(source: str) -> Iterator[tuple[BufferedIOBase, int | None]]:
     try:
         stream = Path(source).open("rb")  # noqa: SIM115 - an error in the block is not ours
     except OSError as error:
-        raise Complaint(f"cannot read {source}: {error.strerror or error}.") from None
+        raise UsageError(f"cannot read {source}: {error.strerror or error}.") from None
     with stream:
         yield stream, os.fstat(stream.fileno()).st_size
 

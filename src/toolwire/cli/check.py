@@ -12,7 +12,7 @@ from toolwire.cli.embedded import embedded_engine
 from toolwire.server.check import check_backends
 
 
-@click.command("check")
+@click.command("check", short_help="Try the configuration and its backends.")
 @with_configuration
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(path: Path | None, *, as_json: bool, **flags: Any) -> None:

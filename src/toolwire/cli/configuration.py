@@ -10,79 +10,75 @@ import click
 
 from toolwire.backends.dialects import DIALECTS
 from toolwire.cli.completion import complete_dialect, complete_format, complete_mode
+from toolwire.cli.options import with_options
 from toolwire.server.config.loader import Config, ConfigError, load
 
 _DEFAULT_FILE = Path("toolwire.toml")
 
 
-def with_configuration(command: Any) -> Any:
-    """Add the options for the configuration to a command."""
-    for option in (
-        click.option("--threads", metavar="N", type=int, help="Threads for the embedded model."),
-        click.option(
-            "--ctx", metavar="N", type=int, help="Context of the embedded model, in tokens."
-        ),
-        click.option(
-            "--gguf",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="Model file to run inside Toolwire. "
-            "[default without --upstream: a very small model, downloaded once]",
-        ),
-        click.option(
-            "--model-alias",
-            metavar="ALIAS=MODEL",
-            multiple=True,
-            help="Another name for a model, such as 'claude-*=qwen3-coder'. May be given several "
-            "times.",
-        ),
-        click.option(
-            "--chat-template",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="The model's chat template, for an --upstream with only /completions.",
-        ),
-        click.option(
-            "--upstream-format",
-            metavar="NAME",
-            help="The format of its model's tool calls. [default: detected from the model]",
-            shell_complete=complete_format,
-        ),
-        click.option(
-            "--upstream-mode",
-            metavar="MODE",
-            help="How it is given tools: auto, native, hybrid, or prompted for a server that has "
-            "none. [default: auto]",
-            shell_complete=complete_mode,
-        ),
-        click.option(
-            "--upstream-dialect",
-            metavar="NAME",
-            help=f"The kind of server: {', '.join(DIALECTS)}. [default: auto, asks the server]",
-            shell_complete=complete_dialect,
-        ),
-        click.option(
-            "--upstream-key-env",
-            metavar="VAR",
-            help="Environment variable that holds the key for --upstream.",
-        ),
-        click.option(
-            "--upstream",
-            metavar="URL",
-            multiple=True,
-            help="Base URL of an OpenAI-compatible server, such as http://localhost:8000/v1. "
-            "May be given several times.",
-        ),
-        click.option(
-            "-c",
-            "--config",
-            "path",
-            type=click.Path(path_type=Path),
-            help="Configuration file. [default: toolwire.toml here, if there is one]",
-        ),
-    ):
-        command = option(command)
-    return command
+with_configuration = with_options(
+    click.option(
+        "-c",
+        "--config",
+        "path",
+        type=click.Path(path_type=Path),
+        help="Configuration file. [default: toolwire.toml here, if there is one]",
+    ),
+    click.option(
+        "--upstream",
+        metavar="URL",
+        multiple=True,
+        help="Base URL of an OpenAI-compatible server, such as http://localhost:8000/v1. "
+        "May be given several times.",
+    ),
+    click.option(
+        "--upstream-key-env",
+        metavar="VAR",
+        help="Environment variable that holds the key for --upstream.",
+    ),
+    click.option(
+        "--upstream-dialect",
+        metavar="NAME",
+        help=f"The kind of server: {', '.join(DIALECTS)}. [default: auto, asks the server]",
+        shell_complete=complete_dialect,
+    ),
+    click.option(
+        "--upstream-mode",
+        metavar="MODE",
+        help="How it is given tools: auto, native, hybrid, or prompted for a server that has "
+        "none. [default: auto]",
+        shell_complete=complete_mode,
+    ),
+    click.option(
+        "--upstream-format",
+        metavar="NAME",
+        help="The format of its model's tool calls. [default: detected from the model]",
+        shell_complete=complete_format,
+    ),
+    click.option(
+        "--chat-template",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="The model's chat template, for an --upstream with only /completions.",
+    ),
+    click.option(
+        "--model-alias",
+        metavar="ALIAS=MODEL",
+        multiple=True,
+        help="Another name for a model, such as 'claude-*=qwen3-coder'. May be given several "
+        "times.",
+    ),
+    click.option(
+        "--gguf",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Model file to run inside Toolwire. "
+        "[default without --upstream: a very small model, downloaded once]",
+    ),
+    click.option("--ctx", metavar="N", type=int, help="Context of the embedded model, in tokens."),
+    click.option("--threads", metavar="N", type=int, help="Threads for the embedded model."),
+)
+"""Adds the options for the configuration to a command."""
 
 
 def load_configuration(

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from toolwire.cli.usage_error import Complaint, known_format
+from toolwire.cli.usage_error import UsageError, known_format
 from toolwire.conformance import (
     AdapterError,
     InvalidCases,
@@ -73,7 +73,7 @@ def command(parser: str | None, endpoint: str | None, **options: Any) -> None:
     toolwire conform --endpoint http://localhost:8000/v1 --model qwen3
     """
     if bool(parser) == bool(endpoint):
-        raise Complaint("give either --parser MODULE:NAME or --endpoint URL with --model NAME.")
+        raise UsageError("give either --parser MODULE:NAME or --endpoint URL with --model NAME.")
     if endpoint:
         from toolwire.cli.conform_endpoint import conform_endpoint  # noqa: PLC0415 - HTTP
 
@@ -88,9 +88,9 @@ def _conform_parser(parser: str, **options: Any) -> int:
         )
         outcomes = _run(parser, options["formats"], options["cases"], judged)
     except (AdapterError, InvalidCases) as error:
-        raise Complaint(str(error)) from None
+        raise UsageError(str(error)) from None
     if not outcomes:
-        raise Complaint(f"{parser} knows none of these formats. Name one with --format.")
+        raise UsageError(f"{parser} knows none of these formats. Name one with --format.")
     if options["as_json"]:
         click.echo(json.dumps([_facts(o) for o in _every(outcomes)], indent=2, ensure_ascii=False))
     else:

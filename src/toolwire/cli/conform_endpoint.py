@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.usage_error import UsageError
 from toolwire.conformance.endpoint import (
     CHECKS,
     LiveEndpoint,
@@ -25,7 +25,7 @@ _STYLES = {Verdict.WORKS: "green", Verdict.FAILS: "red", Verdict.UNSURE: "yellow
 def conform_endpoint(url: str, **options: Any) -> int:
     """Run every check and print it as it ends. The exit code: 1 if one fails."""
     if not options["model"]:
-        raise Complaint("--endpoint needs --model NAME: which model is to be asked?")
+        raise UsageError("--endpoint needs --model NAME: which model is to be asked?")
     key = _key(options["key_env"])
     findings: list[TrialResult] = []
     try:
@@ -35,7 +35,7 @@ def conform_endpoint(url: str, **options: Any) -> int:
             if not options["as_json"]:
                 _print(finding)
     except Unreachable as error:
-        raise Complaint(
+        raise UsageError(
             f"cannot reach {error}. Is the server running, and the URL right?"
         ) from None
     if options["as_json"]:
@@ -62,5 +62,5 @@ def _key(variable: str | None) -> str | None:
         return None
     key = os.environ.get(variable)
     if not key:
-        raise Complaint(f"the environment variable {variable} is not set; --key-env names it.")
+        raise UsageError(f"the environment variable {variable} is not set; --key-env names it.")
     return key

@@ -12,39 +12,48 @@ import click
 from rich.console import Console
 
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
-from toolwire.cli.doctor_report import DoctorReport
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.options import with_options
+from toolwire.cli.reports.doctor import DoctorReport
+from toolwire.cli.usage_error import UsageError
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
-from toolwire.doctor import Diagnosis, Examination, ServerFacts, Way, diagnose, examine, look_at
+from toolwire.doctor import Diagnosis, Examination, ServerFacts, Setup, diagnose, examine, look_at
 from toolwire.server.config.loader import Config, ConfigError, load
 
-_WAYS: dict[Way, str] = {
+_SETUPS: dict[Setup, str] = {
     "server": "the server itself",
     "auto": "Toolwire, mode auto",
     "prompted": "Toolwire, mode prompted",
 }
 
 
-@click.command("doctor")
+server_options = with_options(
+    click.option(
+        "--model", metavar="NAME", default="", help="The model to ask. [default: the first]"
+    ),
+    click.option("--key-env", metavar="VAR", default="", help="Environment variable with its key."),
+    click.option(
+        "--chat-template",
+        "template",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="The model's chat template or .gguf file, for its format or a server with only "
+        "/completions.",
+    ),
+    click.option(
+        "--timeout",
+        metavar="SECONDS",
+        type=click.FloatRange(0.1),
+        default=60,
+        show_default=True,
+        help="How long to wait for an answer.",
+    ),
+)
+"""The options of a command that asks a server: see `run_doctor`."""
+
+
+@click.command("doctor", short_help="Find out why an agent gets no tool calls.")
 @click.argument("url")
-@click.option("--model", metavar="NAME", default="", help="The model to ask. [default: the first]")
-@click.option("--key-env", metavar="VAR", default="", help="Environment variable with its key.")
-@click.option(
-    "--chat-template",
-    "template",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The model's chat template or .gguf file, for its format or a server with only "
-    "/completions.",
-)
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=click.FloatRange(0.1),
-    default=60,
-    show_default=True,
-    help="How long to wait for an answer.",
-)
+@server_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(url: str, template: Path | None, *, as_json: bool, **options: Any) -> None:
     """Find out why an agent does not get tool calls from the server at URL.
@@ -82,14 +91,14 @@ def run_doctor(
         report.begin(facts)
         seen = Examination(facts)
 
-        def configure(way: Way) -> Config:
-            return _configuration(facts, way, key_env, template if seen.lacks_chat else None)
+        def configure(setup: Setup) -> Config:
+            return _configuration(facts, setup, key_env, template if seen.lacks_chat else None)
 
         for observation in examine(
-            facts, endpoint, configure, lambda way, name: say(f"{_WAYS[way]}: {name}")
+            facts, endpoint, configure, lambda setup, name: say(f"{_SETUPS[setup]}: {name}")
         ):
             seen.observations.append(observation)
-            report.add(observation, _WAYS[observation.way])
+            report.add(observation, _SETUPS[observation.setup])
     return seen, diagnose(seen)
 
 
@@ -104,21 +113,21 @@ def _meet(
             endpoint = below if below.models().status != 404 else endpoint
         facts = look_at(endpoint, template)
     except Unreachable as error:
-        raise Complaint(
+        raise UsageError(
             f"nothing answers at {error}. Is the server running, and the URL right?"
         ) from None
     if not facts.model:
-        raise Complaint(
+        raise UsageError(
             f"{facts.url} lists no models. Name one with --model, and check that the URL is the "
             "base URL of the API, which mostly ends in /v1."
         )
     return endpoint, facts
 
 
-def _configuration(facts: ServerFacts, way: Way, key_env: str, template: Path | None) -> Config:
+def _configuration(facts: ServerFacts, setup: Setup, key_env: str, template: Path | None) -> Config:
     flags: dict[str, Any] = {
         "upstream": (facts.url,),
-        "upstream_mode": way,
+        "upstream_mode": setup,
         "upstream_key_env": key_env or None,
         "upstream_dialect": facts.kind or None,
         "chat_template": template,
@@ -126,12 +135,12 @@ def _configuration(facts: ServerFacts, way: Way, key_env: str, template: Path | 
     try:
         return load(None, env={key_env: os.environ[key_env]} if key_env else {}, flags=flags)
     except ConfigError as error:
-        raise Complaint(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def _key(variable: str) -> str | None:
     if variable and not os.environ.get(variable):
-        raise Complaint(f"the environment variable {variable} is not set; --key-env names it.")
+        raise UsageError(f"the environment variable {variable} is not set; --key-env names it.")
     return os.environ[variable] if variable else None
 
 
@@ -139,7 +148,7 @@ def _template(path: Path | None) -> ChatTemplate | None:
     try:
         return read_template(path) if path is not None else None
     except NoTemplate as error:
-        raise Complaint(f"--chat-template: {error}") from None
+        raise UsageError(f"--chat-template: {error}") from None
 
 
 @contextmanager

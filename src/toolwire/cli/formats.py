@@ -7,12 +7,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from toolwire.cli.columns import in_columns, is_piped
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.reports.columns import in_columns, is_piped
+from toolwire.cli.usage_error import UsageError
 from toolwire.formats import Detection, Format, detect_model, detect_template, get, names
 
 
-@click.command("formats")
+@click.command("formats", short_help="List the formats of tool calls.")
 @click.option("--model", metavar="NAME", help="Show only the format of this model.")
 @click.option(
     "--template",
@@ -41,13 +41,13 @@ def _detect(model: str | None, template: Path | None) -> Detection:
         try:
             found = detect_template(template.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            raise Complaint(f"cannot read {template}: {error}. Is it a chat template?") from None
+            raise UsageError(f"cannot read {template}: {error}. Is it a chat template?") from None
         what = f"the template {template}"
     else:
         found = detect_model(model or "")
         what = f"the model {model!r}"
     if found is None:
-        raise Complaint(
+        raise UsageError(
             f"no format is known for {what}. Try what it writes: `toolwire parse --format auto`."
         )
     return found

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from toolwire.cli.doctor import run_doctor
-from toolwire.cli.doctor_report import DoctorReport
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.doctor import run_doctor, server_options
+from toolwire.cli.reports.doctor import DoctorReport
+from toolwire.cli.usage_error import UsageError
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
 from toolwire.doctor.prescription import file_for
 from toolwire.server.config.loader import load
@@ -24,25 +24,9 @@ _USUAL = {
 """The ports that model servers choose if nobody says otherwise."""
 
 
-@click.command("init")
+@click.command("init", short_help="Write a toolwire.toml for a server.")
 @click.argument("url", required=False)
-@click.option("--model", metavar="NAME", default="", help="The model to ask. [default: the first]")
-@click.option("--key-env", metavar="VAR", default="", help="Environment variable with its key.")
-@click.option(
-    "--chat-template",
-    "template",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The model's chat template, for a server with only /completions.",
-)
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=click.FloatRange(0.1),
-    default=60,
-    show_default=True,
-    help="How long to wait for an answer.",
-)
+@server_options
 @click.option(
     "-o",
     "--output",
@@ -61,7 +45,7 @@ def command(
     SGLang); if nothing is there, the embedded model is configured.
     """
     if str(output) != "-" and output.exists() and not force:
-        raise Complaint(f"{output} is there already. --force overwrites it.")
+        raise UsageError(f"{output} is there already. --force overwrites it.")
     found = url or next(_running(), None)
     if found is None:
         click.echo("No model server was found on this machine.", err=True)
@@ -82,7 +66,7 @@ def _write(output: Path, text: str) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Complaint(f"cannot write {output}: {error.strerror or error}.") from None
+        raise UsageError(f"cannot write {output}: {error.strerror or error}.") from None
     load(output, env=os.environ, flags={})  # what we write can be read
     click.echo(f"Wrote {output}. Start with: toolwire serve -c {output}", err=True)
 

@@ -4,10 +4,10 @@ import json
 
 import click
 
-from toolwire.server.auth import hash_key, new_key
+from toolwire.server.access.auth import hash_key, new_key
 
 
-@click.command("key")
+@click.command("key", short_help="Create an API key for a client.")
 @click.argument("name", default="client")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: name, key, sha256.")
 def command(name: str, *, as_json: bool) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from toolwire.cli.python_tools import load_tools
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.chat.python_tools import load_tools
+from toolwire.cli.options import tools_option
+from toolwire.cli.usage_error import UsageError
 from toolwire.client.errors import MissingPackage
 from toolwire.client.mcp_serve import mcp_server, serve_http, serve_stdio
 
@@ -15,15 +16,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @click.command("mcp")
-@click.option(
-    "--tools",
-    "files",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    required=True,
-    help="Python file with functions marked with @tool. May be given several times.",
-)
+@tools_option(required=True)
 @click.option("--name", default="toolwire", show_default=True, help="What the server calls itself.")
 @click.option(
     "--http",
@@ -46,7 +39,7 @@ def command(
     try:
         server = mcp_server(box, name)
     except MissingPackage as error:
-        raise Complaint(str(error)) from None
+        raise UsageError(str(error)) from None
     if port is None:
         asyncio.run(serve_stdio(server))
         return
@@ -60,11 +53,11 @@ def command(
 
 def _listen(host: str, port: int, *, public: bool) -> socket.socket:
     if not (public or host in _LOOPBACK):
-        raise Complaint(f"{host} is not loopback, and anybody could call the tools. Add --public.")
+        raise UsageError(f"{host} is not loopback, and anybody could call the tools. Add --public.")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise Complaint(
+        raise UsageError(
             f"cannot listen on {host} port {port}: {error.strerror or error}."
         ) from None

@@ -7,11 +7,11 @@ import click
 
 from toolwire.cli.completion import complete_format
 from toolwire.cli.tools_file import read_tools
-from toolwire.cli.usage_error import Complaint, known_format
+from toolwire.cli.usage_error import UsageError, known_format
 from toolwire.formats import AUTO
 
 
-@click.command("parse")
+@click.command("parse", short_help="Show what a model's text contains, and why.")
 @click.argument("file", required=False, type=click.Path(allow_dash=True, dir_okay=False))
 @click.option(
     "--format",
@@ -72,17 +72,17 @@ def command(
 
         sys.exit(parse_file(jsonl, format_name, tools, jobs))
 
-    from toolwire.cli.parse_report import Account  # noqa: PLC0415
+    from toolwire.cli.reports.parse import ParseReport  # noqa: PLC0415
 
     name = AUTO if format_name == AUTO else known_format(format_name).name
-    Account.of(name, _input(file), tools).show(size, as_json=as_json)
+    ParseReport.of(name, _input(file), tools).show(size, as_json=as_json)
 
 
 def _input(file: str | None) -> str:
     """The text in the file, or on standard input."""
     where = "standard input" if file in (None, "-") else str(file)
     if file is None and sys.stdin.isatty():
-        raise Complaint(
+        raise UsageError(
             "there is no text. Name a file (toolwire parse answer.txt), or give the text on "
             "standard input."
         )
@@ -90,9 +90,9 @@ def _input(file: str | None) -> str:
         raw = sys.stdin.buffer.read() if file in (None, "-") else Path(str(file)).read_bytes()
         text = raw.decode()
     except OSError as error:
-        raise Complaint(f"cannot read {where}: {error.strerror or error}.") from None
+        raise UsageError(f"cannot read {where}: {error.strerror or error}.") from None
     except UnicodeDecodeError as error:
-        raise Complaint(f"{where} is not UTF-8 text: {error}.") from None
+        raise UsageError(f"{where} is not UTF-8 text: {error}.") from None
     if not text:
-        raise Complaint(f"{where} is empty. Give it the text of a model.")
+        raise UsageError(f"{where} is empty. Give it the text of a model.")
     return text

@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 import click
 import msgspec
 
-from toolwire.cli.columns import is_piped
+from toolwire.cli.reports.columns import is_piped
 from toolwire.errors import GatewayError
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.trace.replay import CannotReplay, Difference, check_replayable
 from toolwire.gateway.trace.replay import replay as run_again
-from toolwire.server.check_process import CheckProcess
+from toolwire.server.process.check_process import CheckProcess
 from toolwire.surfaces.recorded import recorded_request
 
 _SHOWN = 2000

@@ -76,9 +76,9 @@ def command(path: Path | None, **flags: Any) -> None:
     config = load_configuration(path, flags)
 
     # Only here: --help and errors stay quick.
-    from toolwire.server.event_loop import NoUvloop, loop_kind, run_on_loop  # noqa: PLC0415
-    from toolwire.server.logs import setup  # noqa: PLC0415
+    from toolwire.server.process.event_loop import NoUvloop, loop_kind, run_on_loop  # noqa: PLC0415
     from toolwire.server.serve import serve as run  # noqa: PLC0415
+    from toolwire.server.telemetry.logs import setup  # noqa: PLC0415
 
     try:
         loop_kind(config.listen.loop)

@@ -4,23 +4,23 @@ from pathlib import Path
 
 import msgspec
 
-from toolwire.cli.usage_error import Complaint
+from toolwire.cli.usage_error import UsageError
 from toolwire.formats import InvalidTool
 from toolwire.formats.given_tools import tools_of
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _SHAPE = 'Write [{"type": "function", "function": {"name": ..., "parameters": {...}}}].'
 
 
-def read_tools(path: Path | None) -> tuple[Tool, ...]:
+def read_tools(path: Path | None) -> tuple[ToolSpec, ...]:
     """The tools of a file; none without one."""
     if path is None:
         return ()
     try:
         return tools_of(msgspec.json.decode(path.read_bytes()))
     except OSError as error:
-        raise Complaint(f"cannot read the tools of {path}: {error.strerror or error}.") from None
+        raise UsageError(f"cannot read the tools of {path}: {error.strerror or error}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Complaint(f"{path} is not JSON: {error}. {_SHAPE}") from None
+        raise UsageError(f"{path} is not JSON: {error}. {_SHAPE}") from None
     except InvalidTool as error:
-        raise Complaint(f"{path}: {error}. {_SHAPE}") from None
+        raise UsageError(f"{path}: {error}. {_SHAPE}") from None

@@ -7,7 +7,7 @@ import click
 from toolwire.formats import Format, get, names
 
 
-class Complaint(click.ClickException):
+class UsageError(click.ClickException):
     """The command was called with invalid arguments or input."""
 
     exit_code = 2
@@ -21,4 +21,4 @@ def known_format(name: str) -> Format:
         every = [alias for n in names() for alias in (n, *get(n).aliases)]
         near = get_close_matches(name.lower().replace("-", "_"), every, n=1)
         hint = f"Did you mean {near[0]}?" if near else "`toolwire formats` lists them."
-        raise Complaint(f"no format is called {name!r}. {hint}") from None
+        raise UsageError(f"no format is called {name!r}. {hint}") from None

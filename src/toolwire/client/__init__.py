@@ -44,20 +44,19 @@ from toolwire.client.events import (
     Deny,
     Event,
     FinishedCall,
-    ReasoningDelta,
     RunFinished,
     RunResult,
-    TextDelta,
     TurnFinished,
     TurnStarted,
 )
-from toolwire.client.limits import Limits
-from toolwire.client.results import CallResult, Image
-from toolwire.client.runner import AsyncRun, Run
+from toolwire.client.running.limits import Limits
+from toolwire.client.running.results import CallResult, Image
+from toolwire.client.running.runner import AsyncRun, Run
+from toolwire.client.running.workers import CallStopped
 from toolwire.client.stream import AsyncStream, Stream
-from toolwire.client.toolbox import Toolbox
-from toolwire.client.tools import Tool, tool
-from toolwire.client.workers import CallStopped
+from toolwire.client.tools.tool import Tool, tool
+from toolwire.client.tools.toolbox import Toolbox
+from toolwire.protocol.events import ReasoningDelta, TextDelta
 
 __all__ = [
     "APIError",

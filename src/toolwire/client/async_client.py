@@ -1,64 +1,23 @@
 """The async client: the same API as `Client`, with `await`."""
 
-import inspect
-import os
-from collections.abc import Callable, Mapping
-from types import TracebackType
+from collections.abc import Mapping
 from typing import Any, Literal, Self, overload
 
 from toolwire.client.answer import Completion
-from toolwire.client.client import CHAT, MODELS, model_names, only_model
+from toolwire.client.base import MODELS, BaseClient, model_names, only_model
 from toolwire.client.conversation import AsyncConversation
-from toolwire.client.conversation_state import ConversationState
-from toolwire.client.events import Event, RunResult
-from toolwire.client.limits import Limits
-from toolwire.client.request import Messages, ToolChoice, chat_body
-from toolwire.client.runner import Approve, AsyncRun, RunOptions
-from toolwire.client.settings import find_settings
+from toolwire.client.request import Messages, ToolChoice, chat_request
+from toolwire.client.running.runner import AsyncRun, AsyncRuns
 from toolwire.client.stream import AsyncStream, read_whole
-from toolwire.client.transport import READ_SECONDS, AsyncTransport, Outgoing
+from toolwire.client.transport import AsyncTransport
 
 
-class AsyncClient:
+class AsyncClient(BaseClient[AsyncTransport, AsyncRun, AsyncConversation], AsyncRuns):
     """An async client for Toolwire, OpenAI, or any OpenAI-compatible server."""
 
-    def __init__(
-        self,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        *,
-        model: str | None = None,
-        timeout: Any = READ_SECONDS,
-        max_retries: int = 2,
-        headers: Mapping[str, str] | None = None,
-        http_client: Any = None,
-        **http_options: Any,
-    ) -> None:
-        """Configure the server and the connection.
-
-        base_url, api_key: by default TOOLWIRE_BASE_URL and TOOLWIRE_API_KEY, then OPENAI_BASE_URL
-            and OPENAI_API_KEY; without any, Toolwire on this machine.
-        model: the default model; otherwise TOOLWIRE_MODEL, then the server's only model.
-        timeout: seconds without any data, or an `httpx2.Timeout`.
-        max_retries: for connection errors, 429 and 5xx. Honors the server's Retry-After.
-        http_client: your own `httpx2.AsyncClient`.
-        http_options: any option of `httpx2.AsyncClient`, such as proxy=, verify= or cert=.
-        """
-        self._settings = find_settings(
-            os.environ,
-            base_url=base_url,
-            api_key=api_key,
-            model=model,
-            headers=headers,
-            max_retries=max_retries,
-        )
-        self.transport = AsyncTransport(self._settings, timeout, http_client, http_options)
-        self._model = self._settings.model
-
-    @property
-    def base_url(self) -> str:
-        """The base URL of requests."""
-        return self._settings.base_url
+    _transport = AsyncTransport
+    _run = AsyncRun
+    _conversation = AsyncConversation
 
     @overload
     async def chat(
@@ -118,85 +77,28 @@ class AsyncClient:
         **parameters: Any,
     ) -> Completion | AsyncStream:
         """Send one chat request. Pass any other API parameter by name."""
-        body = chat_body(
-            messages=messages,
-            model=model or await self.default_model(),
+        outgoing = chat_request(
+            messages,
+            model or await self.default_model(),
             tools=tools,
             tool_choice=tool_choice,
             stream=stream,
+            timeout=timeout,
+            headers=headers,
             parameters=parameters,
         )
-        response = await self.transport.send(
-            Outgoing(CHAT, body, headers=headers, timeout=timeout, stream=stream)
-        )
-        if stream:
-            return AsyncStream(response, self.transport.lost)
-        return read_whole(response)
-
-    async def run(
-        self,
-        messages: Messages,
-        tools: Any = (),
-        *,
-        limits: Limits | None = None,
-        approve: Approve | None = None,
-        on_event: Callable[[Event], Any] | None = None,
-        stream: bool = False,
-        tool_choice: ToolChoice | None = None,
-        **request: Any,
-    ) -> RunResult:
-        """Let the model use the tools until it answers with text.
-
-        limits: the limits of the run.
-        approve: called before each call; returns True, False, `Deny(reason)`, or other arguments.
-        on_event: called with every event, for logging.
-        Any other parameter is passed to each request, as in `chat`.
-        """
-        async with self.steps(
-            messages,
-            tools,
-            limits=limits,
-            approve=approve,
-            stream=stream,
-            tool_choice=tool_choice,
-            **request,
-        ) as run:
-            async for event in run:
-                if on_event is not None:
-                    told = on_event(event)
-                    if inspect.isawaitable(told):
-                        await told
-            return await run.result()
-
-    def steps(
-        self,
-        messages: Messages,
-        tools: Any = (),
-        *,
-        limits: Limits | None = None,
-        approve: Approve | None = None,
-        stream: bool = True,
-        tool_choice: ToolChoice | None = None,
-        **request: Any,
-    ) -> AsyncRun:
-        """Like `run`, but returns an iterator of events."""
-        options = RunOptions(
-            messages, tools, tool_choice, limits or Limits(), approve, stream, request
-        )
-        return AsyncRun(self, options)
-
-    def conversation(
-        self, conversation_id: str | None = None, *, stored: bool = True
-    ) -> AsyncConversation:
-        """Return a conversation of Toolwire's native API. Without an id, the server chooses one.
-
-        stored: whether the server keeps the history. If not, the client sends it with each request.
-        """
-        return AsyncConversation(self, ConversationState(conversation_id, stored))
+        response = await self.transport.send(outgoing)
+        return AsyncStream(response, self.transport.lost) if stream else read_whole(response)
 
     async def models(self) -> list[str]:
         """Return the names of the server's models."""
-        return model_names((await self.transport.send(Outgoing(MODELS))).content)
+        return model_names((await self.transport.send(MODELS)).content)
+
+    async def default_model(self) -> str:
+        """Return the default model."""
+        if self._model is None:
+            self._model = only_model(await self.models())
+        return self._model
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -205,16 +107,5 @@ class AsyncClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-    async def default_model(self) -> str:
-        """Return the default model."""
-        if self._model is None:
-            self._model = only_model(await self.models())
-        return self._model

@@ -4,14 +4,12 @@ Only new messages are sent. Calls are complete and valid, and a result can flag 
 failed. An invalid call that could not be repaired raises `BadRequest` with status 422.
 """
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from toolwire.client.conversation_state import ConversationState
-from toolwire.client.events import Event, RunResult
-from toolwire.client.limits import Limits
 from toolwire.client.request import Messages, ToolChoice
-from toolwire.client.runner import Approve, AsyncRun, Run, RunOptions
+from toolwire.client.running.runner import AsyncRuns, Runs
 from toolwire.client.stream import AsyncStream, Stream, read_whole
 
 if TYPE_CHECKING:
@@ -19,10 +17,13 @@ if TYPE_CHECKING:
     from toolwire.client.client import Client
 
 
-class Conversation:
-    """A conversation. `id` is known after the first answer, if the server chose it."""
+class _Conversation:
+    """The base of both conversations."""
 
-    def __init__(self, client: "Client", state: ConversationState) -> None:
+    _client: Any
+    _marks_errors: ClassVar[bool] = True
+
+    def __init__(self, client: Any, state: ConversationState) -> None:
         self._client = client
         self._state = state
 
@@ -30,6 +31,12 @@ class Conversation:
     def id(self) -> str | None:
         """The conversation's id; None if the server does not keep it, or has not chosen one yet."""
         return self._state.id
+
+
+class Conversation(_Conversation, Runs):
+    """A conversation. `id` is known after the first answer, if the server chose it."""
+
+    _client: "Client"
 
     def chat(
         self,
@@ -64,29 +71,6 @@ class Conversation:
             return Stream(response, self._client.transport.lost, sent.read)
         return sent.took(read_whole(response))
 
-    def run(
-        self,
-        messages: Messages,
-        tools: Any = (),
-        *,
-        limits: Limits | None = None,
-        approve: Approve | None = None,
-        on_event: Callable[[Event], Any] | None = None,
-        stream: bool = False,
-        tool_choice: ToolChoice | None = None,
-        **request: Any,
-    ) -> RunResult:
-        """Let the model use the tools until it answers with text: see `Client.run`."""
-        options = RunOptions(
-            messages, tools, tool_choice, limits or Limits(), approve, stream, request,
-            marks_errors=True,
-        )  # fmt: skip
-        with Run(self, options) as run:
-            for event in run:
-                if on_event is not None:
-                    on_event(event)
-            return run.result
-
     def history(self) -> dict[str, Any]:
         """All that the server keeps of it."""
         response = self._client.transport.send(self._state.stored())
@@ -98,17 +82,10 @@ class Conversation:
         self._state.forget()
 
 
-class AsyncConversation:
+class AsyncConversation(_Conversation, AsyncRuns):
     """A conversation. `id` is known after the first answer, if the server chose it."""
 
-    def __init__(self, client: "AsyncClient", state: ConversationState) -> None:
-        self._client = client
-        self._state = state
-
-    @property
-    def id(self) -> str | None:
-        """The conversation's id; None if the server does not keep it, or has not chosen one yet."""
-        return self._state.id
+    _client: "AsyncClient"
 
     async def chat(
         self,
@@ -122,7 +99,11 @@ class AsyncConversation:
         headers: Mapping[str, str] | None = None,
         **parameters: Any,
     ) -> Any:
-        """Send new messages and get the answer: see `Conversation.chat`."""
+        """Send new messages and get the answer: a `Completion`, or an `AsyncStream`.
+
+        `tool_results=[{"tool_call_id": ..., "content": ..., "is_error": ...}]` answers calls, and
+        `wait=SECONDS` waits for another turn of the same conversation to end.
+        """
         if model is None and self._state.needs_model:
             with self._state.may_know_model():
                 model = await self._client.default_model()
@@ -138,29 +119,6 @@ class AsyncConversation:
         if stream:
             return AsyncStream(response, self._client.transport.lost, sent.read)
         return sent.took(read_whole(response))
-
-    async def run(
-        self,
-        messages: Messages,
-        tools: Any = (),
-        *,
-        limits: Limits | None = None,
-        approve: Approve | None = None,
-        on_event: Callable[[Event], Any] | None = None,
-        stream: bool = False,
-        tool_choice: ToolChoice | None = None,
-        **request: Any,
-    ) -> RunResult:
-        """Let the model use the tools until it answers with text: see `Client.run`."""
-        options = RunOptions(
-            messages, tools, tool_choice, limits or Limits(), approve, stream, request,
-            marks_errors=True,
-        )  # fmt: skip
-        async with AsyncRun(self, options) as run:
-            async for event in run:
-                if on_event is not None:
-                    on_event(event)
-            return await run.result()
 
     async def history(self) -> dict[str, Any]:
         """All that the server keeps of it."""

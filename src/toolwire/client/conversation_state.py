@@ -22,8 +22,8 @@ from toolwire.client.answer import (
 )
 from toolwire.client.errors import BadAnswer, ConfigurationError
 from toolwire.client.request import Messages, ToolChoice, encode, message_list, wire_choice
-from toolwire.client.toolbox import toolbox_of
-from toolwire.client.transport import Outgoing
+from toolwire.client.tools.toolbox import toolbox_of
+from toolwire.client.transport import ApiRequest
 
 CHAT = "/native/v1/chat"
 CONVERSATIONS = "/native/v1/conversations"
@@ -116,11 +116,11 @@ class ConversationState:
         self._call_map = call_map or self._call_map
         self._history += [*sent, _native(answer)]
 
-    def stored(self, method: str = "GET") -> Outgoing:
+    def stored(self, method: str = "GET") -> ApiRequest:
         """Build a request about the stored conversation."""
         if not self.stored_by_server or self.id is None:
             raise ConfigurationError("The server keeps nothing of this conversation yet.")
-        return Outgoing(f"{CONVERSATIONS}/{quote(self.id, safe='')}", method=method, at_root=True)
+        return ApiRequest(f"{CONVERSATIONS}/{quote(self.id, safe='')}", method=method, at_root=True)
 
     def forget(self) -> None:
         """Reset after deletion: the server no longer has the model or the tools."""
@@ -144,10 +144,10 @@ class SentTurn:
     said: list[Any]
     _answer: Accumulator = field(default_factory=Accumulator)
 
-    def outgoing(self, timeout: float | None, headers: Mapping[str, str] | None) -> Outgoing:
+    def outgoing(self, timeout: float | None, headers: Mapping[str, str] | None) -> ApiRequest:
         """The request."""
         own = {**self.state.headers(), **(headers or {})}
-        return Outgoing(
+        return ApiRequest(
             CHAT, self.body, headers=own, timeout=timeout, stream=self.stream, at_root=True
         )
 

@@ -1,11 +1,15 @@
-"""The events of a run, for user interfaces and logs."""
+"""The events of a run, for user interfaces and logs.
+
+`TextDelta` and `ReasoningDelta` are those of the parsers: the next piece of what a model says.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from toolwire.client.answer import Completion, Message, Usage
-from toolwire.client.results import CallResult
+from toolwire.client.running.results import CallResult
+from toolwire.protocol.events import ReasoningDelta, TextDelta
 
 LimitName: TypeAlias = Literal["turns", "calls", "tokens"]
 
@@ -61,20 +65,6 @@ class TurnStarted:
 
     turn: int
     last: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    """The next piece of the model's text (streaming only)."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
-    """The next piece of the model's reasoning (streaming only)."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,13 @@ import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Any, Self
 
 from toolwire.client.errors import ConnectionFailed, MissingPackage, ToolError
-from toolwire.client.results import Image
-from toolwire.client.toolbox import AnyTool
-from toolwire.client.tools import Tool
-from toolwire.client.workers import LoopThread
+from toolwire.client.running.results import Image
+from toolwire.client.running.workers import LoopThread
+from toolwire.client.tools.tool import Tool
+from toolwire.client.tools.toolbox import AnyTool
 
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 _CONNECT_SECONDS = 60.0
@@ -117,23 +116,13 @@ class MCPServer:
     def __enter__(self) -> Self:
         return self.open()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return await asyncio.to_thread(self.open)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self.close)
 
     async def _serve(self, ready: "Future[list[Any]]") -> None:

@@ -9,12 +9,12 @@ from typing import Any
 from toolwire import __version__
 from toolwire.client.errors import InvalidArguments, UnknownTool
 from toolwire.client.events import Call
-from toolwire.client.executor import TaskExecutor
-from toolwire.client.limits import Limits
-from toolwire.client.loop import Job
 from toolwire.client.mcp import load_mcp
-from toolwire.client.results import CallResult, error_of, unfit_arguments
-from toolwire.client.toolbox import Toolbox
+from toolwire.client.running.executor import TaskExecutor
+from toolwire.client.running.limits import Limits
+from toolwire.client.running.loop import Job
+from toolwire.client.running.results import CallResult, error_of, unfit_arguments
+from toolwire.client.tools.toolbox import Toolbox
 
 
 def mcp_server(box: Toolbox, name: str = "toolwire", limits: Limits | None = None) -> Any:

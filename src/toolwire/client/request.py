@@ -1,4 +1,4 @@
-"""Builds the body of a chat request. Does no I/O."""
+"""Builds a chat request. Does no I/O."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -7,36 +7,41 @@ import msgspec
 
 from toolwire.client.answer import Message
 from toolwire.client.errors import ConfigurationError
-from toolwire.client.toolbox import Toolbox, toolbox_of
-from toolwire.client.tools import Tool
+from toolwire.client.tools.tool import Tool
+from toolwire.client.tools.toolbox import Toolbox, toolbox_of
+from toolwire.client.transport import ApiRequest
 
 Messages = str | Sequence[Mapping[str, Any] | Message | Any]
 ToolChoice = Literal["auto", "none", "required"] | str | Mapping[str, Any] | Tool[Any, Any]
+_CHAT = "/chat/completions"
 _WORDS = frozenset({"auto", "none", "required"})
 
 
-def chat_body(
-    *,
+def chat_request(
     messages: Messages,
     model: str,
-    tools: Any = None,
-    tool_choice: ToolChoice | None = None,
-    stream: bool = False,
-    parameters: Mapping[str, Any] | None = None,
-) -> bytes:
-    """Return the JSON of a request. Parameters that are None are omitted."""
+    *,
+    tools: Any,
+    tool_choice: ToolChoice | None,
+    stream: bool,
+    timeout: float | None,
+    headers: Mapping[str, str] | None,
+    parameters: Mapping[str, Any],
+) -> ApiRequest:
+    """Return a chat request. Parameters that are None are omitted."""
     body: dict[str, Any] = {"model": model, "messages": message_list(messages)}
     box, plain = toolbox_of(tools)
     if definitions := [*box.definitions, *plain]:
         body["tools"] = definitions
     if tool_choice is not None:
         body["tool_choice"] = wire_choice(tool_choice)
-    given = {name: value for name, value in (parameters or {}).items() if value is not None}
+    given = {name: value for name, value in parameters.items() if value is not None}
     if stream:
         body["stream"] = True
-        if "stream_options" not in (parameters or {}):
+        if "stream_options" not in parameters:
             body["stream_options"] = {"include_usage": True}
-    return encode({**body, **given})
+    sent = encode({**body, **given})
+    return ApiRequest(_CHAT, sent, headers=headers, timeout=timeout, stream=stream)
 
 
 def message_list(messages: Messages) -> list[Any]:

@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import socket
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from toolwire.client.answer import Chunk, Completion
@@ -20,8 +20,10 @@ END_SECONDS = 1.0
 """Seconds to wait for the end of the body after the answer, so the connection can be reused."""
 
 
-class Stream:
-    """A streamed answer. Iterate over it for chunks, over `text()` for text."""
+class _Stream(ABC):
+    """The base of both streams. `_chunks` are what `_read` yields."""
+
+    _chunks: Any
 
     def __init__(
         self,
@@ -34,6 +36,24 @@ class Stream:
         self._reader = StreamReader(as_events=_is_events(response), read=read)
         self._chunks = self._read()
 
+    @abstractmethod
+    def _read(self) -> Any: ...
+
+    def _answer(self) -> Completion:
+        return _with_headers(self._reader.answer(), self._response)
+
+    def _broken(self, error: Exception) -> ConnectionFailed | StreamBroken:
+        failure = self._lost(error)
+        if type(failure) is ConnectionFailed:
+            return StreamBroken(f"The stream ended before the answer did. {failure}")
+        return failure
+
+
+class Stream(_Stream):
+    """A streamed answer. Iterate over it for chunks, over `text()` for text."""
+
+    _chunks: Iterator[Chunk]
+
     def __iter__(self) -> Iterator[Chunk]:
         return self._chunks
 
@@ -43,12 +63,7 @@ class Stream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def text(self) -> Iterator[str]:
@@ -59,7 +74,7 @@ class Stream:
         """Read the rest; the whole answer, the same as without streaming."""
         for _ in self._chunks:
             pass
-        return _with_headers(self._reader.answer(), self._response)
+        return self._answer()
 
     def close(self) -> None:
         """Cancel the answer and close the connection."""
@@ -75,7 +90,7 @@ class Stream:
                     return
             yield from self._reader.finish()
         except _transport_error() as error:
-            raise _broken(error, self._lost) from error
+            raise self._broken(error) from error
         finally:
             self.close()
 
@@ -90,19 +105,10 @@ class Stream:
         late.cancel()
 
 
-class AsyncStream:
+class AsyncStream(_Stream):
     """A streamed answer. Iterate over it for chunks, over `text()` for text."""
 
-    def __init__(
-        self,
-        response: "httpx2.Response",
-        lost: Callable[[Exception], ConnectionFailed],
-        read: ReadChunk = read_chunk,
-    ) -> None:
-        self._response = response
-        self._lost = lost
-        self._reader = StreamReader(as_events=_is_events(response), read=read)
-        self._chunks = self._read()
+    _chunks: AsyncIterator[Chunk]
 
     def __aiter__(self) -> AsyncIterator[Chunk]:
         return self._chunks
@@ -113,12 +119,7 @@ class AsyncStream:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def text(self) -> AsyncIterator[str]:
@@ -131,7 +132,7 @@ class AsyncStream:
         """Read the rest; the whole answer, the same as without streaming."""
         async for _ in self._chunks:
             pass
-        return _with_headers(self._reader.answer(), self._response)
+        return self._answer()
 
     async def aclose(self) -> None:
         """Cancel the answer and close the connection."""
@@ -149,7 +150,7 @@ class AsyncStream:
             for chunk in self._reader.finish():
                 yield chunk
         except _transport_error() as error:
-            raise _broken(error, self._lost) from error
+            raise self._broken(error) from error
         finally:
             await self.aclose()
 
@@ -183,15 +184,6 @@ def _hang_up(response: "httpx2.Response") -> None:
     if raw is not None:
         with contextlib.suppress(OSError):
             raw.shutdown(socket.SHUT_RDWR)
-
-
-def _broken(
-    error: Exception, lost: Callable[[Exception], ConnectionFailed]
-) -> ConnectionFailed | StreamBroken:
-    failure = lost(error)
-    if type(failure) is ConnectionFailed:
-        return StreamBroken(f"The stream ended before the answer did. {failure}")
-    return failure
 
 
 def _transport_error() -> type[Exception]:

@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -49,7 +49,7 @@ _ERRORS: dict[int, type[APIError]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class ApiRequest:
     """One request. `timeout` is the read timeout, in seconds."""
 
     path: str
@@ -61,17 +61,6 @@ class Outgoing:
     """Default: POST if there is a body, otherwise GET."""
     at_root: bool = False
     """Whether the path is relative to the server's root instead of the base URL."""
-
-    def is_impatient(self, delay: float) -> bool:
-        """Whether this delay before a retry exceeds the caller's timeout."""
-        return self.timeout is not None and delay > self.timeout
-
-
-def _check_options(http: Any, options: Mapping[str, Any]) -> None:
-    if http is not None and options:
-        raise ConfigurationError(
-            f"Give {', '.join(options)} to the http_client itself, or leave http_client out."
-        )
 
 
 def load_httpx() -> Any:
@@ -85,32 +74,52 @@ def load_httpx() -> Any:
     return httpx2
 
 
-class _Shared:
-    """The code shared by both transports."""
+class _Transport:
+    """The code shared by both transports. `_kind` is the name of their HTTP client's class."""
 
-    def __init__(self, settings: Settings, timeout: Any) -> None:
+    _kind: ClassVar[str]
+    _http: Any
+
+    def __init__(
+        self, settings: Settings, timeout: Any, http: Any, options: Mapping[str, Any]
+    ) -> None:
+        if http is not None and options:
+            raise ConfigurationError(
+                f"Give {', '.join(options)} to the http_client itself, or leave http_client out."
+            )
         self._httpx = load_httpx()
         self._settings = settings
         self._headers = settings.request_headers()
         self._timeout = self._seconds(timeout)
         self._retry = RetryPolicy(settings.max_retries, jitter=random.random)
+        self._owned = http is None
+        self._http = http or getattr(self._httpx, self._kind)(**options)
 
     def _seconds(self, timeout: Any) -> "httpx2.Timeout":
         if isinstance(timeout, int | float):
             return self._httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))  # type: ignore[no-any-return]
         return timeout  # type: ignore[no-any-return]
 
-    def _request(self, http: Any, outgoing: Outgoing) -> "httpx2.Request":
-        headers = {**self._headers, **(outgoing.headers or {})}
-        timeout = self._timeout if outgoing.timeout is None else self._seconds(outgoing.timeout)
-        return http.build_request(  # type: ignore[no-any-return]
-            outgoing.method or ("GET" if outgoing.body is None else "POST"),
-            (self._settings.root_url if outgoing.at_root else self._settings.base_url)
-            + outgoing.path,
-            content=outgoing.body,
+    def _request(self, request: ApiRequest) -> "httpx2.Request":
+        headers = {**self._headers, **(request.headers or {})}
+        timeout = self._timeout if request.timeout is None else self._seconds(request.timeout)
+        return self._http.build_request(  # type: ignore[no-any-return]
+            request.method or ("GET" if request.body is None else "POST"),
+            (self._settings.root_url if request.at_root else self._settings.base_url)
+            + request.path,
+            content=request.body,
             headers=headers,
             timeout=timeout,
         )
+
+    def _delay(
+        self, attempt: int, error: ConnectionFailed | APIError, request: ApiRequest
+    ) -> float:
+        """Return the seconds until the next attempt. Raises the error if there is none."""
+        delay = self._retry.delay(attempt, error)
+        if delay is None or (request.timeout is not None and delay > request.timeout):
+            raise error
+        return delay
 
     def lost(self, error: Exception) -> ConnectionFailed:
         """Convert an exception of the HTTP library."""
@@ -128,8 +137,9 @@ class _Shared:
             return ConnectionFailed(f"Could not connect to {url}: {why}. {_connect_hint(url, why)}")
         return ConnectionFailed(f"The connection to {url} broke: {why}")
 
-    def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> APIError:
+    def refused(self, response: "httpx2.Response", body: bytes) -> APIError:
         """Convert an HTTP error status to an exception."""
+        status, headers = response.status_code, response.headers
         try:
             value = msgspec.json.decode(body) if body else None
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -159,41 +169,33 @@ class _Shared:
         return ""
 
 
-class Transport(_Shared):
+class Transport(_Transport):
     """Sends requests synchronously."""
 
-    def __init__(
-        self, settings: Settings, timeout: Any, http: Any, options: Mapping[str, Any]
-    ) -> None:
-        super().__init__(settings, timeout)
-        self._owned = http is None
-        _check_options(http, options)
-        self._http: httpx2.Client = http or self._httpx.Client(**options)
+    _kind = "Client"
+    _http: "httpx2.Client"
 
-    def send(self, outgoing: Outgoing) -> "httpx2.Response":
+    def send(self, request: ApiRequest) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""
         attempt = 0
         while True:
             try:
-                return self._attempt(outgoing)
+                return self._attempt(request)
             except (ConnectionFailed, APIError) as error:
-                delay = self._retry.delay(attempt, error)
-                if delay is None or outgoing.is_impatient(delay):
-                    raise
+                delay = self._delay(attempt, error, request)
             attempt += 1
             time.sleep(delay)
 
-    def _attempt(self, outgoing: Outgoing) -> "httpx2.Response":
-        request = self._request(self._http, outgoing)
+    def _attempt(self, request: ApiRequest) -> "httpx2.Response":
         try:
-            response = self._http.send(request, stream=outgoing.stream)
+            response = self._http.send(self._request(request), stream=request.stream)
             if response.is_success:
                 return response
             body = response.read()
             response.close()
         except self._httpx.TransportError as error:
             raise self.lost(error) from error
-        raise self.refused(response.status_code, response.headers, body)
+        raise self.refused(response, body)
 
     def close(self) -> None:
         """Close the connections, unless the HTTP client was handed in."""
@@ -207,41 +209,33 @@ class Transport(_Shared):
                 self.close()
 
 
-class AsyncTransport(_Shared):
+class AsyncTransport(_Transport):
     """Sends requests asynchronously."""
 
-    def __init__(
-        self, settings: Settings, timeout: Any, http: Any, options: Mapping[str, Any]
-    ) -> None:
-        super().__init__(settings, timeout)
-        self._owned = http is None
-        _check_options(http, options)
-        self._http: httpx2.AsyncClient = http or self._httpx.AsyncClient(**options)
+    _kind = "AsyncClient"
+    _http: "httpx2.AsyncClient"
 
-    async def send(self, outgoing: Outgoing) -> "httpx2.Response":
+    async def send(self, request: ApiRequest) -> "httpx2.Response":
         """The response, once it is a success; its body is read unless it is streamed."""
         attempt = 0
         while True:
             try:
-                return await self._attempt(outgoing)
+                return await self._attempt(request)
             except (ConnectionFailed, APIError) as error:
-                delay = self._retry.delay(attempt, error)
-                if delay is None or outgoing.is_impatient(delay):
-                    raise
+                delay = self._delay(attempt, error, request)
             attempt += 1
             await asyncio.sleep(delay)
 
-    async def _attempt(self, outgoing: Outgoing) -> "httpx2.Response":
-        request = self._request(self._http, outgoing)
+    async def _attempt(self, request: ApiRequest) -> "httpx2.Response":
         try:
-            response = await self._http.send(request, stream=outgoing.stream)
+            response = await self._http.send(self._request(request), stream=request.stream)
             if response.is_success:
                 return response
             body = await response.aread()
             await response.aclose()
         except self._httpx.TransportError as error:
             raise self.lost(error) from error
-        raise self.refused(response.status_code, response.headers, body)
+        raise self.refused(response, body)
 
     async def aclose(self) -> None:
         """Close the connections, unless the HTTP client was handed in."""

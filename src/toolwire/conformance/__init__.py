@@ -4,11 +4,11 @@ Write an `Adapter` for a parser, then `run_cases(adapter, cases_of("hermes"))`, 
 line `toolwire conform --parser my.module:adapter`, or `pytest --toolwire-parser my.module:adapter`.
 """
 
-from toolwire.conformance.adapter import Adapter, Stream, Tools
-from toolwire.conformance.calls import ExtractedToolCallInformation, FunctionCall, ToolCall
+from toolwire.conformance.adapter import Adapter, ParserStream, Tools
+from toolwire.conformance.calls import ExtractedToolCall, ExtractedToolCallInformation, FunctionCall
 from toolwire.conformance.case import PATTERNS, State, TestCase
 from toolwire.conformance.deltas import DeltaFunctionCall, DeltaMessage, DeltaToolCall
-from toolwire.conformance.faults import AdapterError, InvalidCases, InvalidEntity, StreamBroken
+from toolwire.conformance.faults import AdapterError, InvalidCases, InvalidEntity, InvalidStream
 from toolwire.conformance.library import cases_of, formats_with_cases, read_cases
 from toolwire.conformance.reconstructor import StreamingToolReconstructor
 from toolwire.conformance.runner import Options, Outcome, applicable, run_case, run_cases
@@ -20,18 +20,18 @@ __all__ = [
     "DeltaFunctionCall",
     "DeltaMessage",
     "DeltaToolCall",
+    "ExtractedToolCall",
     "ExtractedToolCallInformation",
     "FunctionCall",
     "InvalidCases",
     "InvalidEntity",
+    "InvalidStream",
     "Options",
     "Outcome",
+    "ParserStream",
     "State",
-    "Stream",
-    "StreamBroken",
     "StreamingToolReconstructor",
     "TestCase",
-    "ToolCall",
     "Tools",
     "applicable",
     "cases_of",

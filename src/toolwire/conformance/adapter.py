@@ -14,7 +14,7 @@ Tools: TypeAlias = Sequence[dict[str, Any]]
 """Tools in OpenAI's format: `{"type": "function", "function": {...}}`."""
 
 
-class Stream(Protocol):
+class ParserStream(Protocol):
     """Reads one answer piece by piece."""
 
     def feed(self, delta: str) -> list[DeltaMessage]:
@@ -38,7 +38,7 @@ class Adapter(Protocol):
         """Parse a whole answer."""
         ...
 
-    def stream(self, tools: Tools) -> Stream:
+    def stream(self, tools: Tools) -> ParserStream:
         """Return a streaming parser for one answer."""
         ...
 

@@ -5,11 +5,11 @@ from itertools import count
 from typing import ClassVar
 
 from toolwire.conformance.adapter import Tools
-from toolwire.conformance.calls import ExtractedToolCallInformation, FunctionCall, ToolCall
+from toolwire.conformance.calls import ExtractedToolCall, ExtractedToolCallInformation, FunctionCall
 from toolwire.conformance.deltas import DeltaFunctionCall, DeltaMessage, DeltaToolCall
 from toolwire.formats import Delivery, extract, get, parser_for
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 
 def ours(format_name: str) -> "Ours | None":
@@ -30,11 +30,12 @@ def _ours(format_name: str, delivery: Delivery) -> "Ours | None":
     return Ours(format_name, delivery)
 
 
-def to_tools(tools: Tools) -> list[Tool]:
-    """Convert the tools of an OpenAI request to `Tool` records."""
+def to_tools(tools: Tools) -> list[ToolSpec]:
+    """Convert the tools of an OpenAI request to `ToolSpec` records."""
     functions = [tool["function"] for tool in tools]
     return [
-        Tool(one["name"], one.get("description"), one.get("parameters") or {}) for one in functions
+        ToolSpec(one["name"], one.get("description"), one.get("parameters") or {})
+        for one in functions
     ]
 
 
@@ -52,7 +53,9 @@ class Ours:
         """Parse a whole answer."""
         found = extract(self._format, text, to_tools(tools))
         calls = tuple(
-            ToolCall(call.provider_id or _made_id(number), FunctionCall(call.name, call.arguments))
+            ExtractedToolCall(
+                call.provider_id or _made_id(number), FunctionCall(call.name, call.arguments)
+            )
             for number, call in enumerate(found.calls)
         )
         return ExtractedToolCallInformation(bool(calls), calls, found.content, found.reasoning)

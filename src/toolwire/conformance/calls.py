@@ -30,7 +30,7 @@ class FunctionCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ExtractedToolCall:
     """A complete call."""
 
     id: str
@@ -54,7 +54,7 @@ class ExtractedToolCallInformation:
     """The result of parsing a whole text."""
 
     tools_called: bool
-    tool_calls: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[ExtractedToolCall, ...] = ()
     content: str | None = None
     reasoning: str | None = None
 

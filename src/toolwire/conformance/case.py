@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
-from toolwire.conformance.calls import ToolCall
+from toolwire.conformance.calls import ExtractedToolCall
 from toolwire.conformance.faults import InvalidEntity
 
 Pattern: TypeAlias = Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
@@ -56,7 +56,7 @@ class TestCase:
     model_output: str
     parser_name: str
     expected_tools_called: bool
-    expected_tool_calls: tuple[ToolCall, ...]
+    expected_tool_calls: tuple[ExtractedToolCall, ...]
     expected_content: str | None
     streaming_mode: bool
     expected_reasoning: str | None = None

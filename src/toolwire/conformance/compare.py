@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
-from toolwire.conformance.calls import ToolCall
+from toolwire.conformance.calls import ExtractedToolCall
 from toolwire.conformance.case import TestCase
 
 ContentRule: TypeAlias = Literal["exact", "trimmed", "any"]
@@ -26,7 +26,7 @@ def same_json(one: Any, other: Any) -> bool:
 
 def differences(
     case: TestCase,
-    calls: Sequence[ToolCall],
+    calls: Sequence[ExtractedToolCall],
     content: str | None,
     reasoning: str | None,
     *,
@@ -43,7 +43,9 @@ def differences(
     return found
 
 
-def _calls(expected: Sequence[ToolCall], found: Sequence[ToolCall]) -> Iterator[str]:
+def _calls(
+    expected: Sequence[ExtractedToolCall], found: Sequence[ExtractedToolCall]
+) -> Iterator[str]:
     wanted = [call.function.name for call in expected]
     names = [call.function.name for call in found]
     if names != wanted:

@@ -5,7 +5,7 @@ class InvalidEntity(ValueError):
     """A test case, call or delta is invalid; the message says why."""
 
 
-class StreamBroken(ValueError):
+class InvalidStream(ValueError):
     """A stream of deltas violates the protocol; the message says where and how."""
 
 

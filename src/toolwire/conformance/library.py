@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from toolwire.conformance.calls import ToolCall
+from toolwire.conformance.calls import ExtractedToolCall
 from toolwire.conformance.case import Pattern, TestCase
 from toolwire.conformance.faults import InvalidCases, InvalidEntity
 from toolwire.formats import get
@@ -118,7 +118,9 @@ def _test_case(case: _Case, format_name: str, *, streaming: bool) -> TestCase:
         model_output=case.text,
         parser_name=format_name,
         expected_tools_called=bool(case.calls),
-        expected_tool_calls=tuple(ToolCall.of(call.name, call.arguments) for call in case.calls),
+        expected_tool_calls=tuple(
+            ExtractedToolCall.of(call.name, call.arguments) for call in case.calls
+        ),
         expected_content=case.content,
         expected_reasoning=case.reasoning,
         expected_ids=case.ids,

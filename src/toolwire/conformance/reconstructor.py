@@ -7,9 +7,9 @@ arguments are append-only.
 
 from dataclasses import dataclass, field
 
-from toolwire.conformance.calls import FunctionCall, ToolCall
+from toolwire.conformance.calls import ExtractedToolCall, FunctionCall
 from toolwire.conformance.deltas import DeltaMessage, DeltaToolCall
-from toolwire.conformance.faults import StreamBroken
+from toolwire.conformance.faults import InvalidStream
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class PartialCall:
 
 
 class StreamingToolReconstructor:
-    """Accumulates deltas. Raises `StreamBroken` at the first violation."""
+    """Accumulates deltas. Raises `InvalidStream` at the first violation."""
 
     def __init__(self) -> None:
         self.partial_calls: list[PartialCall] = []
@@ -45,10 +45,10 @@ class StreamingToolReconstructor:
         return "".join(self._reasoning)
 
     @property
-    def tool_calls(self) -> list[ToolCall]:
+    def tool_calls(self) -> list[ExtractedToolCall]:
         """The calls. Raises `InvalidEntity` if the arguments of one are not JSON yet."""
         return [
-            ToolCall(call.id, FunctionCall(call.name, call.arguments))
+            ExtractedToolCall(call.id, FunctionCall(call.name, call.arguments))
             for call in self.partial_calls
         ]
 
@@ -64,11 +64,11 @@ class StreamingToolReconstructor:
         if piece.index == count:
             self._begin(piece)
         elif piece.index > count:
-            raise StreamBroken(
+            raise InvalidStream(
                 f"index {piece.index} came when {count} would be next: indexes are 0, 1, 2, ..."
             )
         elif piece.index < count - 1:
-            raise StreamBroken(
+            raise InvalidStream(
                 f"call {piece.index} went on after call {count - 1} had begun: calls never overlap"
             )
         else:
@@ -80,18 +80,18 @@ class StreamingToolReconstructor:
         name = piece.function.name
         if not (piece.id and piece.type and name):
             missing = [what for what, value in _once(piece) if not value]
-            raise StreamBroken(
+            raise InvalidStream(
                 f"the first piece of call {piece.index} has no {' and no '.join(missing)}"
             )
         for index, call in enumerate(self.partial_calls):
             if call.id == piece.id:
-                raise StreamBroken(f"calls {index} and {piece.index} have one id, {piece.id!r}")
+                raise InvalidStream(f"calls {index} and {piece.index} have one id, {piece.id!r}")
         self.partial_calls.append(PartialCall(piece.id, name))
 
     def _check_continuation(self, piece: DeltaToolCall) -> None:
         for what, value in _once(piece):
             if value:
-                raise StreamBroken(
+                raise InvalidStream(
                     f"the {what} of call {piece.index} was sent again, as {value!r}: "
                     "clients join the two"
                 )

@@ -12,7 +12,7 @@ from toolwire.conformance.case import State, TestCase
 from toolwire.conformance.compare import ContentRule, differences
 from toolwire.conformance.cuts import cuttings
 from toolwire.conformance.deltas import DeltaMessage
-from toolwire.conformance.faults import InvalidEntity, StreamBroken
+from toolwire.conformance.faults import InvalidEntity, InvalidStream
 from toolwire.conformance.reconstructor import StreamingToolReconstructor
 
 
@@ -69,7 +69,7 @@ def run_case(adapter: Adapter, case: TestCase, options: Options = EXACT) -> Outc
 def _survive(judge: Callable[[], list[str]]) -> list[str]:
     try:
         return judge()
-    except (StreamBroken, InvalidEntity) as error:
+    except (InvalidStream, InvalidEntity) as error:
         return [str(error)]
     except Exception as error:  # noqa: BLE001 - a foreign parser may raise anything; it must not
         return [f"the parser raised {type(error).__name__}: {error}"]

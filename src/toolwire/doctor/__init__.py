@@ -1,7 +1,7 @@
 """Why does an agent not call tools on a server, and which settings help: `toolwire doctor`."""
 
 from toolwire.doctor.diagnosis import Diagnosis, diagnose
-from toolwire.doctor.examination import Examination, Observation, Way, examine
+from toolwire.doctor.examination import Examination, Observation, Setup, examine
 from toolwire.doctor.facts import ServerFacts, look_at
 
 __all__ = [
@@ -9,7 +9,7 @@ __all__ = [
     "Examination",
     "Observation",
     "ServerFacts",
-    "Way",
+    "Setup",
     "diagnose",
     "examine",
     "look_at",

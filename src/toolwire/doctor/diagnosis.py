@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from toolwire.conformance.endpoint import REACH, Verdict
-from toolwire.doctor.examination import CALL, STREAMED, TALK, Examination, Way
+from toolwire.doctor.examination import CALL, STREAMED, TALK, Examination, Setup
 from toolwire.doctor.server_flags import flags_for
 
 _AS_TEXT = re.compile(r"came back as text, in the format (\S+)")
@@ -43,12 +43,12 @@ def diagnose(seen: Examination) -> Diagnosis:
         return Diagnosis(works=False, cause=f"The server refuses the key: {talk.detail}")
     if seen.calls("server"):
         return _working(seen)
-    form = _format(seen)
+    format_name = _format(seen)
     return Diagnosis(
         works=False,
         cause=_cause(seen).rstrip(".") + ".",
-        server_flags=flags_for(seen.facts.kind, form) if form else "",
-        setting=_setting(seen, form),
+        server_flags=flags_for(seen.facts.kind, format_name, _said(seen)),
+        setting=_setting(seen, format_name),
     )
 
 
@@ -61,8 +61,7 @@ def _working(seen: Examination) -> Diagnosis:
 
 
 def _cause(seen: Examination) -> str:
-    whole, streamed = seen.of("server", CALL), seen.of("server", STREAMED)
-    said = whole.detail if whole is not None else ""
+    said, streamed = _said(seen), seen.of("server", STREAMED)
     if found := _AS_TEXT.search(said):
         return (
             f"The model writes its calls as '{found[1]}', and the server leaves them in its text "
@@ -82,6 +81,12 @@ def _cause(seen: Examination) -> str:
     return f"The model does not call tools, however it is given them: {said}"
 
 
+def _said(seen: Examination) -> str:
+    """What became of a single call."""
+    whole = seen.of("server", CALL)
+    return whole.detail if whole is not None else ""
+
+
 def _format(seen: Examination) -> str:
     """The format of the model's calls, as it was seen, or else as it is known."""
     for finding in seen.observations:
@@ -90,12 +95,12 @@ def _format(seen: Examination) -> str:
     return seen.facts.format.format if seen.facts.format is not None else ""
 
 
-def _setting(seen: Examination, form: str) -> AdvisedSetting | None:
+def _setting(seen: Examination, format_name: str) -> AdvisedSetting | None:
     """The simplest setting with which an agent gets its calls."""
-    ways: tuple[Way, ...] = ("auto", "prompted")
-    for way in ways:
-        if seen.calls(way):
+    setups: tuple[Setup, ...] = ("auto", "prompted")
+    for setup in setups:
+        if seen.calls(setup):
             known = seen.facts.format
-            needed = form if known is None or known.format != form else ""
-            return AdvisedSetting(way, needed)
+            needed = format_name if known is None or known.format != format_name else ""
+            return AdvisedSetting(setup, needed)
     return None

@@ -21,7 +21,7 @@ from toolwire.doctor.facts import ServerFacts
 from toolwire.doctor.local_gateway import local_gateway
 from toolwire.server.config.settings import Config
 
-Way: TypeAlias = Literal["server", "auto", "prompted"]
+Setup: TypeAlias = Literal["server", "auto", "prompted"]
 """Who is asked: the server itself, or Toolwire in front of it, in this mode."""
 
 CALL, STREAMED = "a single call", "a streamed call"
@@ -33,7 +33,7 @@ TALK = "plain chat"
 class Observation:
     """How one check ended, and which way it was made."""
 
-    way: Way
+    setup: Setup
     result: TrialResult
 
 
@@ -44,14 +44,14 @@ class Examination:
     facts: ServerFacts
     observations: list[Observation] = field(default_factory=list)
 
-    def of(self, way: Way, name: str) -> TrialResult | None:
+    def of(self, setup: Setup, name: str) -> TrialResult | None:
         """How this check ended; None if it was not made."""
-        found = (f.result for f in self.observations if f.way == way and f.result.name == name)
+        found = (f.result for f in self.observations if f.setup == setup and f.result.name == name)
         return next(found, None)
 
-    def works(self, way: Way, name: str) -> bool:
+    def works(self, setup: Setup, name: str) -> bool:
         """Whether this check works."""
-        result = self.of(way, name)
+        result = self.of(setup, name)
         return result is not None and result.verdict is Verdict.WORKS
 
     @property
@@ -60,20 +60,20 @@ class Examination:
         talk = self.of("server", TALK)
         return talk is not None and talk.detail.startswith(("HTTP 404", "HTTP 405"))
 
-    def failures(self, way: Way) -> list[TrialResult]:
+    def failures(self, setup: Setup) -> list[TrialResult]:
         """The checks that fail."""
         return [
             f.result
             for f in self.observations
-            if f.way == way and f.result.verdict is Verdict.FAILS
+            if f.setup == setup and f.result.verdict is Verdict.FAILS
         ]
 
-    def calls(self, way: Way) -> bool:
+    def calls(self, setup: Setup) -> bool:
         """Whether an agent would get its calls this way, streamed or not."""
-        return self.works(way, CALL) and self.works(way, STREAMED)
+        return self.works(setup, CALL) and self.works(setup, STREAMED)
 
 
-Configure: TypeAlias = Callable[[Way], Config]
+Configure: TypeAlias = Callable[[Setup], Config]
 """The configuration of a Toolwire in front of the server."""
 
 
@@ -81,7 +81,7 @@ def examine(
     facts: ServerFacts,
     endpoint: LiveEndpoint,
     configure: Configure,
-    announce: Callable[[Way, str], None],
+    announce: Callable[[Setup, str], None],
 ) -> Iterator[Observation]:
     """Run the checks, one after the other. `announce` is told which comes next.
 
@@ -93,28 +93,28 @@ def examine(
             return
     if facts.is_toolwire:
         return
-    for way in ("auto", "prompted"):
-        yield from _through_toolwire(way, endpoint, configure(way), announce)
+    for setup in ("auto", "prompted"):
+        yield from _through_toolwire(setup, endpoint, configure(setup), announce)
 
 
 def _through_toolwire(
-    way: Way, endpoint: LiveEndpoint, config: Config, announce: Callable[[Way, str], None]
+    setup: Setup, endpoint: LiveEndpoint, config: Config, announce: Callable[[Setup, str], None]
 ) -> Iterator[Observation]:
     checks = [check for check in CHECKS if check.name in _THROUGH_TOOLWIRE]
     with local_gateway(config) as url:
         front = LiveEndpoint(url, endpoint.model, timeout=endpoint.timeout)
         try:
-            for result in run_checks(front, _announced(checks, way, announce)):
-                yield Observation(way, result)
+            for result in run_checks(front, _announced(checks, setup, announce)):
+                yield Observation(setup, result)
         except Unreachable as error:
-            yield Observation(way, TrialResult(CALL, Verdict.FAILS, str(error), "", 0.0))
+            yield Observation(setup, TrialResult(CALL, Verdict.FAILS, str(error), "", 0.0))
 
 
 def _announced(
-    checks: "tuple[Check, ...] | list[Check]", way: Way, announce: Callable[[Way, str], None]
+    checks: "tuple[Check, ...] | list[Check]", setup: Setup, announce: Callable[[Setup, str], None]
 ) -> Iterator[Check]:
     for check in checks:
-        announce(way, check.name)
+        announce(setup, check.name)
         yield check
 
 

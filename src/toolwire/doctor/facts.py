@@ -111,7 +111,7 @@ def _kind(endpoint: LiveEndpoint) -> Detected | None:
             except Unreachable as error:  # some servers just hang up on a path they do not know
                 raise UpstreamRefused(str(error), status=502) from None
             if reply.status != 200:
-                raise UpstreamRefused(reply.complaint, status=reply.status)
+                raise UpstreamRefused(reply.error_message, status=reply.status)
             return reply.text.encode()
 
         return get

@@ -11,7 +11,7 @@ from toolwire.server.app import App
 from toolwire.server.config.settings import Config
 from toolwire.server.http.limits import HttpLimits
 from toolwire.server.http.server import HttpServer
-from toolwire.server.logs import setup
+from toolwire.server.telemetry.logs import setup
 
 
 @contextmanager

@@ -5,19 +5,19 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from toolwire.formats.catalog import get, names
-from toolwire.formats.detect import (
+from toolwire.formats.detection.detect import (
     Detection,
     detect_model,
     detect_output,
     detect_template,
     notice_mismatch,
 )
-from toolwire.formats.detector import OutputDetector
+from toolwire.formats.detection.detector import OutputDetector
 from toolwire.formats.given_tools import DescribedTool, GivenTool, InvalidTool, as_tools
 from toolwire.formats.parser import Delivery, Extracted, ExtractedCall, Parser, join
 from toolwire.formats.prose import prose_parser
 from toolwire.formats.record import Format
-from toolwire.formats.render import (
+from toolwire.formats.rendering.render import (
     PromptTurn,
     RenderedCall,
     RenderedResult,
@@ -28,7 +28,7 @@ from toolwire.formats.render import (
 )
 from toolwire.formats.trace import Span, Trace
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, ReasoningDelta, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 __all__ = [
     "AUTO",
@@ -51,7 +51,7 @@ __all__ = [
     "RenderedResult",
     "Span",
     "TextDelta",
-    "Tool",
+    "ToolSpec",
     "Trace",
     "detect_model",
     "detect_output",
@@ -81,21 +81,18 @@ def parser_for(
     tools: Iterable[GivenTool] = (),
     *,
     delivery: Delivery = "live",
-    starts_inside: bool | None = None,
     trace: Trace | None = None,
 ) -> Parser:
     """Return a streaming parser for one turn in the format `name`.
 
-    `tools` are those of the request, each as OpenAI's JSON (a dictionary), a `Tool`, or a function
-    with `@tool`. With them, names are recognized and values converted by their schemas.
+    `tools` are those of the request, each as OpenAI's JSON (a dictionary), a `ToolSpec`, or a
+    function with `@tool`. With them, names are recognized and values converted by their schemas.
     `delivery` is `"live"` to get arguments as the model writes them, or `"whole"` to get each call
-    once it is complete. Set `starts_inside` if the prompt ended inside a reasoning block. With a
-    `trace`, the parser records how it classified each span of the text. Raises `KeyError` if
-    there is no such format.
+    once it is complete. With a `trace`, the parser records how it classified each span of the text.
+    If the prompt ended inside reasoning, feed the parser that opening first, such as `<think>`.
+    Raises `KeyError` if there is no such format.
     """
-    record = get(name)
-    inside = record.starts_inside if starts_inside is None else starts_inside
-    return Parser(record, as_tools(tools), delivery=delivery, starts_inside=inside, trace=trace)
+    return Parser(get(name), as_tools(tools), delivery=delivery, trace=trace)
 
 
 def extract(
@@ -103,7 +100,6 @@ def extract(
     text: str,
     tools: Iterable[GivenTool] = (),
     *,
-    starts_inside: bool | None = None,
     trace: Trace | None = None,
 ) -> Extracted:
     """Return the content, the reasoning and the complete calls in `text`, a model's whole answer.
@@ -118,6 +114,6 @@ def extract(
         parser = prose_parser(_PROSE, trace)
     else:
         name = found.format if found is not None else name
-        parser = parser_for(name, known, delivery="whole", starts_inside=starts_inside, trace=trace)
+        parser = parser_for(name, known, delivery="whole", trace=trace)
     result = join([*parser.feed(text), *parser.finish()])
     return replace(result, format=found.format) if found is not None else result

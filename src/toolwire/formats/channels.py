@@ -35,7 +35,7 @@ class Destination:
 
 
 # (header, its end marker, the tools) -> where the message goes; None if it is not a header.
-Router: TypeAlias = Callable[[str, str, DeclaredTools], Destination | None]
+HeaderRouter: TypeAlias = Callable[[str, str, DeclaredTools], Destination | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,23 +44,25 @@ class Channels:
 
     `starts` begin a header. `inner` also begin one, but belong to it. `first` show that the text
     begins, or continues after a message, inside a header; so does a tool's name followed by
-    `named`. `unstarted` is a tool's header, with `{name}`, that may come without its START.
-    `quotable` special tokens are text inside closed Markdown, like other markers.
+    `named`.
     """
 
     starts: tuple[str, ...]
     header_ends: tuple[str, ...]
     message_ends: tuple[str, ...]
-    route: Router
+    route: HeaderRouter
     inner: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     named: str = ""
     unstarted: str = ""
+    """A tool's header, with `{name}`. The model may omit its START even in the middle of a text."""
     quotable: tuple[str, ...] = ()
+    """Special tokens that are text inside closed Markdown, because they begin every answer, so that
+    explanations of the format quote them."""
 
-    def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer:
+    def framer(self, turn: TurnState, engine: FormatEngine) -> Framer:
         """A framer for one turn."""
-        return ChannelFramer(self, turn, engine, starts_inside=starts_inside)
+        return ChannelFramer(self, turn, engine)
 
     def for_tools(self, tools: DeclaredTools) -> "Channels":
         """These markers, with the tools' names if they can begin a header."""
@@ -108,9 +110,7 @@ def _lexers(channels: Channels) -> _Lexers:
 class ChannelFramer:
     """Reads one turn of a message format."""
 
-    def __init__(
-        self, channels: Channels, turn: TurnState, engine: FormatEngine, *, starts_inside: bool
-    ) -> None:
+    def __init__(self, channels: Channels, turn: TurnState, engine: FormatEngine) -> None:
         self._channels = channels
         self._turn = turn
         self._reader = turn.reader
@@ -123,7 +123,7 @@ class ChannelFramer:
         self._plain = frozenset(
             m for m in self._lexers.body.kinds if m in quotable or not is_special(m)
         )
-        self._target: Target = "reasoning" if starts_inside else "text"
+        self._target: Target = "text"
 
     def run(self) -> Need[None]:
         """Read the whole turn."""

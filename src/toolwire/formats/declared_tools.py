@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from toolwire.formats.schema import NO_SCHEMA, Schema, Types
+from toolwire.formats.arguments.schema import NO_SCHEMA, Schema, Types
 from toolwire.protocol import names
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _PREFIXES = ("functions.", "function.", "tools.", "tool.")
 
@@ -15,7 +15,7 @@ class DeclaredTools:
 
     __slots__ = ("_properties", "_spellings", "_tools", "_types")
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(self, tools: Iterable[ToolSpec] = ()) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._properties: dict[str, Mapping[str, Any]] = {}
         self._spellings: dict[str, list[str]] | None = None

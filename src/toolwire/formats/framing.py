@@ -40,11 +40,9 @@ _REFERENCE_TAIL = re.compile(r"(?::[\d\s:,.\[\]]{0,64}+)?+")
 class Markers(MarkerSet):
     """The framing of a format whose calls are marked in the text."""
 
-    def framer(
-        self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool
-    ) -> "MarkerFramer":
+    def framer(self, turn: TurnState, engine: FormatEngine) -> "MarkerFramer":
         """A framer for one turn."""
-        return MarkerFramer(self, turn, engine, starts_inside=starts_inside)
+        return MarkerFramer(self, turn, engine)
 
     def for_tools(self, tools: DeclaredTools) -> "Markers":  # noqa: ARG002
         """Return these markers. Formats whose markers are tool names override this."""
@@ -68,24 +66,19 @@ def _tags_of(names: tuple[str, ...]) -> Markers:
 class MarkerFramer:
     """Reads one turn of a format whose calls are marked in the text."""
 
-    def __init__(
-        self, markers: Markers, turn: TurnState, engine: FormatEngine, *, starts_inside: bool
-    ) -> None:
+    def __init__(self, markers: Markers, turn: TurnState, engine: FormatEngine) -> None:
         self._markers = markers
         self._turn = turn
         self._reader = turn.reader
         self._sink = turn.sink
         self._engine = engine
         self._lexers = markers.lexers(engine)
-        self._words = markers.reasoning.words if markers.reasoning else frozenset()
-        self._inside = starts_inside
+        self._words = self._lexers.words
         self._quotes = Quotes()
         self._mentions = Mentions(turn.reader, self._quotes)
 
     def run(self) -> Need[None]:
         """Read the whole turn."""
-        if self._inside:
-            yield from self._reasoning()
         reader, lexer = self._reader, self._lexers.content
         while True:
             start, end, marker = lexer.search(reader)
@@ -138,7 +131,7 @@ class MarkerFramer:
     ) -> Need[bool]:
         """Run `_region` on the same text with another reader."""
         turn = replace(self._turn, reader=reader, sink=sink, trace=None)
-        other = MarkerFramer(self._markers, turn, self._engine, starts_inside=False)
+        other = MarkerFramer(self._markers, turn, self._engine)
         return other._calls(marker, size, strict=self._strict(kind))
 
     def _drop(self, size: int) -> None:
@@ -159,7 +152,7 @@ class MarkerFramer:
         else:
             self._text(size)
 
-    def _reasoning(self, *, spoken: bool = True) -> Need[None]:
+    def _reasoning(self, *, spoken: bool) -> Need[None]:
         """Read reasoning, from after its opener to after its end marker, which may be `spoken`."""
         reader, lexer, fresh = self._reader, self._lexers.reasoning, True
         while True:

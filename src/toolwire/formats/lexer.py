@@ -15,7 +15,7 @@ from typing import Any
 
 from toolwire.formats.reader import Need, Reader
 
-_TAIL = r"[:/\w]{1,32}+"
+TAIL = r"[:/\w]{1,32}+"  # what a loose marker may carry before its ">"
 _NEAR = 16  # maximum plain characters between openers that are skipped together
 NO_CALL = "an opener of no call"  # reported as marker and kind for skipped openers
 
@@ -182,7 +182,7 @@ def _node(node: dict[str, Any], *, top: bool, partial: bool) -> str:
     branches = []
     for char, child in node.items():
         if char == "loose":
-            branches.append(f"(?:>|{_TAIL}(?:>{at_end}))")
+            branches.append(f"(?:>|{TAIL}(?:>{at_end}))")
         elif char:
             branches.append(re.escape(char) + _node(child, top=False, partial=partial))
     if partial and not top and branches:

@@ -17,7 +17,7 @@ LAYOUT = 4  # maximum whitespace between or after calls that counts as layout
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The markers around reasoning.
+    """The markers around reasoning. The first of `closes` is the usual one.
 
     `words` are those in plain English. They open reasoning only at the start of the answer, and
     close only what they opened.
@@ -27,16 +27,11 @@ class Reasoning:
     closes: tuple[str, ...]
     words: frozenset[str] = frozenset()
 
-    def tags(self) -> tuple[str, ...]:
-        """The markers that are not words."""
-        return tuple(one for one in (*self.opens, *self.closes) if one not in self.words)
 
-
-def thinking(name: str = "think", *, left: str = "<", right: str = ">") -> Reasoning:
+def thinking(name: str = "think") -> tuple[Reasoning, ...]:
     """`<think>...</think>` with the newlines that templates put around it."""
-    start, end = f"{left}{name}{right}", f"{left}/{name}{right}"
-    closes = tuple(f"{a}{end}{b}" for a in ("\n", "") for b in ("\n\n", "\n", ""))
-    return Reasoning((f"{start}\n", start), closes)
+    closes = tuple(f"{a}</{name}>{b}" for a in ("", "\n") for b in ("\n\n", "\n", ""))
+    return (Reasoning((f"<{name}>\n", f"<{name}>"), closes),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +41,9 @@ class MarkerSet:
     `opens` come before a call, `ends` after one. `sections` wrap calls and carry no meaning.
     `bare` openers belong to the call itself ("[", "{"), so only known tools count, or, with
     `bare_start`, anything of the right shape at the start of the answer. `drop` is never shown.
-    `reasoning_calls`: whether a call in reasoning counts always, or only as the last thing written.
     `loose` tags may carry a tail before ">". `strict`: openers are so common that only known tools
-    count. `citations` begin reference tags that are not shown. `echoes`: the model may repeat its
-    calls after their end marker. `inside` reads calls in a section without an opener, as JSON.
+    count. `citations` begin reference tags that are not shown. `inside` reads calls in a section
+    without an opener, as JSON.
     """
 
     opens: tuple[str, ...] = ()
@@ -58,12 +52,15 @@ class MarkerSet:
     bare: tuple[str, ...] = ()
     bare_start: Literal["known", "any"] = "known"
     drop: tuple[str, ...] = ()
-    reasoning: Reasoning | None = None
+    reasoning: tuple[Reasoning, ...] = ()
     reasoning_calls: Literal["last", "count"] = "last"
+    """Whether a call in reasoning counts only as the last thing written, or always, because the
+    model makes its calls there."""
     loose: tuple[str, ...] = ()
     strict: bool = False
     citations: tuple[str, ...] = ()
     echoes: bool = False
+    """The model is known to repeat its calls after their end marker."""
     inside: FormatEngine | None = None
 
     def stop(self) -> Lexer:
@@ -79,7 +76,7 @@ class MarkerSet:
 
         A loose tag is listed by its prefix, since anything may follow. Plain words are left out.
         """
-        around = self.reasoning.tags() if self.reasoning else ()
+        around = (one for one in _reasoning_kinds(self) if one not in _words(self))
         every = (*self.opens, *self.ends, *self.sections, *self.drop, *around)
         return tuple(marker[:-1] if marker in self.loose else marker for marker in every)
 
@@ -91,31 +88,39 @@ class MarkerSet:
 
 @dataclass(frozen=True, slots=True)
 class MarkerLexers:
-    """The lexers of each state. `unlike` says why a skipped opener is not a call."""
+    """The lexers of each state. `unlike` says why a skipped opener is not a call.
+
+    `words` are the markers of reasoning that are plain words.
+    """
 
     content: Lexer
     reasoning: Lexer
     region: Lexer
     ends: Lexer
     unlike: str
+    words: frozenset[str]
 
 
 @lru_cache(maxsize=256)
 def _lexers(markers: MarkerSet, engine: FormatEngine) -> MarkerLexers:
     loose, calls = markers.loose, _call_kinds(markers)
     bare = _kinds(bare=markers.bare)
-    around = markers.reasoning or Reasoning((), ())
-    unthink = _kinds(unthink=around.closes)
-    think = _kinds(think=tuple(one for one in around.opens if one not in around.words))
+    words = _words(markers)
+    around = {
+        marker: kind
+        for marker, kind in _reasoning_kinds(markers).items()
+        if kind == "unthink" or marker not in words
+    }
     swallowed = _kinds(end=markers.ends, drop=markers.drop)
     begins = _begins(markers, engine)
     marked = {opener: text for opener, text in begins.items() if opener not in bare}
     return MarkerLexers(
         content=Lexer(_content_kinds(markers), loose, begins),
-        reasoning=Lexer({**unthink, **calls, **think}, loose, marked),
+        reasoning=Lexer({**around, **calls}, loose, marked),
         region=Lexer({**swallowed, **bare, **calls}, loose),
         ends=Lexer(swallowed, loose),
         unlike=engine.begins(bare=False).why,
+        words=words,
     )
 
 
@@ -128,9 +133,23 @@ def _stop_lexer(markers: MarkerSet) -> Lexer:
 
 def _content_kinds(markers: MarkerSet) -> dict[str, str]:
     kinds = _kinds(drop=markers.drop, citation=markers.citations)
-    if around := markers.reasoning:
+    return {
+        **kinds,
+        **_reasoning_kinds(markers),
+        **_kinds(bare=markers.bare),
+        **_call_kinds(markers),
+    }
+
+
+def _reasoning_kinds(markers: MarkerSet) -> dict[str, str]:
+    kinds: dict[str, str] = {}
+    for around in markers.reasoning:
         kinds |= _kinds(unthink=around.closes, think=around.opens)
-    return {**kinds, **_kinds(bare=markers.bare), **_call_kinds(markers)}
+    return kinds
+
+
+def _words(markers: MarkerSet) -> frozenset[str]:
+    return frozenset(word for around in markers.reasoning for word in around.words)
 
 
 def _call_kinds(markers: MarkerSet) -> dict[str, str]:

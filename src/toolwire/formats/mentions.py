@@ -34,7 +34,7 @@ class Start(Protocol):
     def __call__(self, reader: Reader, sink: EventSink) -> Need[bool]: ...
 
 
-class Probe:
+class Lookahead:
     """Reads possible calls ahead without sending anything.
 
     `made` is the length of the calls once they have ended. `refused`: there are none.
@@ -104,11 +104,11 @@ class Mentions:
 
     def _in_fence(self, size: int, start: Start | None) -> Need[int]:
         ahead, seen, text = self._quotes.copy(), 0, self._take(size)
-        probe = Probe(start) if start else None
+        lookahead = Lookahead(start) if start else None
         while True:
-            if probe:
-                probe.feed(text, final=self._over())
-                if probe.refused:
+            if lookahead:
+                lookahead.feed(text, final=self._over())
+                if lookahead.refused:
                     return 0
             end = ahead.see_to_close(text)
             if end >= 0:
@@ -136,10 +136,10 @@ class Mentions:
         return end and size + end
 
     def _call_in_line(self, size: int, start: Start) -> Need[int]:
-        probe, pieces = Probe(start), [self._take(size)]
+        lookahead, pieces = Lookahead(start), [self._take(size)]
         while True:
-            probe.feed(pieces[-1], final=self._over())
-            if probe.refused:
+            lookahead.feed(pieces[-1], final=self._over())
+            if lookahead.refused:
                 return 0
             if self._over() or (len(pieces) > 1 and pieces[-1].endswith("\n")):
                 break
@@ -148,46 +148,46 @@ class Mentions:
                 yield
         if end := self._within("".join(pieces), start):
             return end
-        while probe.made < 0:
-            self._feed(probe)
-            if probe.refused:
+        while lookahead.made < 0:
+            self._feed(lookahead)
+            if lookahead.refused:
                 return 0
-            if probe.made < 0:
+            if lookahead.made < 0:
                 yield
-        return (yield from self._behind(probe))
+        return (yield from self._behind(lookahead))
 
     def _within(self, line: str, start: Start) -> int:
         """Return where in the first line of a call the mention ends, or 0."""
         end = _close_of_span(line, self._quotes.spans)
         if not end and not self._quotes.quote():
             return 0
-        alone = Probe(start, live=False)
+        alone = Lookahead(start, live=False)
         alone.feed(line, final=True)
         if alone.made < 0:
             return end
         closed = self._close(line[alone.made :])
         return closed and alone.made + closed
 
-    def _behind(self, probe: Probe) -> Need[int]:
+    def _behind(self, lookahead: Lookahead) -> Need[int]:
         """Return where the last line of the calls, or the next text, closes the mention, or 0."""
         while True:
-            rest = probe.reader.buf[probe.reader.pos :][:_LOOK]
+            rest = lookahead.reader.buf[lookahead.reader.pos :][:_LOOK]
             line = rest.lstrip()
             if "\n" in line or len(rest) == _LOOK or self._over():
                 break
             yield
-            self._feed(probe)
+            self._feed(lookahead)
         gap = len(rest) - len(line)
         if "\n" in rest[:gap]:
             line = (_RUN.match(line) or [""])[0]
         closed = self._close(line)
-        return closed and probe.made + gap + closed
+        return closed and lookahead.made + gap + closed
 
-    def _feed(self, probe: Probe) -> None:
+    def _feed(self, lookahead: Lookahead) -> None:
         reader = self._reader
         text = reader.buf[reader.pos :]
         reader.pos = len(reader.buf)
-        probe.feed(text, final=reader.final)
+        lookahead.feed(text, final=reader.final)
 
     def _close(self, line: str) -> int:
         """Return where the first line after calls closes the open span or quote, or 0."""

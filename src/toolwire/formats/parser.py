@@ -13,7 +13,7 @@ from toolwire.formats.record import Format
 from toolwire.formats.trace import Trace
 from toolwire.formats.turn_state import TurnState
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 Delivery = Literal["live", "whole"]
 
@@ -26,10 +26,9 @@ class Parser:
     def __init__(
         self,
         format: Format,  # noqa: A002  # the word the whole house uses for a model's syntax
-        tools: Iterable[Tool] = (),
+        tools: Iterable[ToolSpec] = (),
         *,
         delivery: Delivery = "live",
-        starts_inside: bool = False,
         trace: Trace | None = None,
     ) -> None:
         toolset = DeclaredTools(tools)
@@ -39,8 +38,7 @@ class Parser:
         self._reader = Reader()
         self._sink = EventSink(live=delivery == "live")
         turn = TurnState(self._reader, self._sink, toolset, framing.stop(), trace)
-        framer = framing.framer(turn, format.engine, starts_inside=starts_inside)
-        self._run = framer.run()
+        self._run = framing.framer(turn, format.engine).run()
         next(self._run, None)
 
     @property

@@ -19,8 +19,7 @@ def has_prose(name: str) -> bool:
 def prose_parser(name: str, trace: Trace | None = None) -> Parser:
     """Return a parser for a turn without tool calls. It treats call markers as text. In message
     formats it still emits calls, and the consumer must drop them."""
-    record = _prose(name) or get(name)
-    return Parser(record, delivery="whole", starts_inside=record.starts_inside, trace=trace)
+    return Parser(_prose(name) or get(name), delivery="whole", trace=trace)
 
 
 @lru_cache(maxsize=128)
@@ -29,7 +28,7 @@ def _prose(name: str) -> Format | None:
     framing = record.framing
     if isinstance(framing, Channels):
         return record
-    if isinstance(framing, MarkerSet) and framing.reasoning is not None:
+    if isinstance(framing, MarkerSet) and framing.reasoning:
         bare: MarkerSet = replace(framing, opens=(), ends=(), sections=(), bare=(), loose=())
         return replace(record, framing=bare)  # type: ignore[arg-type]
     return None

@@ -114,8 +114,8 @@ class Quotes:
         self._idle = True
 
     def close_spans(self) -> None:
-        """Close all spans, whatever backticks they contain."""
-        if not self.fenced:
+        """Close all spans, whatever backticks they contain. A fence closes itself."""
+        if not (self.fenced or self.at_line_start()):
             self.forget(line="`")
 
     def give_up_fences(self) -> None:

@@ -6,10 +6,17 @@ from typing import Literal, Protocol, TypeAlias
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need
+from toolwire.formats.rendering.writing import PLAIN_RESULTS, Results, Writing
 from toolwire.formats.turn_state import FormatEngine, TurnState
-from toolwire.formats.writing import PLAIN_RESULTS, Results, Writing
 
 IdPolicy: TypeAlias = Literal["random", "mistral9", "kimi", "wire"]
+ID_FORMS: dict[IdPolicy, str] = {
+    "random": "{number}",
+    "wire": "{number}",
+    "mistral9": "{number:09d}",
+    "kimi": "functions.{name}:{number}",
+}
+"""The id of call `number` of a conversation in a prompt, by the policy of its format."""
 
 
 class Framer(Protocol):
@@ -21,7 +28,7 @@ class Framer(Protocol):
 class Framing(Protocol):
     """How a format separates calls from text."""
 
-    def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer: ...
+    def framer(self, turn: TurnState, engine: FormatEngine) -> Framer: ...
 
     def stop(self) -> Lexer: ...
 
@@ -50,5 +57,4 @@ class Format:
     """Groups of texts that identify its chat templates. All texts of a group must occur."""
     special_tokens: tuple[str, ...] = ()
     ids: IdPolicy = "random"
-    starts_inside: bool = False
     note: str = ""

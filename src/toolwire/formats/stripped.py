@@ -1,4 +1,4 @@
-"""Harmony whose special tokens the backend removed: `analysis...assistantfinal...`.
+"""A message format whose special tokens the backend removed: `analysis...assistantfinal...`.
 
 Without the tokens, headers are plain words that run into the adjacent text. Words can be prose, so
 this is tried only once, at the very start, and needs proof: a seam (`assistantfinal`, which does
@@ -7,7 +7,9 @@ brace. Until then the text is held. Without proof it is given back and parsed as
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from toolwire.formats.channels import Channels, Target
 from toolwire.formats.declared_tools import DeclaredTools
@@ -19,36 +21,74 @@ from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
 _MAX_HEADER = 256
 _MAX_SECTION = 32_768  # maximum text held while waiting for proof
-_SECTIONS: dict[str, Target] = {"analysis": "reasoning", "commentary": "text", "final": "text"}
-_SEAM_MARKERS = {f"assistant{channel}": channel for channel in _SECTIONS}
-_BEFORE_RECIPIENT = ("", " ", "assistant ", "analysis ", "commentary ")
-_SEAMS = Lexer(_SEAM_MARKERS)
-_FIRST = Lexer(
-    dict.fromkeys(_SEAM_MARKERS, "seam")
-    | dict.fromkeys(("analysis", "commentary"), "section")
-    | {f"{word}to=functions.": "header" for word in _BEFORE_RECIPIENT}
-)
-_PROOF = Lexer(dict.fromkeys(_SEAM_MARKERS, "seam") | {"<|": "token"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeaderWords:
+    """The words of headers that stay when their tokens are removed.
+
+    `role` precedes a channel. `channels` may be followed by others, and `last` ends the answer.
+    `recipient` precedes a tool's name, and one of `types` may follow it.
+    """
+
+    role: str
+    channels: dict[str, Target]
+    last: str
+    recipient: str
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The lexers and patterns of some header words. A seam is a role and a channel."""
+
+    seams: Lexer
+    first: Lexer
+    proof: Lexer
+    header: re.Pattern[str]
+    glued: tuple[str, ...]
+
+
+@lru_cache(maxsize=8)
+def _words(words: HeaderWords) -> _Words:
+    seams = {f"{words.role}{channel}": "seam" for channel in (*words.channels, words.last)}
+    before = ("", " ", f"{words.role} ", *(f"{channel} " for channel in words.channels))
+    sections = dict.fromkeys(words.channels, "section")
+    headers = {f"{word}{words.recipient}": "header" for word in before}
+    channel, kind = _any(words.channels), _any(words.types)
+    return _Words(
+        seams=Lexer(seams),
+        first=Lexer(seams | sections | headers),
+        proof=Lexer(seams | {"<|": "token"}),
+        header=re.compile(
+            rf"(?:{words.role})?+(?:{channel})?+ ?+{re.escape(words.recipient)}([\w.\-]{{1,128}}+)"
+            rf"(?: ?+(?:{channel}))?+(?: ?+(?:{kind}))?+ ?+"
+        ),
+        glued=(*words.types, *words.channels),
+    )
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(map(re.escape, words))
+
+
 _HEADER_END = Lexer({"{": "end", "<": "no", "\n": "no"})
-_HEADER = re.compile(
-    r"(?:assistant)?+(?:analysis|commentary)?+ ?+to=functions\.([\w.\-]{1,128}+)"
-    r"(?: ?+(?:analysis|commentary))?+(?: ?+(?:json|code))?+ ?+"
-)
-_GLUED = ("json", "code", "commentary", "analysis")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class StrippableChannels(Channels):
-    """Harmony's channels, parsed even if the backend removed their tokens."""
+    """Channels that are parsed even if the backend removed their tokens."""
 
-    def framer(self, turn: TurnState, engine: FormatEngine, *, starts_inside: bool) -> Framer:
+    words: HeaderWords
+
+    def framer(self, turn: TurnState, engine: FormatEngine) -> Framer:
         """A framer for one turn."""
-        channels = Channels.framer(self, turn, engine, starts_inside=starts_inside)
-        return channels if starts_inside else _Either(Stripped(turn, engine), channels)
+        stripped = Stripped(self.words, turn, engine)
+        return _Either(stripped, Channels.framer(self, turn, engine))
 
     def hold_limit(self) -> int:
         """The maximum number of plain-text characters held back, apart from the wait for proof."""
-        return max(Channels.hold_limit(self), _FIRST.longest)
+        return max(Channels.hold_limit(self), _words(self.words).first.longest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +105,11 @@ class _Either:
 class Stripped:
     """Reads one turn without special tokens."""
 
-    __slots__ = ("_engine", "_reader", "_sink", "_target", "_turn")
+    __slots__ = ("_engine", "_header_words", "_reader", "_sink", "_target", "_turn", "_words")
 
-    def __init__(self, turn: TurnState, engine: FormatEngine) -> None:
+    def __init__(self, words: HeaderWords, turn: TurnState, engine: FormatEngine) -> None:
+        self._header_words = words
+        self._words = _words(words)
         self._turn = turn
         self._reader = turn.reader
         self._sink = turn.sink
@@ -79,7 +121,7 @@ class Stripped:
         if not (yield from self._begin()):
             return False
         while True:
-            start, end, seam = _SEAMS.search(self._reader)
+            start, end, seam = self._words.seams.search(self._reader)
             self._say(start - self._reader.pos)
             if seam:
                 yield from self._seam(seam, end - start)
@@ -87,19 +129,20 @@ class Stripped:
                 return True
             else:
                 yield
-            if seam == "assistantfinal":
-                break  # the last section has no seam
+            if seam and self._channel(seam) == self._header_words.last:
+                break  # no seam follows the last section
         yield from self._rest()
         return True
 
     def _begin(self) -> Need[bool]:
         """Whether the beginning is proof. If so, consume the first section."""
-        marker, size = yield from _FIRST.at(self._reader)
+        first = self._words.first
+        marker, size = yield from first.at(self._reader)
         if not marker:
             return False
-        if _FIRST.kinds[marker] == "seam":
+        if first.kinds[marker] == "seam":
             return True
-        if _FIRST.kinds[marker] == "header":
+        if first.kinds[marker] == "header":
             return (yield from self._call())
         ahead = (yield from peek(self._reader, size + 1))[size:]
         if not ahead.isalpha() or ahead.islower():
@@ -108,22 +151,22 @@ class Stripped:
 
     def _first_section(self, channel: str) -> Need[bool]:
         """Look for the seam after the first section, holding all text until then."""
-        reader = self._reader
+        reader, proof = self._reader, self._words.proof
         begin = reader.offset
         reader.mark()
         reader.pos += len(channel)
         while True:
-            start, _, marker = _PROOF.search(reader)
+            start, _, marker = proof.search(reader)
             reader.pos = start
             too_long = reader.offset - begin > _MAX_SECTION
-            if marker in _SEAM_MARKERS and not too_long:
+            if proof.kinds.get(marker) == "seam" and not too_long:
                 break
             if marker or reader.final or too_long:
                 reader.give_back(reader.raw())
                 return False
             yield
         text = reader.raw()[len(channel) :]
-        self._target = _SECTIONS[channel]
+        self._target = self._target_of(channel)
         (self._sink.text if self._target == "text" else self._sink.reasoning)(text)
         self._trace(begin, "markup", begin + len(channel))
         self._trace(begin + len(channel), self._target_kind(), reader.offset)
@@ -131,20 +174,26 @@ class Stripped:
 
     def _seam(self, seam: str, size: int) -> Need[None]:
         """Begin a section. One addressed to a tool is a call."""
-        channel = _SEAM_MARKERS[seam]
-        addressed = (yield from peek(self._reader, size + 4))[size:] == " to="
-        if addressed and (yield from self._call()):
+        recipient = f" {self._header_words.recipient}"
+        ahead = (yield from peek(self._reader, size + len(recipient)))[size:]
+        if ahead == recipient and (yield from self._call()):
             return
         start = self._reader.offset
         self._reader.pos += size
         self._trace(start, "markup")
-        self._target = _SECTIONS[channel]
+        self._target = self._target_of(self._channel(seam))
+
+    def _channel(self, seam: str) -> str:
+        return seam.removeprefix(self._header_words.role)
+
+    def _target_of(self, channel: str) -> Target:
+        return self._header_words.channels.get(channel, "text")
 
     def _call(self) -> Need[bool]:
         """Read a header and the arguments of a known tool, or consume nothing."""
         reader, sink = self._reader, self._sink
         found = yield from _HEADER_END.read_to(reader, _MAX_HEADER)
-        name = _tool_of(found[0], self._turn.tools) if found and found[1] == "{" else ""
+        name = self._tool_of(found[0], self._turn.tools) if found and found[1] == "{" else ""
         if not found or not name:
             return False
         turn = self._turn
@@ -185,11 +234,10 @@ class Stripped:
         if self._turn.trace is not None:
             self._turn.trace.add(start, self._reader.offset if end is None else end, kind, why)
 
-
-def _tool_of(header: str, tools: DeclaredTools) -> str:
-    """Return the known tool that a header addresses, even with words glued to its name; or ""."""
-    match = _HEADER.fullmatch(header)
-    name = match[1] if match else ""
-    for word in ("", *_GLUED):
-        name = name.removesuffix(word) if not tools.known(name) else name
-    return name if tools.known(name) else ""
+    def _tool_of(self, header: str, tools: DeclaredTools) -> str:
+        """Return the known tool that a header addresses, even with words glued to it; or ""."""
+        match = self._words.header.fullmatch(header)
+        name = match[1] if match else ""
+        for word in ("", *self._words.glued):
+            name = name.removesuffix(word) if not tools.known(name) else name
+        return name if tools.known(name) else ""

@@ -3,7 +3,7 @@
 import msgspec
 
 from toolwire.gateway.report import Report
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 
 class RequestContext(msgspec.Struct):
@@ -23,7 +23,7 @@ class RequestContext(msgspec.Struct):
     stream: bool = False
     report: Report | None = None
     """The result of the turn, if there was one."""
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     error: str | None = None
 
     def headers(self) -> list[tuple[str, str]]:

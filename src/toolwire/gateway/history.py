@@ -17,8 +17,8 @@ from toolwire.errors import HistoryError, Place
 from toolwire.gateway.repair.rules import EVERY_RULE
 from toolwire.protocol.ids import MAX_CLIENT_ID
 from toolwire.protocol.json_limits import is_deep_text
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall
 
 NO_RESULT = "(no result: this call was never answered)"
 QUOTED = "invalid_json"
@@ -39,16 +39,16 @@ _json_encode = msgspec.json.Encoder().encode
 class History:
     """A valid conversation, and the repairs that made it valid."""
 
-    messages: list[Message] = field(default_factory=list)
+    messages: list[ChatMessage] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
 
     @property
-    def calls(self) -> list[ToolCall]:
+    def calls(self) -> list[AssistantCall]:
         """Every call of the conversation, in order."""
         return [call for message in self.messages for call in message.calls]
 
 
-def check_history(messages: Sequence[Message], *, repair: bool = False) -> History:
+def check_history(messages: Sequence[ChatMessage], *, repair: bool = False) -> History:
     """Check a conversation. Refuse one that breaks the rules, or repair it."""
     for message in messages:
         if message.calls or message.role == "tool":
@@ -59,16 +59,16 @@ def check_history(messages: Sequence[Message], *, repair: bool = False) -> Histo
 @dataclass(slots=True)
 class _Checker:
     repair: bool
-    messages: Sequence[Message] = ()
+    messages: Sequence[ChatMessage] = ()
     history: History = field(default_factory=History)
     seen: set[str] = field(default_factory=set)
-    open: dict[str, Message | None] = field(default_factory=dict)
+    open: dict[str, ChatMessage | None] = field(default_factory=dict)
     """The calls of the last assistant message, and their results so far."""
     renamed: dict[str, list[str]] = field(default_factory=dict)
     """Ids that an earlier call already used, and their replacements."""
     names: "_FreshIds | None" = None
 
-    def run(self, messages: Sequence[Message]) -> History:
+    def run(self, messages: Sequence[ChatMessage]) -> History:
         self.messages = messages
         for position, message in enumerate(messages):
             if message.role == "tool":
@@ -83,7 +83,7 @@ class _Checker:
             self._close(len(messages))
         return self.history
 
-    def _result(self, message: Message, position: int) -> None:
+    def _result(self, message: ChatMessage, position: int) -> None:
         if self.renamed:
             message = self._readdressed(message)
         if self.open.get(message.call_id, message) is not None:
@@ -94,14 +94,14 @@ class _Checker:
             return
         self.open[message.call_id] = message
 
-    def _readdressed(self, message: Message) -> Message:
+    def _readdressed(self, message: ChatMessage) -> ChatMessage:
         """Return the result under the id of the first call that it can belong to."""
         for call_id in (message.call_id, *self.renamed.get(message.call_id, ())):
             if self.open.get(call_id, message) is None:
                 return msgspec.structs.replace(message, call_id=call_id)
         return message
 
-    def _misplaced(self, message: Message, position: int) -> HistoryError:
+    def _misplaced(self, message: ChatMessage, position: int) -> HistoryError:
         call_id = message.call_id[:_SHOWN]
         if message.call_id in self.seen:
             return HistoryError(
@@ -129,11 +129,11 @@ class _Checker:
         for call_id, result in self.open.items():
             if result is None:
                 self.history.repairs.append(f"missing_result:{call_id}")
-            self.history.messages.append(result or Message("tool", NO_RESULT, call_id=call_id))
+            self.history.messages.append(result or ChatMessage("tool", NO_RESULT, call_id=call_id))
         self.open = {}
         self.renamed = {}
 
-    def _calls(self, message: Message, position: int) -> Message:
+    def _calls(self, message: ChatMessage, position: int) -> ChatMessage:
         calls = []
         for at, call in enumerate(message.calls):
             if len(call.call_id) > MAX_CLIENT_ID:
@@ -153,13 +153,13 @@ class _Checker:
             return message
         return msgspec.structs.replace(message, calls=tuple(calls))
 
-    def _renamed(self, call: ToolCall) -> ToolCall:
+    def _renamed(self, call: AssistantCall) -> AssistantCall:
         self.names = self.names or _FreshIds(self.messages)
         call_id = self.names.like(call.call_id)
         self.renamed.setdefault(call.call_id, []).append(call_id)
         return msgspec.structs.replace(call, call_id=call_id)
 
-    def _readable(self, call: ToolCall, where: str) -> ToolCall:
+    def _readable(self, call: AssistantCall, where: str) -> AssistantCall:
         """Return the call with arguments that a backend can decode."""
         arguments = EVERY_RULE.as_json(call.arguments)
         if arguments is None:
@@ -174,7 +174,7 @@ class _Checker:
 class _FreshIds:
     """Generates ids that no call of the conversation has."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[ChatMessage]) -> None:
         self._taken = {call.call_id for message in messages for call in message.calls}
         self._numbers: dict[str, int] = {}
 
@@ -202,7 +202,7 @@ def _not_answered(call_ids: list[str], position: int, result_id: str = "") -> Hi
     )
 
 
-def _repeated(call: ToolCall, place: Place) -> HistoryError:
+def _repeated(call: AssistantCall, place: Place) -> HistoryError:
     return HistoryError(
         "repeated_call_id",
         f"the id '{call.call_id}' is used twice in this conversation. "

@@ -8,10 +8,10 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import Place, RequestError
+from toolwire.gateway.answer.policy import Policy
 from toolwire.gateway.history import check_history
-from toolwire.gateway.policy import Policy
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
@@ -19,8 +19,8 @@ from toolwire.gateway.repair.validation import BufferedValidator, StreamingValid
 from toolwire.gateway.strategies.prompting import demand_of
 from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.protocol.content import size_of
-from toolwire.protocol.requests import Message, Request
-from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
+from toolwire.protocol.requests import ChatMessage, Request
+from toolwire.protocol.tools import ToolChoice, ToolSet, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ _LONG = 128 * 1024
 _MANY = 1000
 
 
-def is_long(messages: Sequence[Message]) -> bool:
+def is_long(messages: Sequence[ChatMessage]) -> bool:
     """Whether a conversation is large enough to process off the event loop."""
     size = 0
     for message in messages:
@@ -55,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True):
     """One turn, ready to run."""
 
     request: Request
-    outgoing: Outgoing
+    outgoing: BackendRequest
     repairs: tuple[str, ...]
     offers_tools: bool
     """Whether the model may call tools. Without tools a request is not changed."""
@@ -131,7 +131,7 @@ class Plan(msgspec.Struct, frozen=True):
         return self.large or is_long(self.outgoing.messages)
 
     @property
-    def callable_tools(self) -> list[Tool]:
+    def callable_tools(self) -> list[ToolSpec]:
         """The tools that the model may call."""
         allowed = self.request.choice.allowed
         tools = self.outgoing.tools.tools.values()
@@ -139,8 +139,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     def corrected(self, said: str) -> "Plan":
         """Return the plan for a retry after an answer without the required call."""
-        answer = [Message("assistant", said)] if said.strip() else []
-        demand = Message("user", demand_of(self.request.choice))
+        answer = [ChatMessage("assistant", said)] if said.strip() else []
+        demand = ChatMessage("user", demand_of(self.request.choice))
         plan = self.continued([*answer, demand])
         # A server that ignores the required name cannot call another tool if it has only one.
         tools = _only(plan.outgoing.tools, self.request.choice.allowed)
@@ -153,7 +153,7 @@ class Plan(msgspec.Struct, frozen=True):
         choice = ToolChoice("required", known or self.request.choice.allowed)
         return replace(self, request=replace(self.request, choice=choice), strictly=True)
 
-    def continued(self, more: Sequence[Message]) -> "Plan":
+    def continued(self, more: Sequence[ChatMessage]) -> "Plan":
         """Return the same plan with more messages, which only the backend sees."""
         messages = [*self.outgoing.messages, *more]
         return replace(self, outgoing=replace(self.outgoing, messages=messages))
@@ -178,7 +178,7 @@ def make_plan(
         _refuse_custom(tools)
     repairs = (*request.repairs, *history.repairs) if history.repairs else request.repairs
     offers = bool(tools.tools) and request.choice.mode != "none"
-    outgoing = Outgoing(request, history.messages, tools)
+    outgoing = BackendRequest(request, history.messages, tools)
     plan = Plan(request, outgoing, repairs, offers, repair_policy, large, asker=asker)
     return _out_of_loop(plan) if offers else plan
 

@@ -8,16 +8,16 @@ reader's callback, without a queue or a task switch per chunk.
 import asyncio
 from collections.abc import Callable
 
-from toolwire.backends.base import Answer, Backend, Outgoing
+from toolwire.backends.base import Answer, Backend, BackendRequest
 from toolwire.errors import UpstreamError, UpstreamTimeout
-from toolwire.gateway.attempt import Attempt
-from toolwire.gateway.breaks import explain_break
+from toolwire.gateway.answer.attempt import Attempt
+from toolwire.gateway.answer.breaks import explain_break
 from toolwire.gateway.deadline import Deadline
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.costly import Checker, unchecked
 from toolwire.gateway.report import Report
-from toolwire.gateway.retry import RetryPolicy, Tried, TurnLimits, reason_of
+from toolwire.gateway.retry import Tried, TurnLimits, TurnRetryPolicy, reason_of
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.sink import Begun, Flow, Sink
 from toolwire.gateway.strategies.base import ToolStrategy
@@ -61,7 +61,7 @@ class Pump:
         self._watchdog = watchdog
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task(self._loop)
-        self._retries = RetryPolicy(plan, model, limits)
+        self._retries = TurnRetryPolicy(plan, model, limits)
         self._deadline = Deadline(limits, self._loop.time())
 
     async def run(self) -> Report:
@@ -214,7 +214,7 @@ class Pump:
     def _account(self, attempt: Attempt, traced: AttemptTrace | None) -> None:
         """Record the results of an attempt. Its usage counts even if the answer was not used."""
         if traced is not None:
-            traced.account(attempt.findings, attempt.repairs)
+            traced.record(attempt.findings, attempt.repairs)
         report = self.report
         report.repairs |= attempt.repairs
         report.findings = attempt.findings
@@ -246,7 +246,7 @@ def _begun(backend: Backend, strategy: ToolStrategy, request: Request) -> Begun:
     return Begun(backend.name, str(strategy), backend.ignored(request), adjusted, own)
 
 
-async def _outgoing(strategy: ToolStrategy, plan: Plan) -> Outgoing:
+async def _outgoing(strategy: ToolStrategy, plan: Plan) -> BackendRequest:
     """Build the backend request. A long conversation is rewritten off the event loop."""
     if strategy.rewrites and plan.is_long:
         return await asyncio.to_thread(strategy.outgoing, plan)

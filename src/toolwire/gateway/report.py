@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from toolwire.gateway.repair.findings import Finding
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 
 @dataclass(slots=True)
@@ -11,7 +11,7 @@ class Report:
     """Filled in while the turn runs."""
 
     backend: str = ""
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     about: dict[str, str] = field(default_factory=dict)
     """What the backend reports about its answer as a whole."""
     stopped_by: str = ""

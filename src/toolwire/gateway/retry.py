@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from toolwire.backends.pool import BackendPool, Member
-from toolwire.errors import ArgumentsUnfit, ToolChoiceUnmet, UpstreamError
-from toolwire.gateway.attempt import Attempt
+from toolwire.backends.pool import BackendPool, PoolMember
+from toolwire.errors import InvalidToolArguments, ToolChoiceUnmet, UpstreamError
+from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.sink import Begun
@@ -35,15 +35,15 @@ class Tries:
         self._pool = pool
         self._affinity = affinity
         self._limits = limits
-        self._tried: list[Member] = []
+        self._tried: list[PoolMember] = []
         self._waited = 0.0
 
-    def pick(self) -> Member:
+    def pick(self) -> PoolMember:
         """Return the backend for the next attempt."""
         return self._pool.pick(self._tried, self._affinity)
 
     def delay(
-        self, failed: Member, error: UpstreamError, *, left: float = math.inf
+        self, failed: PoolMember, error: UpstreamError, *, left: float = math.inf
     ) -> float | None:
         """Return the seconds to wait before a retry; None if there must be none.
 
@@ -68,7 +68,7 @@ class Tries:
 class Tried:
     """One attempt at a turn: its backend, and how far it got."""
 
-    member: Member
+    member: PoolMember
     strategy: ToolStrategy = NATIVE
     attempt: Attempt | None = None
     begun: Begun | None = None
@@ -93,7 +93,7 @@ class Retry:
     what was wrong with it."""
 
 
-class RetryPolicy:
+class TurnRetryPolicy:
     """Decides what follows each attempt at one turn.
 
     After a failure, another backend is tried, or the same one after a delay (`Tries`). An answer
@@ -118,7 +118,7 @@ class RetryPolicy:
         """Whether the model will not be asked again, whatever it answers."""
         return self._asks >= self._limits.asks
 
-    def pick(self) -> Member:
+    def pick(self) -> PoolMember:
         """Return the backend for the next attempt."""
         return self._tries.pick()
 
@@ -142,7 +142,7 @@ class RetryPolicy:
     def _ask_again(self, tried: Tried, error: UpstreamError) -> Retry | None:
         """Tell the model what was wrong with its calls. The client has not seen them."""
         attempt = tried.attempt
-        if not isinstance(error, ArgumentsUnfit) or attempt is None or self.final:
+        if not isinstance(error, InvalidToolArguments) or attempt is None or self.final:
             return None
         if error.cut_off:
             return None

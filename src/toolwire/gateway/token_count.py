@@ -8,13 +8,13 @@ from typing import Protocol
 
 import msgspec
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.protocol.content import text_of
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import ToolSet
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 _PER_MESSAGE = 4
 
@@ -28,19 +28,24 @@ class TokenCounter(Protocol):
 
 
 async def count_usage(
-    counter: TokenCounter, outgoing: Outgoing, answer: Whole, backend: str
-) -> Usage | None:
+    counter: TokenCounter, outgoing: BackendRequest, answer: Whole, backend: str
+) -> TokenUsage | None:
     """Return the usage of a turn; None if it cannot be counted."""
     texts = [_asked(outgoing.messages, outgoing.tools), _said(answer)]
     try:
         asked, said = await counter.count(texts, backend=backend, model=outgoing.request.model)
     except GatewayError:
         return None
-    return Usage(asked + _PER_MESSAGE * len(outgoing.messages), said)
+    return TokenUsage(asked + _PER_MESSAGE * len(outgoing.messages), said)
 
 
 async def count_prompt(
-    counter: TokenCounter, messages: Sequence[Message], tools: ToolSet, *, backend: str, model: str
+    counter: TokenCounter,
+    messages: Sequence[ChatMessage],
+    tools: ToolSet,
+    *,
+    backend: str,
+    model: str,
 ) -> int | None:
     """Count the tokens of a prompt, like `count_usage`; None if they cannot be counted."""
     try:
@@ -50,7 +55,7 @@ async def count_prompt(
     return asked + _PER_MESSAGE * len(messages)
 
 
-def _asked(messages: Sequence[Message], tools: ToolSet) -> str:
+def _asked(messages: Sequence[ChatMessage], tools: ToolSet) -> str:
     lines = [
         f"{tool.name}\n{tool.description or ''}\n{msgspec.json.encode(tool.parameters).decode()}"
         for tool in tools.tools.values()

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from toolwire.errors import Place, RequestError
 from toolwire.protocol.requests import Request
 from toolwire.protocol.schemas.walk import walk
-from toolwire.protocol.tools import Tool, ToolChoice, ToolSet
+from toolwire.protocol.tools import ToolChoice, ToolSet, ToolSpec
 
 _SHOWN = 20
 _ENDS = ("\n\n", ".\n", ". ", "! ", "? ")
@@ -42,7 +42,7 @@ class ToolLimits:
             fnmatchcase(name, pattern) for pattern in self.allowed for name in names
         )
 
-    def shorten(self, tool: Tool) -> Tool:
+    def shorten(self, tool: ToolSpec) -> ToolSpec:
         """Return the tool, or a copy with shorter descriptions."""
         description = shortened(tool.description, self.description_chars)
         parameters = tool.parameters

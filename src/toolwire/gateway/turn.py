@@ -8,10 +8,10 @@ the end, to save the turn.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 from toolwire.errors import GatewayError, ShuttingDown
-from toolwire.gateway.collect import Collector, Whole
+from toolwire.gateway.answer.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import DEFAULT_REPAIR_POLICY, Plan, RepairPolicy, is_long, make_plan
@@ -21,21 +21,31 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.sink import Begun, Flow, Sink
-from toolwire.gateway.token_count import TokenCounter, count_usage
+from toolwire.gateway.token_count import TokenCounter, count_prompt, count_usage
 from toolwire.gateway.trace.records import TraceSwitch, TurnTrace
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.events import Event
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.tools import ToolSet
+from toolwire.protocol.usage import TokenUsage
 
 LARGE_BODY = 128 * 1024
 """Bytes of a body that is large enough to parse off the event loop."""
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def off_loop(size: int, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Do the work for a body of this size: in a thread if it would block the event loop."""
+    if size > LARGE_BODY:
+        return await asyncio.to_thread(work, *args, **options)
+    return work(*args, **options)
 
 
 class TurnSink(Sink, Protocol):
     """A sink that also ends the answer."""
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the end of a successful turn. Return its usage, estimated if unknown."""
         ...
 
@@ -44,7 +54,7 @@ class TurnSink(Sink, Protocol):
         ...
 
 
-class Conversation(Protocol):
+class StoredHistory(Protocol):
     """A history that is stored between turns."""
 
     async def load(self, request: Request) -> Request:
@@ -76,7 +86,7 @@ class Caller(Protocol):
         ...
 
     @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """The stored history, if it is not in the request. Available after `read`."""
         ...
 
@@ -193,7 +203,22 @@ class TurnService:
             report = context.report = turn.report
             context.backend = report.backend
             if trace is not None:
-                trace.account(report)
+                trace.record(report)
+
+    async def count_prompt(
+        self, request: Request, context: RequestContext, estimate: Callable[[ToolSet], int]
+    ) -> tuple[int, bool]:
+        """Count the tokens of a prompt. Return whether the number is only an estimate."""
+        model = self.routes.find(request.model)
+        context.model, context.route = request.model, model.name
+        tools = model.offered(request.tools)
+        tokens = None
+        if model.tokens is not None:
+            backend = model.pool.pick().backend.name
+            tokens = await count_prompt(
+                model.tokens, request.messages, tools, backend=backend, model=request.model
+            )
+        return (estimate(tools), True) if tokens is None else (tokens, False)
 
     def _plan(
         self, request: Request, asker: str, *, large: bool = False

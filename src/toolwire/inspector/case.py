@@ -6,16 +6,18 @@ from typing import Any
 import msgspec
 
 from toolwire.formats import extract
-from toolwire.inspector.reading import Choice
-from toolwire.protocol.tools import Tool
+from toolwire.inspector.reading import ChosenFormat
+from toolwire.protocol.tools import ToolSpec
 
 _NAME = re.compile(r"[^a-z0-9]+")
 _NOTE = "saved from the inspector"
 
 
-def case_file(name: str, text: str, tools: tuple[Tool, ...], *, called: str = "") -> dict[str, Any]:
+def case_file(
+    name: str, text: str, tools: tuple[ToolSpec, ...], *, called: str = ""
+) -> dict[str, Any]:
     """A file with one case: that this format reads this in the text. Raises `KeyError`."""
-    chosen = Choice.of(name, text, tools).name
+    chosen = ChosenFormat.of(name, text, tools).name
     found = extract(chosen, text, tools)
     ids = [call.provider_id for call in found.calls if call.provider_id]
     case: dict[str, Any] = {
@@ -35,6 +37,6 @@ def case_file(name: str, text: str, tools: tuple[Tool, ...], *, called: str = ""
     return {"format": chosen, "cases": [case]}
 
 
-def _function(tool: Tool) -> dict[str, Any]:
+def _function(tool: ToolSpec) -> dict[str, Any]:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {key: value for key, value in function.items() if value is not None}

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, TypeAlias, TypeVar
 from urllib.parse import parse_qs
@@ -10,21 +10,21 @@ from urllib.parse import parse_qs
 import msgspec
 
 from toolwire import __version__
-from toolwire.errors import NotFound, RequestError
+from toolwire.errors import RequestError, ResourceNotFound
 from toolwire.formats.given_tools import InvalidTool, tools_of
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.repair.costly import Checker
-from toolwire.gateway.turn import TurnService
 from toolwire.inspector import page
 from toolwire.inspector.case import case_file
 from toolwire.inspector.reading import AUTO, MOST_CHARACTERS, read_text
 from toolwire.inspector.replaying import replayed
 from toolwire.inspector.samples import formats, samples_of
 from toolwire.inspector.trying import turns_by_mode
-from toolwire.inspector.turns import Traces, Turns
-from toolwire.protocol.tools import Tool
-from toolwire.surfaces.base import Surface, TurnEndpoint
+from toolwire.inspector.turns import Traces, TurnLog
+from toolwire.protocol.tools import ToolSpec
+from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
+from toolwire.surfaces.openai.chat import OpenAiChat
 
 Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 Endpoints: TypeAlias = dict[str, dict[str, Handler]]
@@ -33,10 +33,9 @@ T = TypeVar("T")
 _API = f"{page.PATH}/api"
 POLLED = f"{_API}/turns"
 """Asked for every few seconds while the page is open, so that it is not worth a line in the log."""
-_JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
 
 
-class Asked(msgspec.Struct, forbid_unknown_fields=True):
+class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A text to be read. `tools` is any JSON that has some."""
 
     text: Annotated[str, msgspec.Meta(max_length=MOST_CHARACTERS)]
@@ -45,7 +44,7 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
     chunk_size: Annotated[int, msgspec.Meta(ge=1)] = 4
     name: str = ""
 
-    def declared(self) -> tuple[Tool, ...]:
+    def declared(self) -> tuple[ToolSpec, ...]:
         """The tools."""
         try:
             return tools_of(self.tools) if self.tools else ()
@@ -63,7 +62,7 @@ class Which(msgspec.Struct, forbid_unknown_fields=True):
 class Inspector:
     """Answers the page's requests."""
 
-    turns: Turns
+    turns: TurnLog
     checker: Checker
     about: dict[str, Any]
     alone: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 1))
@@ -80,16 +79,16 @@ class Inspector:
 
     async def parse(self, exchange: Exchange, context: RequestContext) -> None:
         """A text, read."""
-        asked = _body(exchange, Asked)
-        how = asked.format, asked.text, asked.declared()
-        read = await self._read(partial(read_text, *how, size=asked.chunk_size))
+        wanted = _body(exchange, ParseRequest)
+        how = wanted.format, wanted.text, wanted.declared()
+        read = await self._read(partial(read_text, *how, size=wanted.chunk_size))
         _send(exchange, context, read)
 
     async def case(self, exchange: Exchange, context: RequestContext) -> None:
         """A text and what is found in it, as a conformance case."""
-        asked = _body(exchange, Asked)
-        how = asked.format, asked.text, asked.declared()
-        _send(exchange, context, await self._read(partial(case_file, *how, called=asked.name)))
+        wanted = _body(exchange, ParseRequest)
+        how = wanted.format, wanted.text, wanted.declared()
+        _send(exchange, context, await self._read(partial(case_file, *how, called=wanted.name)))
 
     async def list_turns(self, exchange: Exchange, context: RequestContext) -> None:
         """The last requests; from now on, for a while, requests are traced."""
@@ -118,13 +117,12 @@ class Inspector:
     async def _record(self, request_id: str, context: RequestContext) -> dict[str, Any]:
         record = await asyncio.to_thread(self.turns.find, request_id, context.key_name)
         if record is None:
-            raise NotFound(f"There is no trace of a request '{request_id[:100]}'.")
+            raise ResourceNotFound(f"There is no trace of a request '{request_id[:100]}'.")
         return record
 
 
 def inspector_endpoints(
-    chat: Surface,
-    turns: TurnService,
+    chat: OpenAiChat,
     traces: Traces,
     checker: Checker,
     *,
@@ -135,7 +133,7 @@ def inspector_endpoints(
     """Every path of the inspector, with its handlers. `lasting`: every request is traced, not only
     while somebody looks; `bodies`: with what clients and models wrote."""
     about = {"version": __version__, "bodies": bodies, "lasting": lasting}
-    inspector = Inspector(Turns(traces, sees_all), checker, about)
+    inspector = Inspector(TurnLog(traces, sees_all), checker, about)
     table: Endpoints = {
         **page_endpoints(),
         f"{_API}/info": {"GET": inspector.info},
@@ -146,8 +144,8 @@ def inspector_endpoints(
         f"{_API}/turn": {"GET": inspector.show_turn},
         f"{_API}/replay": {"POST": inspector.replay},
     }
-    for mode, forced in turns_by_mode(turns).items():
-        table[f"{_API}/try/{mode}"] = {"POST": TurnEndpoint(chat, forced).answer}
+    for mode, forced in turns_by_mode(chat.turns).items():
+        table[f"{_API}/try/{mode}"] = {"POST": replace(chat, turns=forced).answer}
     return table
 
 
@@ -158,7 +156,7 @@ def page_endpoints() -> Endpoints:
 
 
 def _send(exchange: Exchange, context: RequestContext, value: Any) -> None:
-    exchange.respond(200, [*context.headers(), *_JSON], msgspec.json.encode(value))
+    send_json(exchange, context, value, ("cache-control", "no-store"))
 
 
 def _body(exchange: Exchange, kind: type[T]) -> T:

@@ -22,7 +22,7 @@ from toolwire.formats import (
 )
 from toolwire.inspector.roles import Placed, stretches
 from toolwire.protocol.events import Event
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 AUTO = "auto"
 MOST_CHARACTERS = 100_000
@@ -34,7 +34,7 @@ _EVENT_FIELDS = ("text", "index", "name", "json", "complete", "provider_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenFormat:
     """A format, and why it is this one."""
 
     name: str
@@ -43,7 +43,7 @@ class Choice:
     """False if nothing told which format it is."""
 
     @classmethod
-    def of(cls, name: str, text: str, tools: tuple[Tool, ...]) -> Self:
+    def of(cls, name: str, text: str, tools: tuple[ToolSpec, ...]) -> Self:
         """The format with this name, or the one that the text is written in. Raises `KeyError`."""
         if name != AUTO:
             return cls(get(name).name, "")
@@ -55,10 +55,10 @@ class Choice:
 
 
 def read_text(
-    name: str, text: str, tools: tuple[Tool, ...] = (), *, size: int = 4
+    name: str, text: str, tools: tuple[ToolSpec, ...] = (), *, size: int = 4
 ) -> dict[str, Any]:
     """Everything about a text, as JSON values. Offsets count as JavaScript does, in UTF-16."""
-    chosen = Choice.of(name, text, tools)
+    chosen = ChosenFormat.of(name, text, tools)
     whole, trace = Trace(), Trace()
     found = extract(chosen.name, text, tools, trace=whole)
     events = _fed(chosen.name, text, tools, 1, trace)
@@ -87,7 +87,7 @@ def read_text(
 
 
 def _fed(
-    name: str, text: str, tools: tuple[Tool, ...], size: int, trace: Trace | None = None
+    name: str, text: str, tools: tuple[ToolSpec, ...], size: int, trace: Trace | None = None
 ) -> list[Placed]:
     """The events of a text that comes in chunks, each with how much had come by then."""
     parser = parser_for(name, tools, trace=trace)
@@ -119,7 +119,7 @@ def _incomplete(events: list[Placed]) -> list[str]:
 
 
 def _reasons(
-    chosen: Choice, text: str, tools: tuple[Tool, ...], spans: list[Span]
+    chosen: ChosenFormat, text: str, tools: tuple[ToolSpec, ...], spans: list[Span]
 ) -> list[dict[str, Any]]:
     """Why nothing was read as a call, by this format or by those whose markers are in the text."""
     found: dict[str, dict[str, Any]] = {}
@@ -134,7 +134,9 @@ def _reasons(
     return [*reasons, _reason(other.format, other.reason)] if other else reasons
 
 
-def _others(chosen: Choice, text: str, tools: tuple[Tool, ...]) -> Iterator[tuple[str, list[Span]]]:
+def _others(
+    chosen: ChosenFormat, text: str, tools: tuple[ToolSpec, ...]
+) -> Iterator[tuple[str, list[Span]]]:
     """How the formats read the text whose markers are in it, if nothing told which it is."""
     for name in () if chosen.found else names():
         if any(len(marker) > 1 and marker in text for marker in get(name).framing.markers()):

@@ -1,17 +1,15 @@
 """A recorded request, run through today's code."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from toolwire.errors import GatewayError, RequestError
 from toolwire.gateway.repair.costly import CheckedCall, Checker, CostlyCall
-from toolwire.gateway.trace.replay import CannotReplay, check_replayable, replay
+from toolwire.gateway.trace.replay import CannotReplay, CheckCalls, check_replayable, replay
 from toolwire.surfaces.recorded import recorded_request
-
-Check = Callable[[Sequence[CostlyCall]], Sequence[CheckedCall]]
 
 
 async def replayed(record: Mapping[str, Any], checker: Checker) -> list[dict[str, Any]]:
@@ -24,7 +22,7 @@ async def replayed(record: Mapping[str, Any], checker: Checker) -> list[dict[str
     return await asyncio.to_thread(_replay, record, check)
 
 
-def _replay(record: Mapping[str, Any], check: Check) -> list[dict[str, Any]]:
+def _replay(record: Mapping[str, Any], check: CheckCalls) -> list[dict[str, Any]]:
     try:
         differences = replay(check_replayable(record), recorded_request(record), check)
     except (CannotReplay, msgspec.MsgspecError, RecursionError) as error:

@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple, TypeAlias
 from toolwire.formats import ArgsDelta, CallEnd, CallStart, Span
 from toolwire.protocol.events import Event
 
-Role: TypeAlias = Literal["text", "reasoning", "marker", "layout", "name", "arguments"]
+SpanRole: TypeAlias = Literal["text", "reasoning", "marker", "layout", "name", "arguments"]
 Placed: TypeAlias = tuple[int, Event]
 """An event, with how many characters had been fed when it came."""
 
-_OF_KIND: dict[str, Role] = {
+_OF_KIND: dict[str, SpanRole] = {
     "text": "text",
     "reasoning": "reasoning",
     "call": "marker",
@@ -40,13 +40,13 @@ class Stretch(NamedTuple):
 
     start: int
     end: int
-    role: Role
+    role: SpanRole
     why: str = ""
 
 
 def stretches(text: str, spans: Iterable[Span], events: Iterable[Placed]) -> list[Stretch]:
     """The text in stretches of one role, in order and without gaps."""
-    roles: list[Role] = ["text"] * len(text)
+    roles: list[SpanRole] = ["text"] * len(text)
     whys = [""] * len(text)
     calls: list[tuple[int, int]] = []
     for start, end, kind, why in ((s.start, s.end, s.kind, s.why) for s in spans):
@@ -59,7 +59,7 @@ def stretches(text: str, spans: Iterable[Span], events: Iterable[Placed]) -> lis
     return list(_joined(roles, whys))
 
 
-def _joined(roles: list[Role], whys: list[str]) -> Iterator[Stretch]:
+def _joined(roles: list[SpanRole], whys: list[str]) -> Iterator[Stretch]:
     at = 0
     for (role, why), group in groupby(zip(roles, whys, strict=True)):
         end = at + sum(1 for _ in group)
@@ -75,7 +75,7 @@ class _Finder:
         self._calls = deque(calls)
         self._at = 0
 
-    def found(self, events: list[Placed]) -> Iterator[tuple[int, int, Role]]:
+    def found(self, events: list[Placed]) -> Iterator[tuple[int, int, SpanRole]]:
         """Where names and arguments stand."""
         ends = {event.index: fed for fed, event in events if isinstance(event, CallEnd)}
         for fed, event in events:
@@ -92,14 +92,14 @@ class _Finder:
         if self._calls and self._calls[0][0] < fed:
             self._at = max(self._at, self._calls[0][0])
 
-    def _name(self, name: str, fed: int, *, whole: bool) -> Iterator[tuple[int, int, Role]]:
+    def _name(self, name: str, fed: int, *, whole: bool) -> Iterator[tuple[int, int, SpanRole]]:
         """A call that came as a whole was read to its end: its name is the first in it. One that
         comes as it is written has just said its name."""
         start = (self._text.find if whole else self._text.rfind)(name, self._at, fed)
         if start >= 0:
             yield self._take(start, name, "name")
 
-    def _arguments(self, json: str, fed: int) -> Iterator[tuple[int, int, Role]]:
+    def _arguments(self, json: str, fed: int) -> Iterator[tuple[int, int, SpanRole]]:
         """A piece that was copied stands at the end of what was fed, or was held back a little.
         In any other, the format has written its own brackets and quotation marks."""
         if fed - len(json) >= self._at and self._text.endswith(json, self._at, fed):
@@ -112,7 +112,7 @@ class _Finder:
                 yield from self._piece(piece, before, fed)
                 before = piece
 
-    def _piece(self, piece: str, before: str, fed: int) -> Iterator[tuple[int, int, Role]]:
+    def _piece(self, piece: str, before: str, fed: int) -> Iterator[tuple[int, int, SpanRole]]:
         """A word may stand anywhere in what was fed, and space between two; a bracket or an escape
         only here. A quotation mark is mostly that of an attribute, so none is taken."""
         is_word, follows = _WORD.match(piece), _WORD.match(before)
@@ -141,7 +141,9 @@ class _Finder:
         """Where to look: not so far back that much text with little in it takes long."""
         return max(self._at, fed - _NEAR), fed
 
-    def _take(self, start: int, taken: str, role: Role = "arguments") -> tuple[int, int, Role]:
+    def _take(
+        self, start: int, taken: str, role: SpanRole = "arguments"
+    ) -> tuple[int, int, SpanRole]:
         self._at = start + len(taken)
         return start, self._at, role
 

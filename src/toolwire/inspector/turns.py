@@ -27,7 +27,7 @@ class Traces(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class TurnLog:
     """The requests that a client may see: all, or those that were made with its own key."""
 
     traces: Traces

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 MOST_CALLS = 1024
 """Maximum number of calls in one choice. A model that makes more is in a loop."""
@@ -46,7 +46,7 @@ class Fragment(msgspec.Struct, frozen=True):
     reasoning: str = ""
     calls: tuple[CallFragment, ...] = ()
     finish: str | None = None
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     logprobs: bytes = b""
     extras: tuple[tuple[str, bytes], ...] = ()
     gap: bool = False

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.tools import AssistantCall
 
 IdForm: TypeAlias = Literal["keep", "openai", "mistral", "kimi", "anthropic"]
 
@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def provider_ids(calls: Iterable[ToolCall], form: IdForm) -> dict[str, str]:
+def provider_ids(calls: Iterable[AssistantCall], form: IdForm) -> dict[str, str]:
     """Map each call id of a history, in order, to the id that its backend sees."""
     derive = _FORMS[form]
     ids: dict[str, str] = {}
@@ -35,19 +35,19 @@ def provider_ids(calls: Iterable[ToolCall], form: IdForm) -> dict[str, str]:
     return ids
 
 
-def _keep(call: ToolCall, _position: int, salt: int) -> str:
+def _keep(call: AssistantCall, _position: int, salt: int) -> str:
     known = call.provider_id or call.call_id
     return known if not salt else f"{known}_{salt}"
 
 
-def _openai(call: ToolCall, _position: int, salt: int) -> str:
+def _openai(call: AssistantCall, _position: int, salt: int) -> str:
     known = call.provider_id or call.call_id
     if len(known) <= _OPENAI_MAX and not salt:
         return known
     return "call_" + hashlib.sha256(f"{salt}:{known}".encode()).hexdigest()[:32]
 
 
-def _mistral(call: ToolCall, _position: int, salt: int) -> str:
+def _mistral(call: AssistantCall, _position: int, salt: int) -> str:
     """Nine alphanumerics, which Mistral's servers require."""
     known = call.provider_id or call.call_id
     number = int.from_bytes(hashlib.sha256(f"{salt}:{known}".encode()).digest()[:8])
@@ -58,19 +58,19 @@ def _mistral(call: ToolCall, _position: int, salt: int) -> str:
     return "".join(digits)
 
 
-def _kimi(call: ToolCall, position: int, _salt: int) -> str:
+def _kimi(call: AssistantCall, position: int, _salt: int) -> str:
     """`functions.NAME:IDX`, counted over the conversation. Kimi's template renders no other id."""
     return f"functions.{call.name}:{position}"
 
 
-def _anthropic(call: ToolCall, _position: int, salt: int) -> str:
+def _anthropic(call: AssistantCall, _position: int, salt: int) -> str:
     """Letters, digits, `_` and `-`: Anthropic's API refuses any other character."""
     if _PLAIN.fullmatch(call.call_id) and not salt:
         return call.call_id
     return "toolu_" + hashlib.sha256(f"{salt}:{call.call_id}".encode()).hexdigest()[:24]
 
 
-_FORMS: dict[IdForm, Callable[[ToolCall, int, int], str]] = {
+_FORMS: dict[IdForm, Callable[[AssistantCall, int, int], str]] = {
     "keep": _keep,
     "openai": _openai,
     "mistral": _mistral,

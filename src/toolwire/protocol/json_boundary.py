@@ -9,7 +9,7 @@ _OUTSIDE = re.compile(r'["{}\[\]]')
 _INSIDE = re.compile(r'["\\]')
 
 
-class JsonBalance:
+class JsonBoundary:
     """Tracks one JSON object or array as it arrives in pieces, including strings and escapes."""
 
     __slots__ = ("_depth", "_escaped", "_in_string", "complete", "started")
@@ -61,9 +61,9 @@ class JsonBalance:
 
 def is_unclosed(text: str) -> bool:
     """Whether this text contains an unclosed object, array or string."""
-    balance = JsonBalance()
-    balance.feed(text)
-    return balance.open
+    boundary = JsonBoundary()
+    boundary.feed(text)
+    return boundary.open
 
 
 def _is_whole(text: str) -> bool:

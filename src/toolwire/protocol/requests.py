@@ -11,18 +11,18 @@ import msgspec
 
 from toolwire.protocol.content import Content
 from toolwire.protocol.sampling import DEFAULT_SAMPLING, ResponseFormat, SamplingParams
-from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolCall, ToolChoice, ToolSet
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, AssistantCall, ToolChoice, ToolSet
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
 
-class Message(msgspec.Struct, frozen=True):
+class ChatMessage(msgspec.Struct, frozen=True):
     """One message of the conversation. `call_id` is set on tool results, and `is_error` on
     results of failed tools."""
 
     role: Role
     content: Content = None
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[AssistantCall, ...] = ()
     call_id: str = ""
     reasoning: str | None = None
     name: str | None = None
@@ -33,7 +33,7 @@ class Request(msgspec.Struct, frozen=True):
     """A request for one turn, from any surface."""
 
     model: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     tools: ToolSet = NO_TOOLS
     choice: ToolChoice = FREE_CHOICE
     parallel: bool = True

@@ -47,14 +47,16 @@ class SseDecoder:
             self._after_cr = block.endswith(b"\r")
             block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines = block.split(b"\n")
-        self._hold(lines[0])
+        if lines[0]:
+            self._hold(lines[0])
         if len(lines) == 1:
             return []
         lines[0] = b"".join(self._pieces)
         last = lines.pop()
         self._pieces = []
         self._held = 0
-        self._hold(last)
+        if last:
+            self._hold(last)
         events = self._read(lines)
         self._between = not (last or self._data or self._event or self._after_cr)
         return events
@@ -83,11 +85,10 @@ class SseDecoder:
         return self._read([line, b""] if line else [b""])
 
     def _hold(self, piece: bytes) -> None:
-        if piece:
-            self._pieces.append(piece)
-            self._held += len(piece)
-            if self._held > self._max_line:
-                raise self._too_large()
+        self._pieces.append(piece)
+        self._held += len(piece)
+        if self._held > self._max_line:
+            raise self._too_large()
 
     def _too_large(self) -> UpstreamError:
         return UpstreamError(

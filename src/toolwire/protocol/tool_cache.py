@@ -24,7 +24,7 @@ from toolwire.protocol.schemas.check import (
     too_many_refs,
 )
 from toolwire.protocol.schemas.cost import SchemaCost
-from toolwire.protocol.tools import NO_TOOLS, Tool, ToolSet
+from toolwire.protocol.tools import NO_TOOLS, ToolSet, ToolSpec
 
 MAX_NAME = 64
 _SAFE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
@@ -54,14 +54,16 @@ def safe_name(name: str) -> str:
 class ToolSetDraft:
     """Builds a `ToolSet`. `budget` is the remaining budget for its patterns."""
 
-    tools: dict[str, Tool] = field(default_factory=dict)
+    tools: dict[str, ToolSpec] = field(default_factory=dict)
     validators: dict[str, jsonschema_rs.Validator | None] = field(default_factory=dict)
     costs: dict[str, SchemaCost] = field(default_factory=dict)
     originals: dict[str, str] = field(default_factory=dict)
     repairs: list[str] = field(default_factory=list)
     budget: int = PATTERN_BUDGET
 
-    def add(self, tool: Tool, checked: CheckedSchema | None = None, *, original: str = "") -> None:
+    def add(
+        self, tool: ToolSpec, checked: CheckedSchema | None = None, *, original: str = ""
+    ) -> None:
         """Add a tool. `original` is the client's name for a renamed tool."""
         self.tools[tool.name] = tool
         if original and original != tool.name:

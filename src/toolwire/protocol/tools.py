@@ -13,7 +13,7 @@ ToolMode: TypeAlias = Literal["auto", "none", "required"]
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolSpec:
     """A tool that the model may call. `parameters` is its JSON Schema; `{}` means no arguments."""
 
     name: str
@@ -25,7 +25,7 @@ class Tool:
     """The only parameter of a function that represents a free-text tool."""
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class AssistantCall(msgspec.Struct, frozen=True):
     """A call the assistant made. `arguments` is JSON text (or plain text for a custom tool).
 
     `provider_id` is the id that its backend assigned, if known.
@@ -55,7 +55,7 @@ class ToolSet:
     names, and `repairs` lists other repairs.
     """
 
-    tools: Mapping[str, Tool] = field(default_factory=dict)
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     validators: Mapping[str, Any] = field(default_factory=dict)
     originals: Mapping[str, str] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ CACHE_CREATION = "cache_creation_tokens"
 """The detail of a prompt for the tokens that were written to the backend's cache."""
 
 
-class Usage(msgspec.Struct, frozen=True):
+class TokenUsage(msgspec.Struct, frozen=True):
     """Tokens consumed by the turn. The details break down the two totals, by name."""
 
     prompt_tokens: int
@@ -32,11 +32,11 @@ class Usage(msgspec.Struct, frozen=True):
         return self.completion_details.get("reasoning_tokens", 0)
 
 
-def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
+def add_usage(one: TokenUsage | None, other: TokenUsage | None) -> TokenUsage | None:
     """Return the combined usage of two requests."""
     if one is None or other is None:
         return other or one
-    return Usage(
+    return TokenUsage(
         one.prompt_tokens + other.prompt_tokens,
         one.completion_tokens + other.completion_tokens,
         _sums(one.prompt_details, other.prompt_details),

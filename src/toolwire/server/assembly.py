@@ -12,13 +12,14 @@ from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.backends.embedded.backend import EmbeddedBackend
 from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.backends.http import HttpPool, Origin
-from toolwire.backends.loop_turn import LoopTurn
+from toolwire.backends.loop_budget import LoopBudget
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
-from toolwire.formats.signatures import signatures
+from toolwire.formats.detection.signatures import signatures
+from toolwire.formats.opened_reasoning import opened_reasoning
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import RepairPolicy
 from toolwire.gateway.repair.rules import EVERY_RULE
@@ -29,8 +30,8 @@ from toolwire.gateway.token_count import TokenCounter
 from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
-from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
-from toolwire.surfaces.messages.tools import ToolReader as MessagesToolReader
+from toolwire.surfaces.messages.reader import MessagesReader
+from toolwire.surfaces.messages.tools import MessagesToolReader
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 
@@ -43,7 +44,7 @@ def build_routes(
     observer: TurnObserver = UNOBSERVED,
 ) -> Routes:
     """Build every served model, with its backends."""
-    turn = LoopTurn()
+    budget = LoopBudget()
     signatures()  # compute them now, before any request waits
 
     def served(route: RouteConfig) -> ServedModel:
@@ -52,7 +53,7 @@ def build_routes(
                 replace(backend, model=backend.model or route.fixed_name),
                 config,
                 engine,
-                turn,
+                budget,
                 redact,
             )
             for backend in route.backends
@@ -118,14 +119,14 @@ def _backend(
     config: BackendConfig,
     whole: Config,
     engine: EmbeddedEngine | None,
-    turn: LoopTurn,
+    budget: LoopBudget,
     redact: Redact,
 ) -> Backend:
     times = config.timeouts or whole.timeouts
     timeouts = BackendTimeouts(times.first_token, times.idle)
     if config.is_embedded and engine is not None:
         return EmbeddedBackend(config.name, engine, timeouts)
-    pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect, turn=turn)
+    pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect, budget=budget)
     named = config.dialect
     if named == AUTO:
         named = dialect_of_host(pool.origin.host) or AUTO
@@ -143,6 +144,7 @@ def _backend(
     dialect = _adapted(config, DIALECTS[named])
     if config.chat_template is None:
         return kind(config.name, pool, dialect, **options)
+    options["opened_reasoning"] = opened_reasoning
     return CompletionsBackend(config.name, pool, dialect, config.chat_template, **options)
 
 

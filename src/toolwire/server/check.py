@@ -11,11 +11,11 @@ from toolwire.backends.embedded.backend import EmbeddedBackend
 from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.errors import GatewayError
 from toolwire.gateway.routes import ServedModel
-from toolwire.server.app import App
 from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
-from toolwire.server.logs import setup
-from toolwire.server.tool_check import try_tools
+from toolwire.server.health.tool_check import try_tools
+from toolwire.server.services import Services
+from toolwire.server.telemetry.logs import setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def check_backends(config: Config, engine: EmbeddedEngine | None = None) -> Iter
 
 
 async def _check(config: Config, engine: EmbeddedEngine | None) -> list[BackendCheck]:
-    app = App(config, setup("error"), clock=time.perf_counter, engine=engine)
+    services = Services(config, setup("error"), time.perf_counter, engine)
     wanted = {
         (route.name, backend.name): backend.model or route.fixed_name
         for route in config.models
@@ -44,10 +44,10 @@ async def _check(config: Config, engine: EmbeddedEngine | None) -> list[BackendC
     }
     findings = [
         await _look_at(config, model, backend, wanted[model.name, backend.name])
-        for model in app.routes.models
+        for model in services.routes.models
         for backend in model.pool.backends
     ]
-    await app.aclose()
+    await services.aclose()
     return findings
 
 

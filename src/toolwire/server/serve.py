@@ -12,14 +12,14 @@ from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.server.app import App
 from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
-from toolwire.server.event_loop import on_signals
+from toolwire.server.health.prober import Prober
+from toolwire.server.health.warm_up import warm_up
 from toolwire.server.http.limits import HttpLimits
 from toolwire.server.http.server import HttpServer
-from toolwire.server.logs import Logs
-from toolwire.server.memory import use_one_arena
-from toolwire.server.open_files import raise_open_files
-from toolwire.server.prober import Prober
-from toolwire.server.warm_up import warm_up
+from toolwire.server.process.event_loop import on_signals
+from toolwire.server.process.memory import use_one_arena
+from toolwire.server.process.open_files import raise_open_files
+from toolwire.server.telemetry.logs import Logs
 
 _log = logging.getLogger("toolwire.server")
 _ENDS = (signal.SIGINT, signal.SIGTERM)
@@ -60,14 +60,16 @@ async def serve(
     on_signals(_ENDS, stopped.set)
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
     announce(f"{'https' if tls else 'http'}://{host}:{port}")
-    beside = [asyncio.create_task(Prober(app, config, say).run())]
+    beside = [asyncio.create_task(Prober(app.services, config, say).run())]
     if engine is not None and config.embedded.warm_up:
-        beside.append(asyncio.create_task(warm_up(app.routes.models, request_reader(config))))
+        beside.append(
+            asyncio.create_task(warm_up(app.services.routes.models, request_reader(config)))
+        )
     await stopped.wait()
     for task in beside:
         task.cancel()
     on_signals(_ENDS, loop.stop)  # a second signal stops immediately
-    app.draining = True
+    app.gate.draining = True
     _log.info("shutting down; answers in progress have %g s", config.timeouts.shutdown)
     await server.aclose(config.timeouts.shutdown)
     await app.aclose()

@@ -30,7 +30,7 @@ _AT_ONCE = 50
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-State: TypeAlias = Literal["unused", "available", "unavailable"]
+StoreState: TypeAlias = Literal["unused", "available", "unavailable"]
 
 
 class GuardedStore:
@@ -48,7 +48,7 @@ class GuardedStore:
         self._strays: dict[str, Claim] = {}
         self._recovery: asyncio.Task[None] | None = None
         self._releasing: asyncio.Task[None] | None = None
-        self.state: State = "unused"
+        self.state: StoreState = "unused"
         self.failures = 0
 
     async def claim(self, key: Key, lease: float, token: str = "") -> Claim:

@@ -1,15 +1,18 @@
 """A surface: an API that clients speak. It only decodes requests and encodes answers."""
 
-from dataclasses import dataclass
-from typing import Protocol
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Protocol
 
-from toolwire.errors import GatewayError
+import msgspec
+
+from toolwire.errors import GatewayError, MethodNotAllowed
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.sink import Flow
-from toolwire.gateway.turn import Conversation, TurnService, TurnSink
+from toolwire.gateway.turn import StoredHistory, TurnSink
 from toolwire.protocol.requests import Request
-from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
+from toolwire.surfaces.exchange import JSON, Exchange, Headers
+from toolwire.surfaces.profiles import Profile, profile_for
 
 
 class ErrorWriter(Protocol):
@@ -20,41 +23,17 @@ class ErrorWriter(Protocol):
         ...
 
 
-class Surface(ErrorWriter, Protocol):
-    """One API."""
+class SurfaceCaller(ABC):
+    """One request to a surface: see `Caller`. A surface adds how it is read and answered."""
 
-    @property
-    def name(self) -> str:
-        """Its name in traces."""
-        ...
+    surface: ClassVar[str]
+    """The surface's name in traces."""
 
-    def read(self, http: HttpRequest, context: RequestContext) -> Request:
-        """Decode the request. Raises `RequestError`."""
-        ...
-
-    def sink(self, exchange: Exchange, context: RequestContext, plan: Plan) -> TurnSink:
-        """Return the sink that encodes the answer."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class SurfaceCaller:
-    """One request to a surface: see `Caller`."""
-
-    api: Surface
-    exchange: Exchange
-    context: RequestContext
-    conversation: Conversation | None = None
-
-    @property
-    def surface(self) -> str:
-        """See `Caller.surface`."""
-        return self.api.name
-
-    @property
-    def body(self) -> bytes:
-        """See `Caller.body`."""
-        return self.exchange.request.body
+    def __init__(self, exchange: Exchange, context: RequestContext) -> None:
+        self.exchange = exchange
+        self.context = context
+        self.body = exchange.request.body
+        self.flow = exchange.on_flow
 
     @property
     def gone(self) -> bool:
@@ -62,26 +41,42 @@ class SurfaceCaller:
         return self.exchange.gone
 
     @property
-    def flow(self) -> Flow:
-        """See `Caller.flow`."""
-        return self.exchange.on_flow
+    def conversation(self) -> StoredHistory | None:
+        """See `Caller.conversation`."""
+        return None
 
+    @abstractmethod
     def read(self) -> Request:
         """See `Caller.read`."""
-        return self.api.read(self.exchange.request, self.context)
 
+    @abstractmethod
     def sink(self, plan: Plan) -> TurnSink:
         """See `Caller.sink`."""
-        return self.api.sink(self.exchange, self.context, plan)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEndpoint:
-    """An endpoint of a surface that answers with a turn."""
+def send_json(
+    exchange: Exchange, context: RequestContext, body: Any, *headers: tuple[str, str]
+) -> None:
+    """Answer with a JSON body."""
+    exchange.respond(200, [*context.headers(), *headers, JSON], msgspec.json.encode(body))
 
-    api: Surface
-    turns: TurnService
 
-    async def answer(self, exchange: Exchange, context: RequestContext) -> None:
-        """Answer one request."""
-        await self.turns.answer(SurfaceCaller(self.api, exchange, context), context)
+def profile_of(exchange: Exchange, context: RequestContext) -> Profile:
+    """Return the profile of the client, and note its name."""
+    http = exchange.request
+    profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
+    context.profile = profile.name
+    return profile
+
+
+def error_headers(error: GatewayError) -> Headers:
+    """Return the headers of an error response."""
+    headers = [JSON]
+    if error.retry_after is not None:
+        headers.append(("retry-after", str(math.ceil(error.retry_after))))
+    if error.lasting:
+        # Some libraries retry on status alone, and others for a minute, unless told not to.
+        headers.append(("x-should-retry", "false"))
+    if isinstance(error, MethodNotAllowed):
+        headers.append(("allow", ", ".join(error.allowed)))
+    return headers

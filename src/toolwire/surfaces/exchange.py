@@ -8,6 +8,13 @@ from urllib.parse import quote
 import msgspec
 
 Headers = list[tuple[str, str]]
+JSON = ("content-type", "application/json")
+ESTIMATED = ("toolwire-usage", "estimated")
+STREAM = (
+    ("content-type", "text/event-stream; charset=utf-8"),
+    ("cache-control", "no-cache"),
+    ("x-accel-buffering", "no"),
+)
 
 _MOST_NAMES = 32
 _LONGEST_NAME = 80

@@ -96,9 +96,18 @@ def decode(decoder: "msgspec.json.Decoder[T]", raw: bytes, root: str) -> T:
 
 def check_nesting(raw: bytes, where: str, most: int) -> None:
     """Refuse JSON that is nested too deeply. A low bracket count is a fast path."""
-    if raw.count(b"[") + raw.count(b"{") < most:
-        return
-    if is_deeper(decode(_any, raw, where), most):
+    if could_be_deeper(raw, most):
+        check_depth(decode(_any, raw, where), where, most)
+
+
+def could_be_deeper(raw: bytes, most: int) -> bool:
+    """Whether JSON has enough brackets to be nested more than `most` levels deep."""
+    return raw.count(b"[") + raw.count(b"{") >= most
+
+
+def check_depth(value: Any, where: str, most: int) -> None:
+    """Refuse a decoded value that is nested too deeply."""
+    if is_deeper(value, most):
         raise RequestError(
             f"Invalid '{where}': it is nested more than {most} levels deep.",
             param=where,
@@ -160,6 +169,17 @@ def empty_array(where: str) -> RequestError:
         param=where,
         code="empty_array",
     )
+
+
+def check_length(where: str, count: int, most: int) -> None:
+    """Refuse an array with more than `most` entries."""
+    if count > most:
+        raise RequestError(
+            f"Invalid '{where}': array too long. Expected an array with maximum length {most}, but "
+            f"got an array with length {count} instead.",
+            param=where,
+            code="array_above_max_length",
+        )
 
 
 def json_kind(value: Any) -> str:

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-import msgspec
-
 from toolwire.errors import ModelNotFound, UpstreamError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.routes import Routes
+from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
-
-_JSON = ("content-type", "application/json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class Models:
             "first_id": page[0] if page else None,
             "last_id": page[-1] if page else None,
         }
-        exchange.respond(200, [*context.headers(), _JSON], msgspec.json.encode(body))
+        send_json(exchange, context, body)
 
     async def show(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer `GET /v1/models/{id}`."""
@@ -57,8 +54,7 @@ class Models:
             raise ModelNotFound(
                 f"The model '{name[:100]}' does not exist or you do not have access to it."
             )
-        body = msgspec.json.encode(self._model(name, context.key_name or ""))
-        exchange.respond(200, [*context.headers(), _JSON], body)
+        send_json(exchange, context, self._model(name, context.key_name or ""))
 
     def _model(self, name: str, asker: str) -> dict[str, Any]:
         model = self.routes.find(name)

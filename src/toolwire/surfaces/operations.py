@@ -1,7 +1,7 @@
 """Describes the operations of an API: paths, types, events and errors.
 
-Each surface lists its operations with the types that it decodes and encodes. `server/openapi.py`
-generates the OpenAPI document from them.
+Each surface lists its operations with the types that it decodes and encodes.
+`server/apis/openapi.py` generates the OpenAPI document from them.
 """
 
 from collections.abc import Mapping
@@ -34,6 +34,18 @@ OF_A_TURN: ErrorKinds = (
     *ANYWHERE, ToolSchemaError, ModelNotFound, UpstreamError, UpstreamUnavailable, UpstreamTimeout,
 )  # fmt: skip
 """Errors of an operation that calls a model."""
+EXAMPLE_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "The weather in a city",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)

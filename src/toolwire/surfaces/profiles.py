@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 
 RESULT_ELSEWHERE = "The result of this call is in the next user message."
 
@@ -37,12 +37,12 @@ class Profile:
             request = replace(request, messages=self.repaired(request.messages))
         return request
 
-    def repaired(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+    def repaired(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
         """Return the history with this client's known mistakes fixed."""
         if self.lost_result is None:
             return tuple(messages)
         return tuple(
-            Message("tool", RESULT_ELSEWHERE, call_id=message.call_id)
+            ChatMessage("tool", RESULT_ELSEWHERE, call_id=message.call_id)
             if message.role == "tool" and message.content == self.lost_result
             else message
             for message in messages

@@ -9,15 +9,15 @@ from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.protocol.tool_cache import ToolCache
 from toolwire.surfaces.messages.api import NAME as MESSAGES
 from toolwire.surfaces.messages.profiles import fitted
-from toolwire.surfaces.messages.reader import RequestReader as MessagesReader
-from toolwire.surfaces.messages.tools import ToolReader as MessagesToolReader
+from toolwire.surfaces.messages.reader import MessagesReader
+from toolwire.surfaces.messages.tools import MessagesToolReader
 from toolwire.surfaces.openai.chat import NAME as CHAT
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 from toolwire.surfaces.profiles import profile_for
 from toolwire.surfaces.responses.reader import ResponseReader
 from toolwire.surfaces.responses.surface import NAME as RESPONSES
-from toolwire.surfaces.responses.tools import ToolReader as ResponseToolReader
+from toolwire.surfaces.responses.tools import ResponseToolReader
 
 _MOST = 1_000_000
 

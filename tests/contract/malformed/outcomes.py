@@ -11,7 +11,7 @@ from tests.contract.malformed.answers import MALFORMED, BadCall
 from tests.contract.malformed.case import BadRequest
 from tests.contract.wire import body, tool
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.json_boundary import is_unclosed
 
@@ -152,7 +152,7 @@ class Model(Backend):
 
     turns: Sequence[Sequence[Sequence[Fragment]]] = ()
 
-    async def open(self, outgoing: Outgoing) -> Recitation:
+    async def open(self, outgoing: BackendRequest) -> Recitation:
         self.blocks = self.turns[min(len(self.opened), len(self.turns) - 1)]
         return await super().open(outgoing)
 

@@ -108,7 +108,8 @@ def test_a_trace_says_which_span_of_the_text_was_taken_for_what(
     _, trace = trace_of(gateway, ask_for_weather(gateway, model="prompted", stream=True))
     (attempt,) = trace["attempts"]
     spans = attempt["spans"]["0"]
-    assert attempt["strategy"] == {"kind": "prompted", "format": "hermes"}
+    strategy = {"kind": "prompted", "format": "hermes", "guessed": False}
+    assert attempt["strategy"] == {**strategy, "detecting": True, "unproven": False}
     assert [0, *(end for _, end, _, _ in spans)] == [*(s for s, *_ in spans), len(text)]
     assert "call" in [kind for _, _, kind, _ in spans]
     assert any(why for _, _, kind, why in spans if kind == "text")
@@ -168,6 +169,32 @@ def test_a_replay_knows_which_tools_were_left_out(
     if bodies:
         run = replayed(path)
         assert "The same as then." in run.stdout, run.stdout
+
+
+FOREIGN = {
+    "another format": f"[TOOL_CALLS]get_weather{RIGHT}",
+    "a code fence": f'```json\n{{"name": "get_weather", "arguments": {RIGHT}}}\n```',
+    "a call in prose": "Hm.\n\n<|tool_call_start|>[get_weather(city='Bern', days=3)]",
+}
+"""Calls as the text of a model whose format nobody knows yet."""
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("text", FOREIGN.values(), ids=FOREIGN)
+def test_a_replay_knows_whether_the_format_was_being_detected(
+    traced: tuple[Gateway, bool], backend: ScriptedServer, stream: bool, text: str
+) -> None:
+    gateway, bodies = traced
+    model = f"unknown-{len(text)}-{stream}"
+    backend.use("std", lambda _request: Answer(text=text))
+    for turn in ("the first", "the second"):
+        path, trace = trace_of(gateway, ask_for_weather(gateway, model=model, stream=stream))
+        (attempt,) = trace["attempts"]
+        assert [call[1] for call in attempt["sent"]["0"]["calls"]] == ["get_weather"], turn
+        assert attempt["strategy"]["detecting"], turn
+        if bodies:
+            run = replayed(path)
+            assert "The same as then." in run.stdout, (turn, run.stdout)
 
 
 def test_a_replay_says_what_is_different(

@@ -5,7 +5,7 @@ loses it, such as arguments that never come, no gateway can make good; nor a str
 in its text, after some of it was delivered). A client that finishes by asking again is not broken.
 """
 
-BREAKS = {
+_DIRECTLY = {
     name: tuple(variants.split())
     for name, variants in {
         "openai-python": """
@@ -56,14 +56,6 @@ BREAKS = {
             index_text idempty name_split name_late id_duplicate nofinish finish_unknown
             content_parts nochoiceindex empty200 refuse err500 html502
         """,
-        # Behind the Responses API, where no client ever sees what the backend does.
-        "codex": "args_obj shared_index parallel_interleaved name_split nofinish nonstream_force",
-        "openai-python-responses": "args_obj args_twice noindex idrepeat name_late content_parts",
-        # Behind the Messages API, likewise.
-        "anthropic-python": "args_obj noindex parallel_interleaved name_split id_missing nofinish",
-        "anthropic-node": "args_obj shared_index parallel_interleaved nonstream_force nofinish",
-        "ai-sdk-anthropic": "args_obj shared_index name_split content_parts nousage nofinish",
-        "cline-3-anthropic": "args_obj noindex name_split nonstream_force nofinish",
         "langchain": """
             args_obj legacy_function_call nonstream_force stream_force noindex shared_index
             idrepeat name_repeated id_missing norole content_parts empty200 refuse
@@ -75,3 +67,28 @@ BREAKS = {
         """,
     }.items()
 }
+
+ALL = tuple(dict.fromkeys(variant for variants in _DIRECTLY.values() for variant in variants))
+"""Every variant that breaks some client."""
+
+_BEHIND = {
+    name: tuple(variants.split())
+    for name, variants in {
+        "codex-patch": "args_obj shared_index name_split id_missing nofinish nonstream_force",
+        "codex-code": "args_obj noindex name_split content_parts nofinish cut_in_call",
+        "codex-mcp": "args_obj args_twice name_late id_duplicate nofinish malformed",
+        "cline-3-native": "args_obj noindex name_split nonstream_force nofinish midstream_cut",
+        "openai-python-responses": "args_obj args_twice noindex idrepeat name_late content_parts",
+        "openai-node-responses": "args_obj parallel_interleaved shared_index norole nofinish",
+        "ai-sdk-responses": "args_obj args_twice idempty name_split content_parts nousage",
+        "openai-agents": "args_obj parallel_interleaved noindex id_missing stream_force nofinish",
+        "anthropic-python": "args_obj noindex parallel_interleaved name_split id_missing nofinish",
+        "anthropic-node": "args_obj shared_index parallel_interleaved nonstream_force nofinish",
+        "ai-sdk-anthropic": "args_obj shared_index name_split content_parts nousage nofinish",
+        "cline-3-anthropic": "args_obj noindex name_split nonstream_force nofinish",
+    }.items()
+}
+"""Clients behind the Responses and the Messages API, which never see what the backend does: some of
+each kind. Codex and Claude Code do the task on all."""
+
+BREAKS = {**_DIRECTLY, **_BEHIND, "codex": ALL, "claude-code": ALL}

@@ -3,11 +3,13 @@
 No client is named here (see registry) and nothing is started here (see run).
 """
 
+import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[2]
@@ -16,6 +18,8 @@ SCRIPTS = HERE / "scripts"
 
 Source = Literal["npm", "pip", "environment"]
 """Where a client comes from: npm, PyPI (a venv of its own), or the environment that runs us."""
+
+Api = Literal["chat", "Responses", "Messages"]
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,17 @@ class Client:
     name: str
     source: Source
     recipe: Callable[[Stage], Command]
+    api: Api = "chat"
     package: str = ""
     """The folder it is installed from and into, where that is not called `name`."""
+    library: str = ""
+    """The name of its distribution on PyPI, where that is not the folder's."""
     model: str = "scripted"
+    script: Any = "file_task"
+    """What the model says, for a client that has none of the usual tools."""
     turns: int | None = None
     """Requests with tools that the file task takes: an agent's are write, read, run, finish."""
-    limit: float = 90
+    limit: float = 180
     """Seconds after which the run is ended and counts as failed."""
 
     @property
@@ -79,6 +88,17 @@ class Client:
         if self.source == "pip":
             return (REPOSITORY / "requirements" / f"clients-{self.root.name}.txt",)
         return ()
+
+    @property
+    def version(self) -> str:
+        """The pinned version."""
+        if self.source == "npm":
+            wanted = json.loads(self.pins[0].read_text())["dependencies"]
+            return str(next(iter(wanted.values())))
+        pins = self.pins[0] if self.pins else REPOSITORY / "requirements" / "dev.txt"
+        library = self.library or self.root.name
+        found = re.search(rf"^{library}==(\S+)", pins.read_text(), re.MULTILINE)
+        return found[1] if found else ""
 
     @property
     def python(self) -> Path:

@@ -25,6 +25,16 @@ def cline_anthropic(stage: Stage) -> Command:
     return _cline(stage, "anthropic")
 
 
+def cline_litellm(stage: Stage) -> Command:
+    """Its provider for LiteLLM, which also asks for facts about the model."""
+    return _cline(stage, "litellm")
+
+
+def cline_lmstudio(stage: Stage) -> Command:
+    """Its provider for LM Studio, which also asks for the list of models."""
+    return _cline(stage, "lmstudio")
+
+
 def cline_native(stage: Stage) -> Command:
     """Its provider for OpenAI itself, which speaks the Responses API."""
     return _cline(stage, "openai-native")
@@ -174,6 +184,21 @@ def qwen_code(stage: Stage) -> Command:
     return _node(stage, str(script), *flags, env=env)
 
 
+def llm(stage: Stage) -> Command:
+    model = {
+        "model_id": PROVIDER,
+        "model_name": stage.model,
+        "api_base": stage.base_url,
+        "api_key_name": PROVIDER,
+        "supports_tools": True,
+    }
+    stage.write("llm/extra-openai-models.yaml", json.dumps([model]))
+    stage.write("llm/keys.json", json.dumps({PROVIDER: stage.key}))
+    env = {"LLM_USER_PATH": str(stage.home / "llm"), "PYTHONPATH": str(SCRIPTS)}
+    flags = ("-m", PROVIDER, "--functions", str(SCRIPTS / "llm_tools.py"), "--chain-limit", "0")
+    return Command((str(stage.root / "bin" / "llm"), *flags, TASK), env)
+
+
 def claude_code(stage: Stage) -> Command:
     env = {
         "ANTHROPIC_BASE_URL": stage.base_url.removesuffix("/v1"),
@@ -194,6 +219,11 @@ def claude_code(stage: Stage) -> Command:
 def codex(stage: Stage) -> Command:
     """Codex with a model that it does not know."""
     return _codex(stage)
+
+
+def codex_hasty(stage: Stage) -> Command:
+    """Codex that takes three seconds without an event for a broken stream."""
+    return _codex(stage, after="stream_idle_timeout_ms = 3000")
 
 
 def codex_patch(stage: Stage) -> Command:
@@ -221,11 +251,6 @@ def codex_patch(stage: Stage) -> Command:
     }
     catalog = stage.write(".codex/catalog.json", json.dumps({"models": [model]}))
     return _codex(stage, f"model_catalog_json = {json.dumps(str(catalog))}")
-
-
-def codex_code(stage: Stage) -> Command:
-    """Codex with a model that it gives one tool, which runs programs that call the others."""
-    return _codex(stage)
 
 
 def codex_mcp(stage: Stage) -> Command:

@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.asking import asking
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.embedded.engine import EmbeddedEngine, EngineSettings, Take
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import NO_TOOLS
 
 
@@ -47,8 +47,8 @@ class SpyEngine(EmbeddedEngine):
         self.turns.clear()
 
 
-def ask(text: str, **params: Any) -> Outgoing:
+def ask(text: str, **params: Any) -> BackendRequest:
     """A request with one message."""
     encoded = {name: json.dumps(value).encode() for name, value in params.items()}
-    messages = (Message("user", text),)
-    return Outgoing(asking(messages, encoded), messages, NO_TOOLS)
+    messages = (ChatMessage("user", text),)
+    return BackendRequest(asking(messages, encoded), messages, NO_TOOLS)

@@ -9,7 +9,7 @@ import openai
 import pytest
 from tests.e2e.gateway.process import Gateway, running
 
-from toolwire.server.warm_up import FIRST_REQUEST
+from toolwire.server.health.warm_up import FIRST_REQUEST
 
 README = Path(__file__).parents[3] / "README.md"
 pytestmark = pytest.mark.process

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-READY_WITHIN = 20.0
+READY_WITHIN = 60.0
 LISTENS = re.compile(r"listens on https?://\S+:(\d+)")
 
 

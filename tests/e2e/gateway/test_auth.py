@@ -13,7 +13,7 @@ from tests.e2e.gateway.sizes import size
 from tests.e2e.gateway.wire import CHAT, ask, chat_body, connected, read_to_end, statuses
 from tests.scripted import ScriptedServer
 
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 KEY = "tw-right-0123456789abcdefghijklmnopqrstuvwxyz"
 OTHER = "tw-other-0123456789abcdefghijklmnopqrstuvwxyz"

@@ -21,7 +21,7 @@ from tests.e2e.gateway.wire import (
 )
 from tests.scripted import ScriptedServer
 
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 MIB = 1 << 20
 KEY = "tw-right-0123456789"

@@ -19,8 +19,8 @@ from toolwire.server.app import App
 from toolwire.server.config.settings import BackendConfig, Config, Retries, RouteConfig, TraceFiles
 from toolwire.server.http.limits import HttpLimits
 from toolwire.server.http.server import HttpServer
-from toolwire.server.logs import Logs
-from toolwire.server.redact import Redactor
+from toolwire.server.telemetry.logs import Logs
+from toolwire.server.telemetry.redact import Redactor
 
 LARGE = "x" * 200_000  # read in a thread
 ENDINGS = [

@@ -7,7 +7,7 @@ from tests.e2e.gateway.process import Gateway, running
 from tests.e2e.gateway.wire import CHAT, ask, chat_body, connected, read_to_end
 from tests.scripted import ScriptedServer
 
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 CLIENT = "tw-client-secret-AbCdEfGh12345678"
 BACKEND = "backend-secret-without-any-known-form-0987654321"

@@ -16,6 +16,7 @@ from tests.e2e.clients.client import Stage
 from tests.e2e.clients.install import install
 from tests.e2e.clients.registry import CLIENTS
 from tests.e2e.clients.run import Run, run_client
+from tests.e2e.clients.scene import chats
 from tests.e2e.gateway.process import Gateway, running
 from tests.scripted import ScriptedServer
 from tests.scripted.answer import Answer
@@ -42,16 +43,8 @@ def backend() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(scope="module")
 def gateway(backend: ScriptedServer) -> Iterator[Gateway]:
-    """A Toolwire in front of the scripted model, also as models that write calls as text."""
-    routes = "".join(
-        f'[[models]]\nname = "{name}"\nmode = "prompted"\nformat = "{name}"\n'
-        f'backend = {{ url = "{backend.url}", dialect = "generic" }}\n'
-        for name in ("hermes", "qwen3_coder")
-    )
-    for name, dialect in (("*", "openai"), ("tool-less", "generic")):
-        routes += f'[[models]]\nname = "{name}"\n'
-        routes += f'backend = {{ url = "{backend.url}", dialect = "{dialect}" }}\n'
-    with running(config=routes) as process:
+    """A Toolwire in front of the scripted model."""
+    with running("--upstream", backend.url) as process:
         yield process
         assert "Traceback" not in process.log, process.log
 
@@ -64,11 +57,6 @@ def ask(gateway: Gateway, model: str = UNKNOWN, task: str = "") -> Run:
     assert run.outcome.exit_code == 0, run.outcome.tail
     assert '"subtype":"success"' in run.outcome.output
     return run
-
-
-def chats(backend: ScriptedServer) -> list[dict[str, Any]]:
-    """What the backend was asked."""
-    return [asked.json for asked in backend.requests if asked.path.endswith("/chat/completions")]
 
 
 def assert_prefixes_hold(backend: ScriptedServer) -> None:
@@ -91,38 +79,6 @@ def test_it_does_the_task_and_every_prompt_begins_with_the_one_before(
         assert roles.count("system") == 1, "templates allow one, at the beginning"
         assert roles[0] == "system"
         assert "x-anthropic-billing-header" not in json.dumps(chat)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "variant",
-    [
-        "parallel_interleaved", "noindex", "args_obj", "name_split", "id_missing", "nofinish",
-        "finish_stop", "content_parts", "nonstream_force", "reasoning", "reasoning_tags",
-        "content_and_tool", "nousage", "text_call", "refuse", "err500", "empty200",
-    ],
-)  # fmt: skip
-def test_it_does_the_task_although_the_backend_misbehaves(
-    variant: str, backend: ScriptedServer, gateway: Gateway
-) -> None:
-    backend.use(variant)
-    assert ask(gateway).failure is None
-
-
-@pytest.mark.parametrize("name", ["hermes", "qwen3_coder"])
-def test_it_does_the_task_with_a_model_that_writes_calls_as_text(
-    name: str, backend: ScriptedServer, gateway: Gateway
-) -> None:
-    backend.use("std", f"raw:{name}")
-    assert ask(gateway, name).failure is None
-    assert not any("tools" in chat for chat in chats(backend))
-
-
-def test_it_does_the_task_with_a_server_that_refuses_tools(
-    backend: ScriptedServer, gateway: Gateway
-) -> None:
-    backend.use("refuses_tools", "raw:hermes")
-    assert ask(gateway, "tool-less").failure is None
 
 
 @IDS

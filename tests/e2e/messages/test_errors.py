@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.gateway.process import Gateway, running
 from tests.scripted import ScriptedServer
 
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 KEY = "tw-key-of-a-test"
 ASKED: Any = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": "Hello"}]}

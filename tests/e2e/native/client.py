@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.e2e.gateway.wire import Reply, ask
 
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 CHAT = "/native/v1/chat"
 CONVERSATIONS = "/native/v1/conversations"

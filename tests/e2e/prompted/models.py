@@ -17,21 +17,21 @@ from tests.unit.conformance.wire.parts import Text
 from tests.unit.conformance.wire.systematic import WIRES
 
 from toolwire.formats import extract, names
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 ALL = tuple(names())
 INDEPENDENT = tuple(RAW_FORMATS)
 """Formats of which a model also makes slips."""
 _WIRES = {wire.format: wire for wire in WIRES}
-_TOOLS = [Tool(tool["function"]["name"], "", tool["function"]["parameters"]) for tool in TOOLS]
+_TOOLS = [ToolSpec(tool["function"]["name"], "", tool["function"]["parameters"]) for tool in TOOLS]
 
 
-def form_of(name: str, tools: Sequence[Tool] = _TOOLS) -> RawFormat:
+def form_of(name: str, tools: Sequence[ToolSpec] = _TOOLS) -> RawFormat:
     """How the models of a format write. `tools`: some formats are read only with them."""
     return RAW_FORMATS.get(name) or _by_wire(name, tools)
 
 
-def raw(name: str, script: Any, *slips: str, tools: Sequence[Tool] = _TOOLS) -> Raw:
+def raw(name: str, script: Any, *slips: str, tools: Sequence[ToolSpec] = _TOOLS) -> Raw:
     """A model that has no tools and writes the format `name`."""
     return Raw(form_of(name, tools), load_script(script), frozenset(slips))
 
@@ -48,7 +48,7 @@ def leaky(name: str, script: Any, *slips: str) -> Script:
     return play
 
 
-def _by_wire(name: str, tools: Sequence[Tool]) -> RawFormat:
+def _by_wire(name: str, tools: Sequence[ToolSpec]) -> RawFormat:
     """By the writer that knows nothing of the catalogue. What the model is shown of its own earlier
     calls was written by Toolwire, so that is read by Toolwire, too."""
     wire = _WIRES[name]

@@ -12,13 +12,13 @@ from tests.e2e.prompted.models import ALL, INDEPENDENT, raw
 from tests.e2e.prompted.routes import route
 from tests.scripted import ScriptedServer
 
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 TURNS = 20
 CALLS = 2 * TURNS
 NEXT = tool("next_number", number="integer", note="string")
 NEXT["function"]["parameters"]["required"] = ["number"]
-READ_WITH = [Tool("next_number", "", NEXT["function"]["parameters"])]
+READ_WITH = [ToolSpec("next_number", "", NEXT["function"]["parameters"])]
 
 
 def result(number: int) -> str:

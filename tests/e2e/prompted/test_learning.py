@@ -13,7 +13,7 @@ from tests.e2e.prompted.models import ALL, raw
 from tests.e2e.prompted.routes import Place, config, route
 from tests.scripted import ScriptedServer
 
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 CONSTRAINING = ("openai", "vllm", "llamacpp")
 PLACES: tuple[Place, ...] = (

@@ -162,3 +162,21 @@ def test_a_conversation_streams(client: Client, backend: ScriptedServer) -> None
         assert "".join(stream.text()) == "One two three."
         assert stream.final().choices[0].finish_reason == "stop"
     assert conversation.id is not None
+
+
+def test_an_async_hook_of_a_conversation_is_awaited(
+    gateway: Gateway, backend: ScriptedServer
+) -> None:
+    backend.use("std", ["Hello."])
+    seen: list[str] = []
+
+    async def on_event(event: Any) -> None:
+        seen.append(type(event).__name__)
+
+    async def talk() -> None:
+        url = f"http://127.0.0.1:{gateway.port}/v1"
+        async with AsyncClient(url, model="scripted", timeout=10) as client:
+            await client.conversation().run("Hi.", on_event=on_event)
+
+    asyncio.run(talk())
+    assert seen == ["TurnStarted", "TurnFinished", "RunFinished"]

@@ -29,7 +29,7 @@ from tests.e2e.sessions.speaking import (
 from tests.hard.figures import note
 from tests.redis_server import redis_server
 
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 KEYS = 10
 CONVERSATIONS = size(4, 100)

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolwire.formats import Delivery, Parser, Trace, join, parser_for
 from toolwire.protocol.events import CallEnd, Event
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 _FOLDER = files("toolwire.conformance") / "cases"
 
@@ -21,7 +21,7 @@ class Case:
     format: str
     name: str
     text: str
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolSpec, ...]
     content: str | None
     reasoning: str | None
     calls: list[dict[str, Any]]
@@ -34,12 +34,12 @@ class Case:
         return parser_for(self.format, self.tools, delivery=delivery, trace=trace)
 
 
-def _tool(record: dict[str, Any]) -> Tool:
-    return Tool(record["name"], record.get("description"), record.get("parameters", {}))
+def _tool(record: dict[str, Any]) -> ToolSpec:
+    return ToolSpec(record["name"], record.get("description"), record.get("parameters", {}))
 
 
 @cache
-def standard_tools() -> tuple[Tool, ...]:
+def standard_tools() -> tuple[ToolSpec, ...]:
     records = json.loads((_FOLDER / "_tools.json").read_text("utf-8"))
     return tuple(map(_tool, records))
 

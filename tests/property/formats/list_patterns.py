@@ -37,8 +37,8 @@ def _use_every_format() -> None:
     from cases import all_cases, parse
 
     from toolwire.formats import get, names
-    from toolwire.formats.escape_calls import unspell, unspell_strings
-    from toolwire.formats.escape_markers import neutralize
+    from toolwire.formats.rendering.escape_calls import unspell, unspell_strings
+    from toolwire.formats.rendering.escape_markers import neutralize
 
     for name in names():
         neutralize(get(name), "<x>")

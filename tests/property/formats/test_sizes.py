@@ -7,6 +7,7 @@ machine; in full size they are those of docs/hardening.md.
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from floods import OPENERS, own, repeat
@@ -14,8 +15,8 @@ from test_patterns import MAY_BACKTRACK, every_pattern
 from tests.e2e.gateway.sizes import FULL, size
 from tests.hard.figures import note
 
-from toolwire.formats import RenderedCall, names, parser_for, render_calls
-from toolwire.protocol.tools import Tool
+from toolwire.formats import OutputDetector, RenderedCall, names, parser_for, render_calls
+from toolwire.protocol.tools import ToolSpec
 
 MIB = 1 << 20
 FLOOD = size(MIB // 16, MIB)
@@ -25,7 +26,9 @@ ROOM = 1 if FULL else 4
 PER_MIB = 0.050 * ROOM
 MOST_PER_ARGUMENT = 5.0 * ARGUMENT / MIB * ROOM
 LONGEST_PIECE = 0.020 * ROOM
-TOOL = Tool("f", None, {"type": "object", "properties": {"text": {"type": "string"}}})
+PER_FLOOD = 2.0 * ROOM
+"""Seconds for a flood while the format is being detected: the trials, and as calls afterwards."""
+TOOL = ToolSpec("f", None, {"type": "object", "properties": {"text": {"type": "string"}}})
 
 
 def least(action: Callable[[], object], times: int = 3) -> float:
@@ -101,6 +104,36 @@ def test_a_flood_costs_time_by_its_length(name: str) -> None:
 
         half, whole = least(lambda: read(FLOOD // 2)), least(lambda: read(FLOOD))
         assert whole <= 2.5 * half * ROOM + 0.02, flood
+
+
+CALL = '<tool_call>{"name": "f", "arguments": {"text": "x"}}</tool_call>'
+QUOTED = (f"`{CALL}` ", f"\n```\n{CALL}\n```\n", f"```\n{CALL}\n```\n", "```\n", "```json\nx")
+"""Calls that are only mentioned, and answers of code fences."""
+
+
+def detecting(flood: str, length: int, piece: int) -> None:
+    """Read a flood of a model whose format is unknown."""
+    detector = OutputDetector([TOOL], fences=True)
+    written = repeat(flood, length)
+    for at in range(0, length, piece):
+        detector.feed(written[at : at + piece])
+    detector.finish()
+
+
+@pytest.mark.timed
+@pytest.mark.timeout(size(240, 3600))
+@pytest.mark.parametrize("name", [*names(), "mentions"])
+def test_a_flood_while_the_format_is_being_detected_costs_time_by_its_length(name: str) -> None:
+    worst = 0.0
+    floods = QUOTED if name == "mentions" else (own(name) or list(OPENERS))[: size(2, 8)]
+    for flood in floods:
+        for piece in (4096, FLOOD):
+            half = least(partial(detecting, flood, FLOOD // 2, piece))
+            whole = least(partial(detecting, flood, FLOOD, piece))
+            assert whole <= 2.5 * half * ROOM + 0.02, flood
+            worst = max(worst, whole)
+    assert worst <= PER_FLOOD
+    note(f"{name} while detecting {worst * 1000:.0f} ms")
 
 
 def argument_pieces(name: str, length: int) -> tuple[float, float]:

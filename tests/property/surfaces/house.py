@@ -11,7 +11,7 @@ from unittest.mock import patch
 from tests.contract.chatting import Backend, Client
 from tests.property.surfaces.doors import DOORS, Answer, Door, Json, events_of
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.pool import BackendPool
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
@@ -19,8 +19,8 @@ from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
 from toolwire.protocol.fragments import Fragment
 from toolwire.server.app import App
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
-from toolwire.server.logs import Logs
-from toolwire.server.redact import Redactor
+from toolwire.server.telemetry.logs import Logs
+from toolwire.server.telemetry.redact import Redactor
 from toolwire.surfaces.exchange import HttpRequest
 
 
@@ -85,7 +85,7 @@ class House:
         await self.app(client)
 
     @property
-    def outgoing(self) -> Outgoing:
+    def outgoing(self) -> BackendRequest:
         """What the backend was asked at last."""
         return self.backend.opened[-1]
 

@@ -12,9 +12,10 @@ import pytest
 from tests.property.surfaces.doors import DOORS, Json
 from tests.property.surfaces.house import OPEN_DOORS, House
 
-from toolwire.backends.anthropic.blocks import split_system, turns_of
+from toolwire.backends.anthropic.blocks import turns_of
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai.request import encode_body, encode_messages
+from toolwire.backends.system_prompt import split_system
 from toolwire.gateway.strategies.selection import Mode
 from toolwire.protocol.fragments import CallFragment, Fragment
 

@@ -1,10 +1,10 @@
 """Variants of what the model says: the words are odd, the wire is not."""
 
-import json
 from dataclasses import replace
 
 from tests.scripted.answer import Answer, Call
 from tests.scripted.chunks import Chunk, deltas
+from tests.scripted.raw_formats import RAW_FORMATS, written
 from tests.scripted.request import ChatRequest
 from tests.scripted.variants.base import Variant
 
@@ -96,15 +96,12 @@ class EmptyAnswer(Variant, name="empty_answer"):
 
 
 class TextCall(Variant, name="text_call"):
-    """Calls are left in the text, in Hermes form, and the turn ends with `stop`."""
+    """Calls are left in the text, in the form `:FORMAT` (hermes), and the turn ends with `stop`."""
+
+    default_arg = "hermes"
 
     def say(self, answer: Answer, request: ChatRequest) -> Answer:
-        blocks = [
-            f"<tool_call>\n{{"
-            f'"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}\n</tool_call>'
-            for call in answer.calls
-        ]
-        text = "\n".join(filter(None, [answer.text, *blocks]))
+        text = written(RAW_FORMATS[self.arg], answer.text, answer.calls, ())
         return replace(answer, text=text, calls=())
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.pool import SLACK, BackendPool, Member
+from toolwire.backends.pool import SLACK, BackendPool, PoolMember
 from toolwire.errors import UpstreamError
 
 KEYS = [f"session {number}" for number in range(200)]
@@ -16,7 +16,7 @@ def pool(count: int) -> BackendPool:
     return BackendPool(backends, lambda: 100.0)
 
 
-def fail(backends: BackendPool, member: Member) -> None:
+def fail(backends: BackendPool, member: PoolMember) -> None:
     with pytest.raises(UpstreamError), backends.using(member):
         raise UpstreamError("It is gone.")
 

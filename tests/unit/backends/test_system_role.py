@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.templates.chat_template import ChatTemplate
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 
 _EACH = "{% for m in messages %}"
@@ -23,13 +23,19 @@ HAVING = _EACH + "<{{ m.role }}>{{ m.content | trim }}{% endfor %}"
 
 def prompt(source: str) -> str:
     """The prompt that a conversation becomes."""
-    messages = (Message("system", "Tools: f. "), Message("user", "hi"))
+    messages = (ChatMessage("system", "Tools: f. "), ChatMessage("user", "hi"))
 
     async def make() -> str:
         pool = HttpPool(Origin.of("http://127.0.0.1:9/v1"), connect_timeout=1)
-        backend = CompletionsBackend("b", pool, DIALECTS["generic"], ChatTemplate(source))
+        backend = CompletionsBackend(
+            "b",
+            pool,
+            DIALECTS["generic"],
+            ChatTemplate(source),
+            opened_reasoning=lambda _: ("", ""),
+        )
         try:
-            return await backend.prompt(Outgoing(Request("m", messages), messages, NO_TOOLS))
+            return await backend.prompt(BackendRequest(Request("m", messages), messages, NO_TOOLS))
         finally:
             await backend.aclose()
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from toolwire.cli import main
-from toolwire.cli.lines import Lines
+from toolwire.cli.reports.lines import Lines
 
 CALL = '<tool_call>{"name": "f", "arguments": {"n": 1}}</tool_call>'
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from toolwire.backends.dialects import DIALECTS
 from toolwire.cli import main
-from toolwire.server.auth import hash_key
+from toolwire.server.access.auth import hash_key
 
 
 def test_a_misspelt_command_is_told_which_one_is_like_it() -> None:
@@ -101,3 +101,9 @@ def test_a_shell_is_told_the_values(words: str, value: str) -> None:
         check=False,
     )
     assert f"plain,{value}" in done.stdout.splitlines()
+
+
+def test_without_a_command_it_says_what_to_type_and_cuts_nothing_off() -> None:
+    shown = CliRunner().invoke(main, []).output
+    assert "toolwire serve --upstream http://localhost:8000/v1" in shown
+    assert [line for line in shown.splitlines()[1:] if line.endswith("...")] == []

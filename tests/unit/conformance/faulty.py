@@ -10,11 +10,11 @@ from toolwire.conformance import (
     DeltaFunctionCall,
     DeltaMessage,
     DeltaToolCall,
+    ExtractedToolCall,
     ExtractedToolCallInformation,
     FunctionCall,
-    Stream,
+    ParserStream,
     TestCase,
-    ToolCall,
     Tools,
 )
 
@@ -23,7 +23,7 @@ CALL = re.compile(r"CALL (\w+) (\{.*?\});")
 
 def toy_case(text: str, *, streaming: bool, **changes: object) -> TestCase:
     """A case whose expectation is read by the rule above."""
-    calls = tuple(ToolCall.of(name, json.loads(args)) for name, args in CALL.findall(text))
+    calls = tuple(ExtractedToolCall.of(name, json.loads(args)) for name, args in CALL.findall(text))
     fields: dict[str, object] = {
         "scenario_name": "toy",
         "model_output": text,
@@ -43,12 +43,12 @@ class Toy:
 
     def extract(self, text: str, tools: Tools) -> ExtractedToolCallInformation:
         calls = tuple(
-            ToolCall(f"call_{index}", FunctionCall(name, arguments))
+            ExtractedToolCall(f"call_{index}", FunctionCall(name, arguments))
             for index, (name, arguments) in enumerate(CALL.findall(text))
         )
         return ExtractedToolCallInformation(bool(calls), calls, CALL.sub("", text) or None)
 
-    def stream(self, tools: Tools) -> Stream:
+    def stream(self, tools: Tools) -> ParserStream:
         return ToyStream(self)
 
 
@@ -82,7 +82,7 @@ class Raises(Toy):
 class SharesIds(Toy):
     def extract(self, text: str, tools: Tools) -> ExtractedToolCallInformation:
         found = super().extract(text, tools)
-        calls = tuple(ToolCall("call_0", call.function) for call in found.tool_calls)
+        calls = tuple(ExtractedToolCall("call_0", call.function) for call in found.tool_calls)
         return ExtractedToolCallInformation(bool(calls), calls, found.content)
 
 
@@ -95,7 +95,7 @@ class LosesText(Toy):
 class LosesCallsInSmallPieces(Toy):
     """Looks for a call in every piece by itself."""
 
-    def stream(self, tools: Tools) -> Stream:
+    def stream(self, tools: Tools) -> ParserStream:
         toy = self
 
         class Forgetful(ToyStream):
@@ -109,7 +109,7 @@ class LosesCallsInSmallPieces(Toy):
 
 
 class RepeatsIds(Toy):
-    def stream(self, tools: Tools) -> Stream:
+    def stream(self, tools: Tools) -> ParserStream:
         return ToyStream(self, change=lambda deltas: [*deltas, *deltas])
 
 
@@ -121,7 +121,7 @@ class GivesTheWrongThing(Toy):
 class Mends(Toy):
     """Completes a call that was cut off."""
 
-    def stream(self, tools: Tools) -> Stream:
+    def stream(self, tools: Tools) -> ParserStream:
         return ToyStream(MendingToy())
 
 

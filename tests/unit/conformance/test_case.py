@@ -5,15 +5,15 @@ import pytest
 from toolwire.conformance import (
     DeltaMessage,
     DeltaToolCall,
+    ExtractedToolCall,
     ExtractedToolCallInformation,
     FunctionCall,
     InvalidEntity,
     State,
     TestCase,
-    ToolCall,
 )
 
-CALL = ToolCall.of("get_time", {"tz": "CET"})
+CALL = ExtractedToolCall.of("get_time", {"tz": "CET"})
 
 
 def case(**changes: object) -> TestCase:
@@ -46,16 +46,18 @@ def test_no_arguments_may_be_written_in_two_ways(arguments: str) -> None:
 
 def test_a_call_needs_an_id() -> None:
     with pytest.raises(InvalidEntity, match="no id"):
-        ToolCall("", FunctionCall("refresh", "{}"))
+        ExtractedToolCall("", FunctionCall("refresh", "{}"))
 
 
 def test_a_call_is_of_a_function() -> None:
     with pytest.raises(InvalidEntity, match="'function'"):
-        ToolCall("call_1", FunctionCall("refresh", "{}"), "custom")  # type: ignore[arg-type]
+        ExtractedToolCall("call_1", FunctionCall("refresh", "{}"), "custom")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("called", "calls"), [(True, ()), (False, (CALL,))])
-def test_tools_called_says_what_the_calls_say(called: bool, calls: tuple[ToolCall, ...]) -> None:
+def test_tools_called_says_what_the_calls_say(
+    called: bool, calls: tuple[ExtractedToolCall, ...]
+) -> None:
     with pytest.raises(InvalidEntity, match=f"tools_called is {called}"):
         ExtractedToolCallInformation(called, calls)
 

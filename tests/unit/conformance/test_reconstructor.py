@@ -5,7 +5,7 @@ from toolwire.conformance import (
     DeltaMessage,
     DeltaToolCall,
     InvalidEntity,
-    StreamBroken,
+    InvalidStream,
     StreamingToolReconstructor,
 )
 
@@ -53,29 +53,29 @@ def test_one_delta_may_hold_several_pieces() -> None:
 
 
 def test_an_index_that_is_skipped_is_found() -> None:
-    with pytest.raises(StreamBroken, match="index 2 came when 1 would be next"):
+    with pytest.raises(InvalidStream, match="index 2 came when 1 would be next"):
         rebuilt(begin(0), begin(2))
 
 
 def test_a_first_index_that_is_not_0_is_found() -> None:
-    with pytest.raises(StreamBroken, match="index 1 came when 0"):
+    with pytest.raises(InvalidStream, match="index 1 came when 0"):
         rebuilt(begin(1))
 
 
 def test_an_id_that_is_sent_twice_is_found() -> None:
     again = message(DeltaToolCall(0, "call_0", function=DeltaFunctionCall(arguments="{}")))
-    with pytest.raises(StreamBroken, match="the id of call 0 was sent again"):
+    with pytest.raises(InvalidStream, match="the id of call 0 was sent again"):
         rebuilt(begin(0), again)
 
 
 def test_a_type_that_is_sent_twice_is_found() -> None:
-    with pytest.raises(StreamBroken, match="the type of call 0 was sent again"):
+    with pytest.raises(InvalidStream, match="the type of call 0 was sent again"):
         rebuilt(begin(0), message(DeltaToolCall(0, type="function")))
 
 
 def test_a_name_that_is_sent_twice_is_found() -> None:
     again = message(DeltaToolCall(0, function=DeltaFunctionCall(name="get_time")))
-    with pytest.raises(StreamBroken, match="the name of call 0 was sent again, as 'get_time'"):
+    with pytest.raises(InvalidStream, match="the name of call 0 was sent again, as 'get_time'"):
         rebuilt(begin(0), again)
 
 
@@ -89,17 +89,17 @@ def test_a_name_that_is_sent_twice_is_found() -> None:
     ],
 )
 def test_a_first_piece_without_its_particulars_is_found(piece: DeltaToolCall, missing: str) -> None:
-    with pytest.raises(StreamBroken, match=f"call 0 has {missing}"):
+    with pytest.raises(InvalidStream, match=f"call 0 has {missing}"):
         rebuilt(message(piece))
 
 
 def test_an_id_that_two_calls_share_is_found() -> None:
-    with pytest.raises(StreamBroken, match="calls 0 and 1 have one id, 'same'"):
+    with pytest.raises(InvalidStream, match="calls 0 and 1 have one id, 'same'"):
         rebuilt(begin(0, call_id="same"), begin(1, call_id="same"))
 
 
 def test_arguments_for_an_earlier_call_are_found() -> None:
-    with pytest.raises(StreamBroken, match="call 0 went on after call 1 had begun"):
+    with pytest.raises(InvalidStream, match="call 0 went on after call 1 had begun"):
         rebuilt(begin(0), begin(1), more(0, "{}"))
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from toolwire.formats import parser_for
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
-TOOLS = [Tool("f", "", {"type": "object"})]
+TOOLS = [ToolSpec("f", "", {"type": "object"})]
 LISTED = (
     '{"tool_calls": [{"name": "f", "arguments": {"x": 1}}, {"name": "g", "arguments": {"y": 2}}]}'
 )

@@ -5,9 +5,9 @@ import pytest
 from toolwire.formats import Trace, extract, parser_for
 from toolwire.formats.quotes import Quotes
 from toolwire.protocol.events import CallStart, TextDelta
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
-TOOLS = [Tool("run", None, {"properties": {"code": {"type": "string"}}})]
+TOOLS = [ToolSpec("run", None, {"properties": {"code": {"type": "string"}}})]
 CALL = '<tool_call>{"name": "run", "arguments": {"code": "`ls`"}}</tool_call>'
 TAGS = "<tool_call>\n<function=run>\n<parameter=code>\n`ls`\n</parameter>\n</function></tool_call>"
 
@@ -68,6 +68,15 @@ def test_an_end_token_never_stands_in_markdown() -> None:
         assert found.content == text
         found = extract("openai", f"<|channel|>final<|message|>{text}<|return|>")
         assert found.content == text
+
+
+@pytest.mark.parametrize("between", ["", "\n", "and\n"])
+@pytest.mark.parametrize("info", ["", "xml"])
+def test_a_fence_right_behind_a_fence_hides_its_call_too(info: str, between: str) -> None:
+    fence = f"```{info}\n{CALL}\n```\n"
+    text = f"So:\n{fence}{between}{fence}or so."
+    found = extract("hermes", text, TOOLS)
+    assert (found.content, found.calls) == (text, [])
 
 
 def test_text_goes_on_behind_a_fence_that_is_closed() -> None:

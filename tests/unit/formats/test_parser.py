@@ -22,9 +22,9 @@ from toolwire.protocol.events import (
     ReasoningDelta,
     TextDelta,
 )
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
-WRITE = Tool("write", None, {"properties": {"text": {"type": "string"}}})
+WRITE = ToolSpec("write", None, {"properties": {"text": {"type": "string"}}})
 CALL = '<tool_call>{"name": "write", "arguments": {"text": "ab"}}</tool_call>'
 
 
@@ -50,7 +50,7 @@ def test_whole_sends_a_call_when_it_is_complete() -> None:
 
 
 def test_a_string_parameter_streams_and_another_waits_for_its_end() -> None:
-    tool = Tool("f", None, {"properties": {"n": {"type": "integer"}, "s": {"type": "string"}}})
+    tool = ToolSpec("f", None, {"properties": {"n": {"type": "integer"}, "s": {"type": "string"}}})
     parser = parser_for("qwen3_coder", [tool])
     parser.feed("<tool_call>\n<function=f>\n<parameter=s>\n")
     parser.feed("hel")
@@ -70,8 +70,9 @@ def test_what_the_model_broke_is_delivered_as_it_is_when_live() -> None:
     ]
 
 
-def test_a_turn_may_start_inside_reasoning() -> None:
-    parser = parser_for("hermes", [WRITE], starts_inside=True)
+def test_a_turn_may_start_inside_reasoning_that_the_prompt_opened() -> None:
+    parser = parser_for("hermes", [WRITE])
+    assert parser.feed("<think>") == []
     events: list[Event] = [*parser.feed("so</think>\n\nHi"), *parser.finish()]
     assert events == [ReasoningDelta("so"), TextDelta("Hi")]
 
@@ -140,7 +141,10 @@ def test_hostile_arguments_are_never_evaluated() -> None:
 def test_a_call_without_markers_may_differ_in_spelling_if_only_one_tool_can_be_meant(
     name: str, written: str, taken: bool
 ) -> None:
-    tools = [Tool("get_weather", None, {"properties": {"city": {"type": "string"}}}), Tool("now")]
+    tools = [
+        ToolSpec("get_weather", None, {"properties": {"city": {"type": "string"}}}),
+        ToolSpec("now"),
+    ]
     text = render_calls(name, [RenderedCall(written, {"city": "Bern"})])
     found = extract(name, text, tools)
     assert bool(found.calls) is taken

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from toolwire.formats import extract, parser_for
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
-TOOL = Tool("write", None, {"properties": {"text": {"type": "string"}}})
+TOOL = ToolSpec("write", None, {"properties": {"text": {"type": "string"}}})
 LINE = "    if a < b: print(f'{a} of {b}', \"ok\")\n"
 
 

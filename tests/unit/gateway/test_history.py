@@ -6,23 +6,23 @@ import pytest
 
 from toolwire.errors import RequestError
 from toolwire.gateway.history import NO_RESULT, QUOTED, History, check_history
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall
 from toolwire.surfaces.openai.words import worded
 
-USER = Message("user", "hello")
+USER = ChatMessage("user", "hello")
 
 
-def asked(*call_ids: str, arguments: str = "{}", name: str | None = None) -> Message:
-    calls = tuple(ToolCall(call_id, "f", arguments) for call_id in call_ids)
-    return Message("assistant", None, calls, reasoning="hm", name=name)
+def asked(*call_ids: str, arguments: str = "{}", name: str | None = None) -> ChatMessage:
+    calls = tuple(AssistantCall(call_id, "f", arguments) for call_id in call_ids)
+    return ChatMessage("assistant", None, calls, reasoning="hm", name=name)
 
 
-def result(call_id: str, content: str = "ok") -> Message:
-    return Message("tool", content, call_id=call_id)
+def result(call_id: str, content: str = "ok") -> ChatMessage:
+    return ChatMessage("tool", content, call_id=call_id)
 
 
-def refusal(*messages: Message) -> RequestError:
+def refusal(*messages: ChatMessage) -> RequestError:
     with pytest.raises(RequestError) as caught:
         check_history(messages)
     error = caught.value
@@ -40,7 +40,7 @@ def shape(history: History) -> list[str]:
     return words
 
 
-def repaired(*messages: Message) -> tuple[list[str], list[str]]:
+def repaired(*messages: ChatMessage) -> tuple[list[str], list[str]]:
     history = check_history(messages, repair=True)
     return shape(history), history.repairs
 
@@ -72,7 +72,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("role", ["user", "assistant", "system", "developer"])
     def test_a_call_not_answered_before_the_next_message(self, role: str) -> None:
-        error = refusal(asked("a", "b"), result("a"), Message(role, "x"))  # type: ignore[arg-type]
+        error = refusal(asked("a", "b"), result("a"), ChatMessage(role, "x"))  # type: ignore[arg-type]
         assert error.message.endswith("did not have response messages: b")
         assert error.param == "messages.[2].role"
 
@@ -129,8 +129,8 @@ class TestAccepted:
         assert history.repairs == ["arguments_repaired:messages[0].tool_calls[0]"]
 
     def test_the_text_of_a_custom_call_is_not_json(self) -> None:
-        call = ToolCall("a", "sh", "ls {", "custom")
-        assert check_history([Message("assistant", None, (call,)), result("a")]).calls == [call]
+        call = AssistantCall("a", "sh", "ls {", "custom")
+        assert check_history([ChatMessage("assistant", None, (call,)), result("a")]).calls == [call]
 
     def test_a_call_of_a_tool_that_is_gone(self) -> None:
         assert shape(check_history([asked("a"), result("a"), USER])) == ["a(a)", "t:a", "u"]

@@ -8,8 +8,8 @@ from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.prompted import Constrained
 from toolwire.protocol.content import TextPart
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall
 
 
 def plan(raw: bytes, *, repair: bool = False, custom: bool = False) -> Plan:
@@ -80,9 +80,9 @@ class TestRoutes:
 
 class TestEstimate:
     def test_it_counts_text_parts_calls_and_tools(self) -> None:
-        text = Message("user", "x" * 400)
-        parts = Message("user", (TextPart("x" * 400),))
-        made = Message("assistant", None, (ToolCall("a", "n" * 100, "x" * 300),))
+        text = ChatMessage("user", "x" * 400)
+        parts = ChatMessage("user", (TextPart("x" * 400),))
+        made = ChatMessage("assistant", None, (AssistantCall("a", "n" * 100, "x" * 300),))
         for message in (text, parts, made):
             assert estimate([message], 0, 0).prompt_tokens == 104
         assert estimate([text], 400, 0).prompt_tokens == 204

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from toolwire.backends.base import UNKNOWN, BackendTimeouts, Listener, Outgoing
+from toolwire.backends.base import UNKNOWN, BackendRequest, BackendTimeouts, FragmentListener
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.plan import make_plan
@@ -16,7 +16,7 @@ from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 
 AT_ONCE = TurnLimits(backoff=0.0)
 
@@ -28,7 +28,7 @@ class Answer:
         self.silence = silence
         self.retry_after = retry_after
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         if self.silence is None:
             listener([Fragment()])
             error = UpstreamError("The backend closed the connection.")
@@ -63,7 +63,7 @@ class Backend:
     def ignored(self, _request: Request) -> list[str]:
         return []
 
-    async def open(self, _outgoing: Outgoing) -> Answer:
+    async def open(self, _outgoing: BackendRequest) -> Answer:
         return self.answers.pop(0)
 
 
@@ -80,7 +80,7 @@ class Sink:
 
 def turn(backend: Backend, limits: TurnLimits = AT_ONCE) -> Report:
     async def run() -> Report:
-        request = Request("m", (Message("user", "hi"),))
+        request = Request("m", (ChatMessage("user", "hi"),))
         plan = make_plan(request, repair_history=False)
         clock: Callable[[], float] = asyncio.get_running_loop().time
         model = ServedModel("m", BackendPool([backend], clock))

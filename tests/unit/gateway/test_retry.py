@@ -10,14 +10,14 @@ from tests.contract.wire import body, read, tool
 from toolwire.backends.base import UNKNOWN, Capabilities
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import (
-    ArgumentsUnfit,
+    InvalidToolArguments,
     ToolChoiceUnmet,
     UpstreamError,
     UpstreamRefused,
     UpstreamUnavailable,
 )
-from toolwire.gateway.attempt import Attempt
-from toolwire.gateway.retry import Retry, RetryPolicy, Tried, TurnLimits
+from toolwire.gateway.answer.attempt import Attempt
+from toolwire.gateway.retry import Retry, Tried, TurnLimits, TurnRetryPolicy
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
@@ -44,28 +44,28 @@ class FakeBackend:
 
 def policy(
     *names: str, mode: Mode = "auto", limits: TurnLimits | None = None, **fields: Any
-) -> RetryPolicy:
+) -> TurnRetryPolicy:
     backends: Any = [FakeBackend(name) for name in names or ("a",)]
     pool = BackendPool(backends, lambda: 100.0)
     model = ServedModel("m", pool, strategies=StrategySelector(mode, "hermes"))
-    return RetryPolicy(read(body(**fields)), model, limits or TurnLimits())
+    return TurnRetryPolicy(read(body(**fields)), model, limits or TurnLimits())
 
 
-def tried(retries: RetryPolicy, **more: Any) -> Tried:
+def tried(retries: TurnRetryPolicy, **more: Any) -> Tried:
     return Tried(retries.pick(), Hybrid(format="hermes"), **more)
 
 
-def unfit(retries: RetryPolicy, *, strict: bool = False) -> Tried:
+def unfit(retries: TurnRetryPolicy, *, strict: bool = False) -> Tried:
     """An attempt whose call must not be delivered."""
     retries.plan = read(body(tools=[tool("f", SCHEMA, strict=strict)]))
     made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
     made.feed([Fragment(calls=(CallFragment(0, "a", "f", "{}"),), finish="stop")])
-    with pytest.raises(ArgumentsUnfit):
+    with pytest.raises(InvalidToolArguments):
         made.finish(done=True)
     return tried(retries, attempt=made)
 
 
-UNFIT = ArgumentsUnfit("It does not fit.", code="invalid_tool_arguments")
+UNFIT = InvalidToolArguments("It does not fit.", code="invalid_tool_arguments")
 
 
 def test_another_backend_is_asked_at_once() -> None:
@@ -152,7 +152,7 @@ def test_an_error_without_a_code_has_a_name_in_the_report() -> None:
 def test_a_call_that_was_cut_off_is_not_asked_for_again() -> None:
     retries = policy()
     made = unfit(retries)
-    cut = ArgumentsUnfit("It does not fit.", code="malformed_tool_arguments")
+    cut = InvalidToolArguments("It does not fit.", code="malformed_tool_arguments")
     cut.cut_off = True
     assert retries.after(made, cut) is None
 
@@ -161,7 +161,7 @@ CALLING = Fragment(calls=(CallFragment(0, "a", "f", '{"x": '),))
 TALKING = Fragment(text="Let me see.")
 
 
-def broken(retries: RetryPolicy, *said: Fragment, resumed: bool = False) -> Tried:
+def broken(retries: TurnRetryPolicy, *said: Fragment, resumed: bool = False) -> Tried:
     """An attempt that broke off after the client had seen some text."""
     made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", resumed=resumed)
     made.feed(list(said))
@@ -193,7 +193,7 @@ def test_nor_is_one_of_several_choices() -> None:
     assert retries.after(broken(retries, CALLING, other), DOWN) is None
 
 
-def spoken(retries: RetryPolicy, *said: Fragment) -> Tried:
+def spoken(retries: TurnRetryPolicy, *said: Fragment) -> Tried:
     """An attempt of several choices, of which one has no call although one is demanded."""
     made = Attempt(retries.plan, NATIVE, lambda *_: None, lambda: "call_1", final=False)
     made.feed(list(said))

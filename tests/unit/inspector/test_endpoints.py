@@ -9,11 +9,11 @@ import pytest
 from tests.contract.chatting import Client
 
 from toolwire.gateway.trace.records import TurnTrace
+from toolwire.server.access.auth import hash_key
 from toolwire.server.app import App
-from toolwire.server.auth import hash_key
 from toolwire.server.config.settings import BackendConfig, ClientKey, Config, Listen, RouteConfig
-from toolwire.server.logs import Logs
-from toolwire.server.redact import Redactor
+from toolwire.server.telemetry.logs import Logs
+from toolwire.server.telemetry.redact import Redactor
 from toolwire.surfaces.exchange import HttpRequest
 
 ROUTE = RouteConfig("m", (BackendConfig(name="local", url="http://127.0.0.1:9/v1"),))
@@ -116,16 +116,16 @@ def test_a_case_is_made_of_a_text() -> None:
 
 
 def keep(server: App, request_id: str, key: str = "") -> None:
-    assert server._traces is not None
-    server._traces.keep(TurnTrace(request_id, b'{"model": "m"}', 1.0, key=key))
+    assert server.services.traces is not None
+    server.services.traces.keep(TurnTrace(request_id, b'{"model": "m"}', 1.0, key=key))
 
 
 def test_requests_are_traced_once_somebody_has_looked() -> None:
     server = app()
-    assert server._traces is not None
-    assert not server._traces.tracing.on
+    assert server.services.traces is not None
+    assert not server.services.traces.tracing.on
     assert ask(server, "/inspector/api/turns").json == {"turns": []}
-    assert server._traces.tracing.on
+    assert server.services.traces.tracing.on
 
 
 def test_a_request_is_listed_and_shown() -> None:

@@ -4,9 +4,11 @@ import pytest
 
 from toolwire.formats import names
 from toolwire.inspector.reading import MOST_CHUNKS, read_text
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
-TOOLS = (Tool("get_weather", "", {"type": "object", "properties": {"city": {"type": "string"}}}),)
+TOOLS = (
+    ToolSpec("get_weather", "", {"type": "object", "properties": {"city": {"type": "string"}}}),
+)
 CALL = '<tool_call>{"name": "get_weather", "arguments": {"city": "Bern"}}</tool_call>'
 
 

@@ -6,23 +6,23 @@ from toolwire.conformance import TestCase, cases_of
 from toolwire.conformance.adapters import to_tools
 from toolwire.formats import CallStart, Trace, names, parser_for
 from toolwire.inspector.roles import Placed, Stretch, stretches
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 WEATHER = (
-    Tool("get_weather", "", {"type": "object", "properties": {"city": {"type": "string"}}}),
-    Tool("get_time", "", {"type": "object", "properties": {"tz": {"type": "string"}}}),
+    ToolSpec("get_weather", "", {"type": "object", "properties": {"city": {"type": "string"}}}),
+    ToolSpec("get_time", "", {"type": "object", "properties": {"tz": {"type": "string"}}}),
 )
 KINDS_OF_CASES = 4
 WITHOUT_A_NAME = {"kimi_k2/counter_header"}
 """The name is not in the text, but follows from the only tool that takes these arguments."""
 
 
-def read(format_name: str, text: str, tools: tuple[Tool, ...] = WEATHER) -> list[Stretch]:
+def read(format_name: str, text: str, tools: tuple[ToolSpec, ...] = WEATHER) -> list[Stretch]:
     return placed(format_name, text, tools)[1]
 
 
 def placed(
-    format_name: str, text: str, tools: tuple[Tool, ...]
+    format_name: str, text: str, tools: tuple[ToolSpec, ...]
 ) -> tuple[list[Placed], list[Stretch]]:
     trace = Trace()
     parser = parser_for(format_name, tools, trace=trace)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolwire.inspector.turns import Turns, outcome
+from toolwire.inspector.turns import TurnLog, outcome
 
 
 class Kept:
@@ -41,8 +41,8 @@ def record(request_id: str, **changes: Any) -> dict[str, Any]:
     return {**whole, "bodies": True, **changes}
 
 
-def turns(kept: Kept, *, all_for: tuple[str | None, ...] = (None,)) -> Turns:
-    return Turns(kept, lambda viewer: viewer in all_for)
+def turns(kept: Kept, *, all_for: tuple[str | None, ...] = (None,)) -> TurnLog:
+    return TurnLog(kept, lambda viewer: viewer in all_for)
 
 
 def test_a_line_says_what_was_asked_and_what_came_of_it() -> None:

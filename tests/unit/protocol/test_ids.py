@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolwire.protocol.ids import IdForm, provider_ids
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.tools import AssistantCall
 
 FORMS: dict[IdForm, str] = {
     "keep": r".+",
@@ -18,19 +18,21 @@ each_form = pytest.mark.parametrize("form", FORMS)
 names = st.sampled_from(["read", "write", "a-b", "x_1"])
 call_ids = st.text(alphabet="abYZ09_-.:/ é", min_size=1, max_size=60)
 histories = st.lists(
-    st.builds(ToolCall, call_ids, names, st.just("{}")), unique_by=lambda c: c.call_id
+    st.builds(AssistantCall, call_ids, names, st.just("{}")), unique_by=lambda c: c.call_id
 )
 
 
-def made(*call_ids: str, name: str = "f") -> list[ToolCall]:
+def made(*call_ids: str, name: str = "f") -> list[AssistantCall]:
     """Calls with these ids."""
-    return [ToolCall(call_id, name, "{}") for call_id in call_ids]
+    return [AssistantCall(call_id, name, "{}") for call_id in call_ids]
 
 
 @each_form
 @settings(max_examples=40, deadline=None)
 @given(calls=histories)
-def test_every_id_has_the_form_and_no_two_are_the_same(form: IdForm, calls: list[ToolCall]) -> None:
+def test_every_id_has_the_form_and_no_two_are_the_same(
+    form: IdForm, calls: list[AssistantCall]
+) -> None:
     ids = provider_ids(calls, form)
     assert set(ids) == {call.call_id for call in calls}
     assert len(set(ids.values())) == len(calls)
@@ -42,7 +44,7 @@ def test_every_id_has_the_form_and_no_two_are_the_same(form: IdForm, calls: list
 @settings(max_examples=40, deadline=None)
 @given(calls=histories, more=histories)
 def test_a_longer_history_extends_the_ids_of_a_shorter_one(
-    form: IdForm, calls: list[ToolCall], more: list[ToolCall]
+    form: IdForm, calls: list[AssistantCall], more: list[AssistantCall]
 ) -> None:
     """Otherwise each turn would throw the backend's prompt cache away."""
     known = {call.call_id for call in calls}
@@ -69,7 +71,11 @@ def test_the_form_depends_on_nothing_but_the_history(
 
 
 def test_kimi_counts_over_the_whole_conversation() -> None:
-    calls = [ToolCall("a", "read", ""), ToolCall("b", "write", ""), ToolCall("c", "read", "")]
+    calls = [
+        AssistantCall("a", "read", ""),
+        AssistantCall("b", "write", ""),
+        AssistantCall("c", "read", ""),
+    ]
     ids = list(provider_ids(calls, "kimi").values())
     assert ids == ["functions.read:0", "functions.write:1", "functions.read:2"]
 
@@ -84,7 +90,10 @@ def test_an_id_that_looks_like_one_of_ours_is_not_taken_for_it() -> None:
 
 @pytest.mark.parametrize("form", ["keep", "openai"])
 def test_a_backend_is_shown_the_id_that_it_gave_once(form: IdForm) -> None:
-    calls = [ToolCall("call_a", "f", "{}", provider_id="0"), ToolCall("call_b", "f", "{}")]
+    calls = [
+        AssistantCall("call_a", "f", "{}", provider_id="0"),
+        AssistantCall("call_b", "f", "{}"),
+    ]
     assert provider_ids(calls, form) == {"call_a": "0", "call_b": "call_b"}
-    again = [ToolCall(call_id, "f", "{}", provider_id="0") for call_id in ("call_a", "call_b")]
+    again = [AssistantCall(call_id, "f", "{}", provider_id="0") for call_id in ("call_a", "call_b")]
     assert len(set(provider_ids(again, form).values())) == 2

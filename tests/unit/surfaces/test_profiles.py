@@ -9,7 +9,7 @@ from tests.contract.joining import join
 from tests.contract.wire import USER, asked, body, call, result, tool
 
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.surfaces.profiles import PLAIN, PROFILES, RESULT_ELSEWHERE, profile_for
 
@@ -45,19 +45,22 @@ def test_no_two_profiles_have_one_name() -> None:
 
 def test_lost_results_point_to_where_they_are() -> None:
     messages = (
-        Message("assistant", "result missing"),
-        Message("tool", "result missing", call_id="a"),
-        Message("tool", "all good", call_id="b"),
-        Message("user", "result missing"),
+        ChatMessage("assistant", "result missing"),
+        ChatMessage("tool", "result missing", call_id="a"),
+        ChatMessage("tool", "all good", call_id="b"),
+        ChatMessage("user", "result missing"),
     )
     repaired = profile_for("Cline/3").repaired(messages)
-    assert repaired[1] == Message("tool", RESULT_ELSEWHERE, call_id="a")
+    assert repaired[1] == ChatMessage("tool", RESULT_ELSEWHERE, call_id="a")
     assert (repaired[0], repaired[2], repaired[3]) == (messages[0], messages[2], messages[3])
 
 
 @pytest.mark.parametrize("name", ["default", "codex", "claude_code"])
 def test_the_results_of_other_clients_stay_as_they_are(name: str) -> None:
-    messages = (Message("tool", None, call_id="a"), Message("tool", "result missing", call_id="b"))
+    messages = (
+        ChatMessage("tool", None, call_id="a"),
+        ChatMessage("tool", "result missing", call_id="b"),
+    )
     assert profile_for("", name).repaired(messages) == messages
 
 

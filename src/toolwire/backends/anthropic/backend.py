@@ -6,7 +6,7 @@ from typing import Any
 from toolwire.backends.anthropic.answer import MessagesDecoder
 from toolwire.backends.anthropic.own import HEADERS, WIRE, own_request
 from toolwire.backends.anthropic.request import encode_request, is_ignored_format
-from toolwire.backends.base import Answer, Capabilities, Outgoing
+from toolwire.backends.base import Answer, BackendRequest, Capabilities
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.protocol.requests import Request
 
@@ -18,6 +18,7 @@ class AnthropicBackend(OpenAiHttpBackend):
     """A server at one base URL. HTTP, errors and the model list work as for OpenAI servers."""
 
     endpoint = "/messages"
+    decoder = MessagesDecoder
     models_path = "/models?limit=1000"
     tells = False
     knows = Capabilities(wire=WIRE)
@@ -40,7 +41,7 @@ class AnthropicBackend(OpenAiHttpBackend):
         ignored = super().ignored(request)
         return [*ignored, "response_format"] if is_ignored_format(request) else ignored
 
-    async def open(self, outgoing: Outgoing) -> Answer:
+    async def open(self, outgoing: BackendRequest) -> Answer:
         """See `Backend.open`."""
         body = encode_request(outgoing, self._dialect, self._model)
         own, stream = own_request(outgoing.request), outgoing.request.stream
@@ -62,6 +63,3 @@ class AnthropicBackend(OpenAiHttpBackend):
                 "POST", self.endpoint, "application/json", accept, **dict(headers)
             )
         return self._own_heads[key]
-
-    def _decoder(self, *, streamed: bool) -> MessagesDecoder:  # noqa: ARG002
-        return MessagesDecoder(max_line=self._max_line, redact=self._redact)

@@ -10,15 +10,15 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
+from toolwire.backends.system_prompt import SYSTEM_ROLES
 from toolwire.protocol.content import Content, FilePart, ImagePart, Part, TextPart, kind_of, text_of
 from toolwire.protocol.ids import IdForm, provider_ids
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall
 
 Block: TypeAlias = dict[str, Any]
 NO_OUTPUT = "(no output)"
 _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
-_SYSTEM = ("system", "developer")
 
 
 class WireTurn(msgspec.Struct):
@@ -28,14 +28,7 @@ class WireTurn(msgspec.Struct):
     content: list[Block]
 
 
-def split_system(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """Split messages into the system prompt and the rest."""
-    start = next((at for at, m in enumerate(messages) if m.role not in _SYSTEM), len(messages))
-    texts = (text_of(message.content, "\n\n") for message in messages[:start])
-    return "\n\n".join(filter(None, texts)), messages[start:]
-
-
-def turns_of(messages: Sequence[Message], form: IdForm) -> list[WireTurn]:
+def turns_of(messages: Sequence[ChatMessage], form: IdForm) -> list[WireTurn]:
     """Return the conversation, with consecutive messages of one role joined."""
     ids = provider_ids((call for message in messages for call in message.calls), form)
     turns: list[WireTurn] = []
@@ -49,10 +42,10 @@ def turns_of(messages: Sequence[Message], form: IdForm) -> list[WireTurn]:
     return turns
 
 
-def _blocks(message: Message, ids: dict[str, str]) -> Iterator[Block]:
+def _blocks(message: ChatMessage, ids: dict[str, str]) -> Iterator[Block]:
     if message.role == "tool":
         yield _result(message, ids[message.call_id])
-    elif message.role in _SYSTEM:
+    elif message.role in SYSTEM_ROLES:
         if text := text_of(message.content, "\n\n"):
             yield {"type": "text", "text": _REMINDER.format(text)}
     else:
@@ -61,12 +54,12 @@ def _blocks(message: Message, ids: dict[str, str]) -> Iterator[Block]:
             yield _use(call, ids[call.call_id])
 
 
-def _use(call: ToolCall, call_id: str) -> Block:
+def _use(call: AssistantCall, call_id: str) -> Block:
     arguments = call.arguments.strip() or "{}"
     return {"type": "tool_use", "id": call_id, "name": call.name, "input": Raw(arguments.encode())}
 
 
-def _result(message: Message, call_id: str) -> Block:
+def _result(message: ChatMessage, call_id: str) -> Block:
     blocks = list(_content(message.content)) or [{"type": "text", "text": NO_OUTPUT}]
     result = {"type": "tool_result", "tool_use_id": call_id, "content": blocks}
     return {**result, "is_error": True} if message.is_error else result

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Raw
 
-from toolwire.backends.base import Outgoing
-from toolwire.protocol.requests import Message, Request, WireRequest
+from toolwire.backends.base import BackendRequest
+from toolwire.protocol.requests import ChatMessage, Request, WireRequest
 
 WIRE = "anthropic_messages"
 """Marks requests of this API."""
@@ -31,7 +31,7 @@ def own_request(request: Request) -> WireRequest | None:
     return origin if origin is not None and origin.wire == WIRE else None
 
 
-def own_fields(outgoing: Outgoing) -> dict[str, Any]:
+def own_fields(outgoing: BackendRequest) -> dict[str, Any]:
     """Return the fields that are sent as the client wrote them."""
     own = own_request(outgoing.request)
     if own is None:
@@ -49,13 +49,13 @@ def own_fields(outgoing: Outgoing) -> dict[str, Any]:
     return fields
 
 
-def added_messages(outgoing: Outgoing) -> Sequence[Message]:
+def added_messages(outgoing: BackendRequest) -> Sequence[ChatMessage]:
     """Return the messages that follow the client's own conversation."""
     own = own_request(outgoing.request)
     return outgoing.messages[len(own.read.messages) :] if own is not None else ()
 
 
-def _begins_with(messages: Sequence[Message], start: Sequence[Message]) -> bool:
+def _begins_with(messages: Sequence[ChatMessage], start: Sequence[ChatMessage]) -> bool:
     return len(messages) >= len(start) and all(map(operator.is_, messages, start))
 
 

@@ -6,13 +6,14 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolwire.backends.anthropic.blocks import split_system, turns_of
+from toolwire.backends.anthropic.blocks import turns_of
 from toolwire.backends.anthropic.own import added_messages, own_fields
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.openai.params import wire_params
+from toolwire.backends.system_prompt import split_system
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import FREE_CHOICE, Tool, ToolChoice, ToolSet
+from toolwire.protocol.tools import FREE_CHOICE, ToolChoice, ToolSet, ToolSpec
 
 DEFAULT_MAX_TOKENS = 8192
 """The default token limit, because the API requires one. All current models support it."""
@@ -21,7 +22,7 @@ _MEMO = "anthropic"
 _encode = msgspec.json.Encoder().encode
 
 
-def encode_request(outgoing: Outgoing, dialect: Dialect, model: str | None) -> list[bytes]:
+def encode_request(outgoing: BackendRequest, dialect: Dialect, model: str | None) -> list[bytes]:
     """Return the body, in pieces. `model` is the backend's own model name, if it has one."""
     request, own = outgoing.request, own_fields(outgoing)
     body: dict[str, Any] = {
@@ -43,7 +44,9 @@ def encode_request(outgoing: Outgoing, dialect: Dialect, model: str | None) -> l
     return [_encode(body)[:-1] + b',"tools":', tools or _tools(outgoing.tools), b"}"]
 
 
-def _conversation(outgoing: Outgoing, dialect: Dialect, own: dict[str, Any]) -> dict[str, Any]:
+def _conversation(
+    outgoing: BackendRequest, dialect: Dialect, own: dict[str, Any]
+) -> dict[str, Any]:
     """Return the conversation; if the client's own is sent, with what the gateway has added."""
     if "messages" not in own:
         system, messages = split_system(outgoing.messages)
@@ -120,7 +123,7 @@ def _tools(toolset: ToolSet) -> bytes:
     return memo[_MEMO]
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
+def _tool(tool: ToolSpec) -> dict[str, Any]:
     described = {} if tool.description is None else {"description": tool.description}
     schema = {"type": "object", **tool.parameters}
     strict = {"strict": True} if tool.strict else {}

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from toolwire.backends.base import (
     DEFAULT_TIMEOUTS,
+    BackendRequest,
     BackendTimeouts,
     Capabilities,
-    Listener,
-    Outgoing,
+    FragmentListener,
 )
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.embedded.cached_tokens import CachedTokens
@@ -28,7 +28,7 @@ from toolwire.backends.embedded.request import bodies_for, ignored
 from toolwire.backends.embedded.tuning import AS_WRITTEN
 from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai.answer import AnswerDecoder
-from toolwire.errors import NotFound, Place, ToolsRefused, UpstreamError, UpstreamRefused
+from toolwire.errors import Place, ResourceNotFound, ToolsRefused, UpstreamError, UpstreamRefused
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Request
 
@@ -54,7 +54,9 @@ _decode_failure = msgspec.json.Decoder(_Failure).decode
 class EmbeddedAnswer:
     """One answer in progress: generated in the engine's thread, read in the event loop."""
 
-    def __init__(self, engine: EmbeddedEngine, outgoing: Outgoing, check: GrammarCheck) -> None:
+    def __init__(
+        self, engine: EmbeddedEngine, outgoing: BackendRequest, check: GrammarCheck
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._decoder = AnswerDecoder(streamed=True, max_line=_MAX_CHUNK)
@@ -72,7 +74,7 @@ class EmbeddedAnswer:
         if self._error is not None:
             raise self._error
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
         while True:
             await self._changed.wait()
@@ -184,7 +186,7 @@ class EmbeddedBackend:
         self._check = GrammarCheck()
         self._warming: EmbeddedAnswer | None = None
 
-    async def warm_up(self, outgoing: Outgoing) -> None:
+    async def warm_up(self, outgoing: BackendRequest) -> None:
         """Evaluate a prompt, so that the next one with the same prefix is evaluated faster.
 
         A turn interrupts it; what was evaluated until then stays cached.
@@ -205,7 +207,7 @@ class EmbeddedBackend:
         """See `Backend.ignored`."""
         return ignored(request)
 
-    async def open(self, outgoing: Outgoing) -> EmbeddedAnswer:
+    async def open(self, outgoing: BackendRequest) -> EmbeddedAnswer:
         """See `Backend.open`."""
         if outgoing.tools.tools and not self.engine.has_tools:
             # The engine would silently drop them.
@@ -225,7 +227,9 @@ class EmbeddedBackend:
 
     async def forward(self, _method: str, target: str, _body: NamedBody) -> NoReturn:
         """Refuse what is not a chat completion."""
-        raise NotFound(f"The embedded model has no '/v1{target[:200]}', only chat completions.")
+        raise ResourceNotFound(
+            f"The embedded model has no '/v1{target[:200]}', only chat completions."
+        )
 
     async def check(self) -> str:
         """See `Backend.check`. A loaded model always works."""

@@ -47,12 +47,12 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class EngineRequest:
     """A request to the engine."""
 
     content: bytes
     grammar: str = ""
-    temptation: bytes = b""
+    grammar_probe: bytes = b""
     """The same request for one token that the grammar forbids: see `grammar_check`."""
 
 
@@ -60,13 +60,13 @@ class Body:
 class TextOrCall:
     """A request in three forms: for one token, for text, and constrained to calls."""
 
-    probe: Body
-    text: Body
-    call: Body
+    probe: EngineRequest
+    text: EngineRequest
+    call: EngineRequest
     threshold: float
     """The log-probability of a call's first token above which the model intends a call."""
 
-    def settle(self, generate: Generate, given_up: Callable[[], bool]) -> Body:
+    def settle(self, generate: Generate, given_up: Callable[[], bool]) -> EngineRequest:
         """Choose between text and a call. Runs in the engine's thread."""
         means_a_call = self.likelihood(generate, given_up) > math.exp(self.threshold)
         return self.call if means_a_call else self.text

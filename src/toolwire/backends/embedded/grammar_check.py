@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from toolwire.backends.embedded.call_probe import Body, Generate
+from toolwire.backends.embedded.call_probe import EngineRequest, Generate
 from toolwire.protocol.lru import ByteLru
 
-TEMPTATION = {
+FORBIDDEN_TOKEN = {
     "max_tokens": 1,
     "temperature": 0,
     "logit_bias": [["A", 100]],
@@ -43,13 +43,15 @@ class GrammarCheck:
     def __init__(self) -> None:
         self._kept: ByteLru[str, bool] = ByteLru(_REMEMBERED)
 
-    def require(self, body: Body, generate: Generate, given_up: Callable[[], bool]) -> None:
+    def require(
+        self, body: EngineRequest, generate: Generate, given_up: Callable[[], bool]
+    ) -> None:
         """Raise `ValueError` if the engine does not enforce the grammar of this body."""
-        if not body.temptation:
+        if not body.grammar_probe:
             return
         kept = self._kept.get(body.grammar)
         if kept is None:
-            kept = _enforced(body.temptation, generate, given_up)
+            kept = _enforced(body.grammar_probe, generate, given_up)
             if kept is None or given_up():  # no result yet
                 return
             self._kept.put(body.grammar, kept, len(body.grammar))
@@ -57,7 +59,9 @@ class GrammarCheck:
             raise ValueError("nothing fits the JSON Schema of the answer, or it is too complex")
 
 
-def _enforced(temptation: bytes, generate: Generate, given_up: Callable[[], bool]) -> bool | None:
+def _enforced(
+    grammar_probe: bytes, generate: Generate, given_up: Callable[[], bool]
+) -> bool | None:
     """Whether the engine enforced the grammar; None if it returned no token."""
     said: list[str] = []
 
@@ -65,5 +69,5 @@ def _enforced(temptation: bytes, generate: Generate, given_up: Callable[[], bool
         said.extend(choice.delta.content or "" for choice in _decode(chunk).choices or ())
         return given_up()
 
-    generate(temptation, look)
+    generate(grammar_probe, look)
     return not "".join(said).startswith("A") if any(said) else None

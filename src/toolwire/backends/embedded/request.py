@@ -7,11 +7,11 @@ differently, as a grammar: see `schema`.
 import msgspec
 from msgspec.structs import replace
 
-from toolwire.backends.base import Constraint, Outgoing
+from toolwire.backends.base import BackendRequest, Constraint
 from toolwire.backends.dialects import DIALECTS
-from toolwire.backends.embedded.call_probe import PROBE, Body, TextOrCall
+from toolwire.backends.embedded.call_probe import PROBE, EngineRequest, TextOrCall
 from toolwire.backends.embedded.engine import EmbeddedEngine
-from toolwire.backends.embedded.grammar_check import TEMPTATION
+from toolwire.backends.embedded.grammar_check import FORBIDDEN_TOKEN
 from toolwire.backends.embedded.schema import grammar_of, narrowed
 from toolwire.backends.openai.params import Params, ignored_params, ignored_parts, wire_params
 from toolwire.backends.openai.request import encode_body
@@ -36,7 +36,7 @@ def ignored(request: Request) -> list[str]:
     return ignored_params(request, _OFFERED) + ignored_parts(request, _OFFERED)
 
 
-def bodies_for(outgoing: Outgoing, engine: EmbeddedEngine) -> Body | TextOrCall:
+def bodies_for(outgoing: BackendRequest, engine: EmbeddedEngine) -> EngineRequest | TextOrCall:
     """Return the body or bodies. Raises `UpstreamRefused` for a schema that cannot be enforced."""
     held, params = outgoing.constraint, _params(outgoing.request, engine)
     free = replace(_streamed(outgoing), constraint=None)
@@ -54,7 +54,7 @@ def bodies_for(outgoing: Outgoing, engine: EmbeddedEngine) -> Body | TextOrCall:
     return TextOrCall(probe, text, call=call, threshold=threshold)
 
 
-def _streamed(outgoing: Outgoing) -> Outgoing:
+def _streamed(outgoing: BackendRequest) -> BackendRequest:
     """Always stream: a turn can be cancelled only between chunks."""
     request = replace(outgoing.request, stream=True, include_usage=True)
     return replace(outgoing, request=request)
@@ -78,18 +78,18 @@ def _wanted_schema(request: Request) -> bytes:
     return wanted.json_schema if wanted is not None and wanted.is_json else b""
 
 
-def _free(outgoing: Outgoing, params: Params, engine: EmbeddedEngine) -> Body:
-    return Body(b"".join(encode_body(outgoing, _DIALECT, engine.name, params)))
+def _free(outgoing: BackendRequest, params: Params, engine: EmbeddedEngine) -> EngineRequest:
+    return EngineRequest(b"".join(encode_body(outgoing, _DIALECT, engine.name, params)))
 
 
 def _held(
-    outgoing: Outgoing,
+    outgoing: BackendRequest,
     params: Params,
     schema: bytes,
     engine: EmbeddedEngine,
     *,
     calls: bool = False,
-) -> Body:
+) -> EngineRequest:
     """Encode a body that constrains the model to calls, or to the client's `response_format`."""
     try:
         narrow = narrowed(schema, engine.tuning.bounds, separate=calls)
@@ -104,8 +104,10 @@ def _held(
     grammar = grammar_of(narrow)
     params["grammar"] = grammar
     content = b"".join(encode_body(outgoing, _HELD, engine.name, params))
-    tempted = _endless(params) | TEMPTATION
-    return Body(content, grammar, b"".join(encode_body(outgoing, _HELD, engine.name, tempted)))
+    probe = _endless(params) | FORBIDDEN_TOKEN
+    return EngineRequest(
+        content, grammar, b"".join(encode_body(outgoing, _HELD, engine.name, probe))
+    )
 
 
 def _endless(params: Params) -> Params:

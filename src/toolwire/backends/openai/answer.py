@@ -1,19 +1,12 @@
-"""Decodes the bytes of an OpenAI-compatible answer, chat or plain completion, into fragments.
-
-One decoder reads both forms, an event stream and a JSON body, and tells them apart by content.
-Some servers send JSON although a stream was requested, or the reverse, or use the wrong content
-type.
-"""
+"""Decodes the chunks of an OpenAI-compatible answer, chat or plain completion, into fragments."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from toolwire.backends.base import Redact, clip
-from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
+from toolwire.backends.body_decoder import BodyDecoder, check_count
 from toolwire.backends.openai.tolerant import tolerate
-from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import (
     CONTEXT_FULL,
     ENDED_BY,
@@ -23,14 +16,11 @@ from toolwire.protocol.fragments import (
     CallFragment,
     Fragment,
 )
-from toolwire.protocol.sse import SseDecoder, SseEvent
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 _MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
 _FULL = "model_length"
 """Mistral: the finish reason for a full context."""
-_BROKEN_LINES = 16
-"""The most invalid lines to skip before the stream counts as broken."""
 
 
 class _Function(msgspec.Struct):
@@ -98,91 +88,15 @@ _NEEDED = frozenset(
 _strict = msgspec.json.Decoder(_Chunk).decode
 _encode = msgspec.json.Encoder().encode
 _NOTHING = _Delta()
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-class AnswerDecoder:
-    """Decodes one answer. `done`: the backend has marked its end.
+class AnswerDecoder(BodyDecoder):
+    """Decodes one answer."""
 
-    `streamed` is the form that the content type announces; `redact` masks keys in errors.
-    """
+    _told = False
+    """Whether the first chunk has been read, which says what the server is."""
 
-    def __init__(self, *, streamed: bool, max_line: int, redact: Redact = clip) -> None:
-        self.done = False
-        self._redact = redact
-        self._streamed = streamed
-        self._broken = 0
-        self._told = False
-        self._choices = {0}
-        self._sse: SseDecoder | None = None
-        self._body: list[bytes] = []
-        self._room = max_line
-
-    def feed(self, block: bytes) -> list[Fragment]:
-        """Decode the next bytes."""
-        if self._sse is not None:
-            data = self._sse.one(block)
-            if data is None:
-                return self._events(self._sse.feed(block))
-            if self.done:
-                return []
-            try:
-                return self._chunk(data)
-            except _UNREADABLE:
-                return self._gap()
-        if not self._body and self._is_stream(block[:1]):
-            self._sse = SseDecoder(max_line=self._room)
-            return self._events(self._sse.feed(block))
-        self._room -= len(block)
-        if self._room < 0:
-            raise UpstreamError("The backend's answer is larger than the limit.")
-        self._body.append(block)
-        return []
-
-    def finish(self) -> list[Fragment]:
-        """Process the end of the response."""
-        if self._sse is not None:
-            return self._events(self._sse.finish())
-        body = b"".join(self._body)
-        if not body.strip():
-            raise UpstreamError("The backend sent an empty answer.")
-        try:
-            fragments = self._chunk(body)
-        except _UNREADABLE as error:
-            raise UpstreamError(
-                f"The backend's answer is not what it should be: {error}."
-            ) from None
-        self.done = True
-        return fragments
-
-    def _is_stream(self, first: bytes) -> bool:
-        """Whether the body is a stream: no event starts with a brace, and no JSON with a field."""
-        return first != b"{" if self._streamed else first in (b"d", b"e", b":")
-
-    def _events(self, events: list[SseEvent]) -> list[Fragment]:
-        fragments: list[Fragment] = []
-        for event in events:
-            if self.done:
-                break
-            if event.event == b"error":
-                raise self._failure(_any_json(event.data))
-            if event.data.strip() == b"[DONE]":
-                self.done = True
-                continue
-            try:
-                fragments += self._chunk(event.data)
-            except _UNREADABLE:
-                fragments += self._gap()
-        return fragments
-
-    def _gap(self) -> list[Fragment]:
-        """Skip an invalid line, and mark the gap: a call around it may be corrupt."""
-        self._broken += 1
-        if self._broken > _BROKEN_LINES:
-            raise UpstreamError("The backend's event stream is broken.")
-        return [Fragment(choice, gap=True) for choice in sorted(self._choices)]
-
-    def _chunk(self, data: bytes) -> list[Fragment]:
+    def _event(self, data: bytes) -> list[Fragment]:
         try:
             chunk = _strict(data)
         except msgspec.ValidationError:
@@ -211,43 +125,13 @@ class AnswerDecoder:
             fragments.append(Fragment(usage=usage))
         return fragments
 
-    def _failure(self, error: object) -> UpstreamError:
-        words = self._redact(error_text(error), 500).strip() or "The backend reported an error."
-        fields = error if isinstance(error, dict) else {}
-        kind = kind_of_error(words, fields.get("type"), fields.get("code"))
-        if kind is not None:
-            return known_refusal(kind, words)
-        failure = UpstreamError(words, code=own_word(fields.get("code"), self._redact))
-        failure.own_type = own_word(fields.get("type"), self._redact)
-        return failure
-
-
-def _any_json(data: bytes) -> object:
-    try:
-        value = msgspec.json.decode(data)
-    except _UNREADABLE:
-        return data.decode("utf-8", "replace")
-    return value.get("error", value) if isinstance(value, dict) else value
-
-
-def error_text(error: object) -> str:
-    """Return the message of an `error`, which is a string on some backends."""
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("detail") or ""
-    return error if isinstance(error, str) else str(error)
-
 
 def _check_width(choices: Sequence[_Choice]) -> None:
     """Refuse an answer with so many parts that processing would block the event loop."""
-    _check_count(len(choices), MOST_CHOICES, "choices")
+    check_count(len(choices), MOST_CHOICES, "choices")
     deltas = [choice.delta or choice.message or _NOTHING for choice in choices]
     calls = sum(len(delta.tool_calls) for delta in deltas if delta.tool_calls)
-    _check_count(calls, MOST_CALLS, "tool calls")
-
-
-def _check_count(count: int, most: int, what: str) -> None:
-    if count > most:
-        raise UpstreamError(f"The backend's answer has more than {most} {what}.")
+    check_count(calls, MOST_CALLS, "tool calls")
 
 
 def _about(chunk: _Chunk) -> tuple[tuple[str, str], ...]:
@@ -258,10 +142,10 @@ def _about(chunk: _Chunk) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in named if value)
 
 
-def _usage(usage: _Usage) -> Usage | None:
+def _usage(usage: _Usage) -> TokenUsage | None:
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
-    return Usage(
+    return TokenUsage(
         usage.prompt_tokens,
         usage.completion_tokens,
         _figures(usage.prompt_tokens_details),
@@ -282,7 +166,7 @@ def _fragment(choice: _Choice) -> Fragment:
         elif len(delta.tool_calls) == 1:
             calls = (_call(delta.tool_calls[0]),)
         else:
-            _check_count(len(delta.tool_calls), MOST_CALLS, "tool calls")
+            check_count(len(delta.tool_calls), MOST_CALLS, "tool calls")
             calls = tuple([_call(call) for call in delta.tool_calls])
     elif delta.function_call is not None:
         # The form from before 2023, which some servers still send.
@@ -308,7 +192,7 @@ def _fragment(choice: _Choice) -> Fragment:
 
 def _whole_calls(calls: list[_Call]) -> tuple[CallFragment, ...]:
     """Return the calls of a complete message: one per entry, whatever its index or id."""
-    _check_count(len(calls), MOST_CALLS, "tool calls")
+    check_count(len(calls), MOST_CALLS, "tool calls")
     for at, call in enumerate(calls):
         call.index = at
     return tuple([_call(call) for call in calls])

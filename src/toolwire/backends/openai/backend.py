@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import msgspec
 
@@ -12,12 +11,13 @@ from toolwire.backends.base import (
     DEFAULT_TIMEOUTS,
     UNKNOWN,
     Answer,
+    BackendRequest,
     BackendTimeouts,
-    Listener,
-    Outgoing,
+    FragmentListener,
     Redact,
     clip,
 )
+from toolwire.backends.body_decoder import BodyDecoder
 from toolwire.backends.dialects import DIALECTS, Dialect
 from toolwire.backends.http import Connection, Head, HttpPool
 from toolwire.backends.named_body import NamedBody
@@ -29,7 +29,6 @@ from toolwire.backends.openai.refusal import refusal
 from toolwire.backends.openai.request import encode_body
 from toolwire.backends.tokenizers import read_count, tokenize_body
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
-from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Request
 
 
@@ -53,30 +52,16 @@ _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url"
 """Messages for a path that does not exist. "Refused" is our own text for an empty message."""
 
 
-class Decoder(Protocol):
-    """Decodes the bytes of one answer. `done`: the backend has marked its end."""
-
-    done: bool
-
-    def feed(self, block: bytes) -> list[Fragment]:
-        """Decode the next bytes."""
-        ...
-
-    def finish(self) -> list[Fragment]:
-        """Process the end of the response."""
-        ...
-
-
 class OpenAiHttpAnswer:
     """One answer in progress."""
 
-    def __init__(self, pool: HttpPool, connection: Connection, decoder: Decoder) -> None:
+    def __init__(self, pool: HttpPool, connection: Connection, decoder: BodyDecoder) -> None:
         self._pool = pool
         self._connection = connection
         self._decoder = decoder
         self._closed = False
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
         decoder, connection = self._decoder, self._connection
 
@@ -147,6 +132,7 @@ class OpenAiHttpBackend:
     """
 
     endpoint = "/chat/completions"
+    decoder: type[BodyDecoder] = AnswerDecoder
     models_path = "/models"
     tells = True
     """Whether to probe a server; False if its capabilities are known already."""
@@ -269,7 +255,7 @@ class OpenAiHttpBackend:
                 self._dialect.name,
             )
 
-    async def open(self, outgoing: Outgoing) -> Answer:
+    async def open(self, outgoing: BackendRequest) -> Answer:
         """See `Backend.open`."""
         body = encode_body(outgoing, self._dialect, self._model)
         return await self._send(body, stream=outgoing.request.stream)
@@ -280,7 +266,7 @@ class OpenAiHttpBackend:
         *,
         stream: bool,
         head: bytes = b"",
-        decoder: Decoder | None = None,
+        decoder: BodyDecoder | None = None,
     ) -> OpenAiHttpAnswer:
         connection = await self.pool.send(head or self._heads[stream], body)
         try:
@@ -288,14 +274,13 @@ class OpenAiHttpBackend:
                 raise self._without_endpoint(await self._refusal(connection))
             self._notice(connection.head)
             streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
-            decoder = decoder or self._decoder(streamed=streamed)
+            decoder = decoder or self.decoder(
+                max_line=self._max_line, streamed=streamed, redact=self._redact
+            )
             return OpenAiHttpAnswer(self.pool, connection, decoder)
         except BaseException:
             connection.abort()
             raise
-
-    def _decoder(self, *, streamed: bool) -> Decoder:
-        return AnswerDecoder(streamed=streamed, max_line=self._max_line, redact=self._redact)
 
     def _without_endpoint(self, error: UpstreamError) -> UpstreamError:
         """Say what to do about a server that has no such endpoint, rather than no such model.

@@ -3,15 +3,11 @@
 from functools import partial
 from typing import Any
 
-from toolwire.backends.base import Answer, Outgoing
+from toolwire.backends.base import Answer, BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.http import HttpPool
 from toolwire.backends.openai.backend import OpenAiHttpBackend
-from toolwire.backends.openai.completions_answer import (
-    ReasoningAnswer,
-    opened_reasoning,
-    without_reasoning,
-)
+from toolwire.backends.openai.completions_answer import OpenedReasoning, ReasoningAnswer
 from toolwire.backends.openai.completions_request import completions_dialect, encode_completion
 from toolwire.backends.openai.refusal import lasting
 from toolwire.backends.templates.chat_template import ChatTemplate
@@ -19,7 +15,7 @@ from toolwire.backends.templates.messages import folded, template_messages
 from toolwire.backends.templates.process import TemplateFailed, TemplateProcess, TemplateRefused
 from toolwire.backends.templates.turn_end import turn_end
 from toolwire.errors import Place, ToolsRefused, UpstreamRefused
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 
 
@@ -34,18 +30,26 @@ class CompletionsBackend(OpenAiHttpBackend):
     )
 
     def __init__(
-        self, name: str, pool: HttpPool, dialect: Dialect, template: ChatTemplate, **options: Any
+        self,
+        name: str,
+        pool: HttpPool,
+        dialect: Dialect,
+        template: ChatTemplate,
+        *,
+        opened_reasoning: OpenedReasoning,
+        **options: Any,
     ) -> None:
         self.knows = template.capabilities
         super().__init__(name, pool, dialect, **options)
         self.template = template
+        self._opened_reasoning = opened_reasoning
         self._process = TemplateProcess(template.source)
         self._turn_end: str | None = None
 
     def _speak(self, dialect: Dialect) -> None:
         super()._speak(completions_dialect(dialect))
 
-    async def open(self, outgoing: Outgoing) -> Answer:
+    async def open(self, outgoing: BackendRequest) -> Answer:
         """See `Backend.open`."""
         if outgoing.tools.tools:
             raise ToolsRefused(
@@ -53,16 +57,17 @@ class CompletionsBackend(OpenAiHttpBackend):
                 'Give the route of this model mode = "auto" or "prompted".'
             )
         prompt = await self.prompt(outgoing)
+        opening, closing = self._opened_reasoning(prompt)
         if outgoing.constraint is not None:
-            prompt = without_reasoning(prompt)
+            # A constrained answer cannot close the reasoning itself.
+            prompt, opening = prompt + closing, ""
         if self._turn_end is None:
             self._turn_end = await turn_end(self.template, partial(self._render, asked=False))
         body = encode_completion(outgoing, prompt, self._dialect, self._model, stop=self._turn_end)
         answer = await self._send([body], stream=outgoing.request.stream)
-        opening = opened_reasoning(prompt)
         return ReasoningAnswer(answer, opening) if opening else answer
 
-    async def prompt(self, outgoing: Outgoing) -> str:
+    async def prompt(self, outgoing: BackendRequest) -> str:
         """Render the conversation with the chat template. Raises `UpstreamError`."""
         messages = template_messages(outgoing.messages)
         try:
@@ -110,8 +115,8 @@ class CompletionsBackend(OpenAiHttpBackend):
 
     async def check(self) -> str:
         """See `Backend.check`."""
-        messages = (Message("system", "Be brief."), Message("user", "Hello"))
-        await self.prompt(Outgoing(Request("", messages), messages, NO_TOOLS))
+        messages = (ChatMessage("system", "Be brief."), ChatMessage("user", "Hello"))
+        await self.prompt(BackendRequest(Request("", messages), messages, NO_TOOLS))
         return "the chat template makes prompts of messages"
 
     async def aclose(self) -> None:

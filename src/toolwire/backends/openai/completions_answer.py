@@ -4,42 +4,14 @@ Some templates open the reasoning in the prompt, so the answer starts inside it.
 back in front, as parsers of the model's format expect.
 """
 
-import re
+from collections.abc import Callable
+from typing import TypeAlias
 
-from toolwire.backends.base import Answer, Listener
+from toolwire.backends.base import Answer, FragmentListener
 from toolwire.protocol.fragments import Fragment
 
-_CLOSES = {
-    "[THINK]": "[/THINK]",
-    "<|START_THINKING|>": "<|END_THINKING|>",
-    "<|inner_prefix|>": "<|inner_suffix|>",
-    "<|channel>thought": "<channel|>",
-    "<|open|>think<|sep|>": "<|close|>think<|sep|>",
-}
-"""Reasoning openings that are not tags, and their closings."""
-_MARKS = "|".join(map(re.escape, _CLOSES))
-# `<think>`, `<seed:think>`, `<ifm|think_fast>`, `<think:opensource>`, or one of the others.
-_OPEN = re.compile(
-    rf"(?:<(?P<tag>(?:\w{{1,16}}+[:|])?think[:\w]{{0,32}}+)>|(?P<mark>{_MARKS}))\s*\Z"
-)
-
-
-def opened_reasoning(prompt: str) -> str:
-    """Return the reasoning opening at the end of a prompt, or ""."""
-    found = _opening(prompt)
-    return found.group() if found else ""
-
-
-def without_reasoning(prompt: str) -> str:
-    """Close the reasoning in a prompt: a constrained answer cannot close it itself."""
-    found = _opening(prompt)
-    if found is None:
-        return prompt
-    return prompt + (f"</{found['tag']}>\n\n" if found["tag"] else _CLOSES[found["mark"]])
-
-
-def _opening(prompt: str) -> re.Match[str] | None:
-    return _OPEN.search(prompt, max(0, len(prompt) - 64))
+OpenedReasoning: TypeAlias = Callable[[str], tuple[str, str]]
+"""Returns the opening of reasoning at the end of a prompt and what closes it, or ("", "")."""
 
 
 class ReasoningAnswer:
@@ -53,7 +25,7 @@ class ReasoningAnswer:
         self.resume = answer.resume
         self.close = answer.close
 
-    async def relay(self, listener: Listener) -> bool:
+    async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
 
         def pass_on(fragments: list[Fragment]) -> None:

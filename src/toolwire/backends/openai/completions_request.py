@@ -12,8 +12,8 @@ from typing import TypeGuard
 import msgspec
 from msgspec import Raw
 
-from toolwire.backends.base import Outgoing
-from toolwire.backends.dialects import Constraint, Dialect
+from toolwire.backends.base import BackendRequest
+from toolwire.backends.dialects import ConstraintKind, Dialect
 from toolwire.backends.openai.params import (
     CONSTRAINTS,
     Params,
@@ -34,7 +34,7 @@ _OF_CHAT = (
     "thinking_token_budget", "tool_choice", "tools", "top_logprobs", "verbosity",
     "web_search_options",
 )  # fmt: skip
-_LIMIT, _STOP, _FORM = "max_tokens", "stop", "response_format"
+_LIMIT, _STOP, _FORMAT = "max_tokens", "stop", "response_format"
 _RENAMES = {"max_completion_tokens": _LIMIT, _LIMIT: _LIMIT}
 
 
@@ -49,12 +49,12 @@ class _Server:
 
     unlimited: int | None = 4096
     stops: float = 4
-    form: Callable[[ResponseFormat], tuple[str, bytes]] | None = None
+    encode_format: Callable[[ResponseFormat], tuple[str, bytes]] | None = None
     constrains: bool = False
 
 
 def _as_sent(wanted: ResponseFormat) -> tuple[str, bytes]:
-    return _FORM, encode_format(wanted)
+    return _FORMAT, encode_format(wanted)
 
 
 def _as_schema(wanted: ResponseFormat) -> tuple[str, bytes]:
@@ -64,9 +64,9 @@ def _as_schema(wanted: ResponseFormat) -> tuple[str, bytes]:
 _SERVERS = {
     "vllm": _Server(None, inf, _as_sent, constrains=True),
     "llamacpp": _Server(-1, inf, _as_schema, constrains=True),
-    "sglang": _Server(stops=inf, form=_as_sent, constrains=True),
+    "sglang": _Server(stops=inf, encode_format=_as_sent, constrains=True),
 }
-_CONSTRAINTS: Mapping[Constraint, tuple[str, bytes]] = {
+_CONSTRAINTS: Mapping[ConstraintKind, tuple[str, bytes]] = {
     **CONSTRAINTS,
     "grammar": ("json_schema", b"%b"),
 }
@@ -77,29 +77,33 @@ def completions_dialect(dialect: Dialect) -> Dialect:
     """Return the dialect for the server's `/completions`."""
     server = _SERVERS.get(dialect.name, _ANY)
     params = dialect.params.difference(_OF_CHAT)
-    if server.form is not None:
-        params |= dialect.params & {_FORM}
+    if server.encode_format is not None:
+        params |= dialect.params & {_FORMAT}
     constraint = dialect.constraint if server.constrains else "none"
     renames = {**dialect.renames, **_RENAMES}
     return replace(dialect, params=params, renames=renames, constraint=constraint)
 
 
 def encode_completion(
-    outgoing: Outgoing, prompt: str, dialect: Dialect, model: str | None, *, stop: str = ""
+    outgoing: BackendRequest, prompt: str, dialect: Dialect, model: str | None, *, stop: str = ""
 ) -> bytes:
     """Return the body. `stop` is the template's end of a turn."""
     request = outgoing.request
     server = _SERVERS.get(dialect.name, _ANY)
     params = forwarded(wire_params(request), dialect)
-    params.pop(_FORM, None)
+    params.pop(_FORMAT, None)
     if _LIMIT in dialect.params:
         params.setdefault(_LIMIT, server.unlimited)
     if _STOP in dialect.params:
         _end_turn(params, stop, server.stops)
     if outgoing.constraint is not None and dialect.constraint != "none":
         constrain(params, _CONSTRAINTS[dialect.constraint], outgoing.constraint.schema)
-    elif server.form is not None and _FORM in dialect.params and _is_form(request.response_format):
-        name, json = server.form(request.response_format)
+    elif (
+        server.encode_format is not None
+        and _FORMAT in dialect.params
+        and _is_format(request.response_format)
+    ):
+        name, json = server.encode_format(request.response_format)
         params[name] = Raw(json)
     if outgoing.keep_special_tokens and dialect.strips_special_tokens:
         keep_special_tokens(params)
@@ -110,7 +114,7 @@ def encode_completion(
     return _encode(params)
 
 
-def _is_form(wanted: ResponseFormat | None) -> TypeGuard[ResponseFormat]:
+def _is_format(wanted: ResponseFormat | None) -> TypeGuard[ResponseFormat]:
     """Whether the client requested JSON."""
     return wanted is not None and wanted.kind != "text"
 

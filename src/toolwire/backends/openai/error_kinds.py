@@ -66,6 +66,10 @@ _RATE = (
     r"resource_exhausted",  # Google
     r"throttl(?:ed|ing)",
 )
+_BUSY = ("overloaded_error", "server_is_overloaded", "slow_down")
+"""Types and codes of a server that is busy: Anthropic, OpenAI."""
+_REFUSED = ("invalid_prompt", "bio_policy")
+"""Codes of a permanent refusal within a stream: OpenAI's Responses."""
 _KINDS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = (
     ("context_length_exceeded", re.compile("|".join(_FULL_CONTEXT))),
     ("content_filter", re.compile("|".join(_FILTER))),
@@ -86,6 +90,30 @@ def known_refusal(kind: ErrorKind, words: str, param: str | None = None) -> Upst
     error = UpstreamRefused(words, status=400, param=param, code=kind)
     error.own_type = "invalid_request_error"
     return error
+
+
+def reported_error(error: object, redact: Redact) -> UpstreamError:
+    """Translate an error that a server reports within its answer."""
+    words = redact(error_text(error or ""), 500).strip() or "The backend reported an error."
+    fields = error if isinstance(error, dict) else {}
+    own_type, code = fields.get("type"), fields.get("code")
+    kind = kind_of_error(words, own_type, code)
+    if kind is not None:
+        return known_refusal(kind, words)
+    if own_type in _BUSY or code in _BUSY:
+        return UpstreamUnavailable(words)
+    failure = UpstreamError(words, code=own_word(code, redact))
+    if code in _REFUSED:
+        failure = UpstreamRefused(words, status=400, code=own_word(code, redact))
+    failure.own_type = own_word(own_type, redact)
+    return failure
+
+
+def error_text(error: object) -> str:
+    """Return the message of an `error`, which is a string on some backends."""
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or ""
+    return error if isinstance(error, str) else str(error)
 
 
 def own_word(value: object, redact: Redact) -> str | None:

@@ -6,7 +6,7 @@ way to know before a turn.
 
 import msgspec
 
-from toolwire.backends.base import Capabilities, Probe
+from toolwire.backends.base import Capabilities, CapabilityProbe
 
 SERVER = b"llama.cpp"
 """Its name in the header `server`."""
@@ -40,5 +40,5 @@ def read_capabilities(body: bytes) -> Capabilities:
     )
 
 
-PROBE = Probe("/props", read_capabilities)
+PROBE = CapabilityProbe("/props", read_capabilities)
 """How to ask for its capabilities; not under `/v1`."""

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from toolwire.backends.dialects import Constraint, Dialect
+from toolwire.backends.dialects import ConstraintKind, Dialect
 from toolwire.backends.openai.parts import WIRE, is_hidden
 from toolwire.protocol.effort import nearest_effort
 from toolwire.protocol.requests import Request
@@ -26,7 +26,7 @@ def schema_format(schema: bytes, name: bytes) -> bytes:
 
 
 _CALLS = schema_format(b"%b", b"tool_calls")
-CONSTRAINTS: Mapping[Constraint, tuple[str, bytes]] = {
+CONSTRAINTS: Mapping[ConstraintKind, tuple[str, bytes]] = {
     "json_schema": ("response_format", _CALLS),
     "grammar": ("response_format", _CALLS),  # llama.cpp converts it to a grammar
     "structured_outputs": ("structured_outputs", b'{"json":%b}'),

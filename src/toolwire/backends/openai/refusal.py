@@ -6,8 +6,12 @@ import msgspec
 
 from toolwire.backends.base import Redact
 from toolwire.backends.http import Head
-from toolwire.backends.openai.answer import error_text
-from toolwire.backends.openai.error_kinds import kind_of_error, known_refusal, own_word
+from toolwire.backends.openai.error_kinds import (
+    error_text,
+    kind_of_error,
+    known_refusal,
+    own_word,
+)
 from toolwire.errors import KeyRefused, UpstreamError, UpstreamRefused, UpstreamUnavailable
 
 _NO_QUOTA = "insufficient_quota"

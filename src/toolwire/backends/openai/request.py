@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import Dialect
 from toolwire.backends.openai.params import (
     CONSTRAINTS,
@@ -22,8 +22,8 @@ from toolwire.backends.openai.params import (
 from toolwire.backends.openai.parts import encode_parts
 from toolwire.protocol.content import error_content
 from toolwire.protocol.ids import provider_ids
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import Tool, ToolCall, ToolSet
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall, ToolSet, ToolSpec
 
 _encode = msgspec.json.Encoder().encode
 
@@ -63,7 +63,7 @@ class _ToolSpec(msgspec.Struct):
 
 
 def encode_body(
-    outgoing: Outgoing, dialect: Dialect, model: str | None, params: Params | None = None
+    outgoing: BackendRequest, dialect: Dialect, model: str | None, params: Params | None = None
 ) -> list[bytes]:
     """Return the body, in pieces. `model` is the backend's own model name, if it has one; `params`
     replace those of the request.
@@ -94,7 +94,7 @@ def encode_body(
     return [b",".join([*fields, b""]), tools, b",".join([b"", *more, *rest])]
 
 
-def encode_messages(messages: Sequence[Message], dialect: Dialect) -> bytes:
+def encode_messages(messages: Sequence[ChatMessage], dialect: Dialect) -> bytes:
     """Encode the history, with call ids in the form that the dialect requires."""
     calls = [call for message in messages for call in message.calls]
     ids = provider_ids(calls, dialect.call_ids)
@@ -103,7 +103,7 @@ def encode_messages(messages: Sequence[Message], dialect: Dialect) -> bytes:
 
 
 def _message(
-    message: Message, dialect: Dialect, ids: dict[str, str], names: dict[str, str]
+    message: ChatMessage, dialect: Dialect, ids: dict[str, str], names: dict[str, str]
 ) -> _Message:
     role = message.role
     said = error_content(message.content) if message.is_error else message.content
@@ -126,14 +126,14 @@ def _message(
     return out
 
 
-def _call(call: ToolCall, provider_id: str) -> _Call:
+def _call(call: AssistantCall, provider_id: str) -> _Call:
     if call.kind == "custom":
         return _Call(provider_id, "custom", custom=_Custom(call.name, call.arguments))
     arguments = call.arguments if call.arguments.strip() else "{}"
     return _Call(provider_id, "function", function=_Function(call.name, arguments))
 
 
-def _tool_fields(outgoing: Outgoing, dialect: Dialect) -> list[bytes]:
+def _tool_fields(outgoing: BackendRequest, dialect: Dialect) -> list[bytes]:
     """Encode tools and tool_choice, in the nearest form that the server honours.
 
     The policy enforces the rest on the answer.
@@ -165,7 +165,7 @@ def _tools(toolset: ToolSet) -> bytes:
     return memo["openai"]
 
 
-def _tool(tool: Tool) -> dict[str, object]:
+def _tool(tool: ToolSpec) -> dict[str, object]:
     spec = _ToolSpec(tool.name, UNSET if tool.description is None else tool.description)
     schema = Raw(_encode(tool.parameters))
     if tool.kind == "custom":

@@ -5,15 +5,15 @@ from typing import Any
 
 from toolwire.errors import Place, UpstreamRefused
 from toolwire.protocol.content import Content, TextPart, kind_of, text_of
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 
 
-def template_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def template_messages(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
     """Return the messages for a template. Raises `UpstreamRefused` for non-text content."""
     return [_message(number, message) for number, message in enumerate(messages)]
 
 
-def _message(number: int, message: Message) -> dict[str, Any]:
+def _message(number: int, message: ChatMessage) -> dict[str, Any]:
     role = "system" if message.role == "developer" else message.role
     made: dict[str, Any] = {"role": role, "content": _text(number, message.content)}
     if message.reasoning:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolwire.conformance.calls import FunctionCall, ToolCall
+from toolwire.conformance.calls import ExtractedToolCall, FunctionCall
 from toolwire.conformance.deltas import DeltaFunctionCall, DeltaMessage, DeltaToolCall
 from toolwire.conformance.endpoint.client import Reply, Streamed
 from toolwire.conformance.endpoint.trial import Fault, require
-from toolwire.conformance.faults import InvalidEntity, StreamBroken
+from toolwire.conformance.faults import InvalidEntity, InvalidStream
 from toolwire.conformance.reconstructor import StreamingToolReconstructor
 
 
@@ -17,7 +17,7 @@ class EndpointAnswer:
     """One turn of the model."""
 
     content: str
-    calls: tuple[ToolCall, ...]
+    calls: tuple[ExtractedToolCall, ...]
     finish_reason: str | None
     usage: Any = None
 
@@ -29,7 +29,7 @@ class EndpointAnswer:
 
 def whole(reply: Reply) -> EndpointAnswer:
     """Read an answer that was not streamed."""
-    require(reply.status == 200, reply.complaint)
+    require(reply.status == 200, reply.error_message)
     choice = _member(_member(reply.body, "choices", list), 0, dict)
     message = _member(choice, "message", dict)
     given = message.get("tool_calls") or []
@@ -43,7 +43,7 @@ def whole(reply: Reply) -> EndpointAnswer:
 def streamed(stream: Streamed) -> EndpointAnswer:
     """Read a streamed answer, and check the protocol."""
     if stream.reply is not None:
-        raise Fault(stream.reply.complaint)
+        raise Fault(stream.reply.error_message)
     require(bool(stream.chunks), "the stream holds no event")
     rebuilt = StreamingToolReconstructor()
     finish: str | None = None
@@ -53,7 +53,7 @@ def streamed(stream: Streamed) -> EndpointAnswer:
                 rebuilt.append_delta(delta)
             finish = reason or finish
         calls = tuple(rebuilt.tool_calls)
-    except (StreamBroken, InvalidEntity) as error:
+    except (InvalidStream, InvalidEntity) as error:
         raise Fault(str(error)) from None
     require(stream.done, "the stream does not end with [DONE]")
     return EndpointAnswer(rebuilt.other_content, calls, finish, usage_of(stream.chunks))
@@ -65,7 +65,7 @@ def usage_of(chunks: Iterable[Any]) -> Any:
     return found[-1] if found else None
 
 
-def _call(value: Any) -> ToolCall:
+def _call(value: Any) -> ExtractedToolCall:
     function = _member(value, "function", dict)
     arguments = function.get("arguments")
     require(
@@ -73,7 +73,7 @@ def _call(value: Any) -> ToolCall:
         f"arguments must be a string of JSON, not {type(arguments).__name__}",
     )
     try:
-        call = ToolCall(
+        call = ExtractedToolCall(
             str(value.get("id") or ""),
             FunctionCall(str(function.get("name") or ""), str(arguments)),
             value.get("type"),

@@ -29,7 +29,7 @@ class Reply:
     body: Any = None
 
     @property
-    def complaint(self) -> str:
+    def error_message(self) -> str:
         """The server's error message."""
         error = self.body.get("error") if isinstance(self.body, dict) else None
         message = error.get("message") if isinstance(error, dict) else error

@@ -2,29 +2,28 @@
 
 from functools import partial
 
+from toolwire.formats.catalog.heads import IdBefore, IdBehind, NumberedName, TypeBefore
 from toolwire.formats.catalog.json_family import THINK
 from toolwire.formats.catalog.routes import by_name, by_tool
 from toolwire.formats.channels import Channels
 from toolwire.formats.engines.either import json_or
-from toolwire.formats.engines.head_json import HeadJson, kimi_head, typed_head
+from toolwire.formats.engines.head_json import HeadJson
 from toolwire.formats.engines.json_calls import JsonCalls
+from toolwire.formats.engines.raw_body import RawBody
 from toolwire.formats.engines.tags import spelled
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 _head = partial(Format, family="header")
 
-_MISTRAL_THINK = Reasoning(
-    ("[THINK]", "<think>\n", "<think>"),
-    ("[/THINK]", "\n</think>\n\n", "\n</think>\n", "\n</think>", "</think>\n", "</think>"),
-)
+_MISTRAL_THINK = (Reasoning(("[THINK]",), ("[/THINK]",)), *THINK)
 _mistral = partial(
     _head,
     framing=Markers(opens=("[TOOL_CALLS]",), drop=("</s>",), reasoning=_MISTRAL_THINK),
     engine=json_or(
-        HeadJson(separators=("[ARGS]",), id_marker="[CALL_ID]", brace=True), JsonCalls()
+        HeadJson(separators=("[ARGS]",), head=IdBehind("[CALL_ID]"), brace=True), JsonCalls()
     ),
     special_tokens=("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]", "[/THINK]"),
     ids="mistral9",
@@ -110,7 +109,7 @@ _deepseek = partial(
 )
 DEEPSEEK_V3 = _deepseek(
     name="deepseek_v3",
-    engine=HeadJson(brace=True, parse=typed_head),
+    engine=HeadJson(brace=True, head=TypeBefore(_bars((_SEP,)))),
     writing=Writing(
         f"<｜tool▁call▁begin｜>function{_SEP}{{name}}\n```json\n{{args}}\n```<｜tool▁call▁end｜>",
         before="<｜tool▁calls▁begin｜>",
@@ -128,7 +127,7 @@ DEEPSEEK_V3 = _deepseek(
 )
 DEEPSEEK_V31 = _deepseek(
     name="deepseek_v31",
-    engine=HeadJson(brace=True, parse=typed_head),
+    engine=HeadJson(brace=True, head=TypeBefore(_bars((_SEP,)))),
     writing=Writing(
         f"<｜tool▁call▁begin｜>{{name}}{_SEP}{{args}}<｜tool▁call▁end｜>",
         before="<｜tool▁calls▁begin｜>",
@@ -153,7 +152,7 @@ KIMI_K2 = _head(
         ),
         reasoning=THINK,
     ),
-    engine=HeadJson(separators=("<|tool_call_argument_begin|>",), parse=kimi_head),
+    engine=HeadJson(separators=("<|tool_call_argument_begin|>",), head=NumberedName()),
     writing=Writing(
         "<|tool_call_begin|>{id}<|tool_call_argument_begin|>{args}<|tool_call_end|>",
         before="<|tool_calls_section_begin|>",
@@ -187,7 +186,7 @@ PLAMO3 = _head(
             _plamo("end_tool_request"),
             _plamo("end_tool_requests"),
         ),
-        reasoning=Reasoning((_plamo("begin_think"),), (_plamo("end_think"),)),
+        reasoning=(Reasoning((_plamo("begin_think"),), (_plamo("end_think"),)),),
     ),
     engine=HeadJson(
         separators=(
@@ -220,9 +219,9 @@ SOLAR_OPEN = _head(
         opens=("<|tool_call:begin|>",),
         ends=("<|tool_call:end|>", "<|calls|>"),
         drop=("<|begin|>assistant<|content|>", "<|end|>"),
-        reasoning=Reasoning(("<|begin|>assistant<|think|>", "<|think|>"), ("<|end|>",)),
+        reasoning=(Reasoning(("<|begin|>assistant<|think|>", "<|think|>"), ("<|end|>",)),),
     ),
-    engine=HeadJson(separators=("<|tool_call:args|>",), name_marker="<|tool_call:name|>"),
+    engine=HeadJson(separators=("<|tool_call:args|>",), head=IdBefore("<|tool_call:name|>")),
     writing=Writing(
         "<|tool_call:begin|>{id}<|tool_call:name|>{name}<|tool_call:args|>{args}<|tool_call:end|>",
         before="<|tool_calls|>",
@@ -288,7 +287,7 @@ FUNCTIONARY_V32 = _head(
         named="\n",
         route=by_name,
     ),
-    engine=HeadJson(raw_key="code"),
+    engine=HeadJson(raw=RawBody("code")),
     writing=Writing(">>>{name}\n{args}"),
     results=Results("{result}", role="tool", merged=False),
     aliases=("functionary",),

@@ -9,7 +9,7 @@ from toolwire.formats.engines.py_calls import PyCalls
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning, thinking
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 THINK = thinking()
 _json = partial(Format, family="json", engine=JsonCalls())
@@ -117,11 +117,7 @@ GRANITE = _array(
     framing=Markers(
         opens=("<|tool_call|>", "<tool_call>"),
         drop=("<|end_of_text|>", "<|/tool_call|>", *_RESPONSE),
-        reasoning=Reasoning(
-            (*_GRANITE_SPOKEN.opens, *THINK.opens),
-            (*_GRANITE_SPOKEN.closes, *THINK.closes),
-            _GRANITE_SPOKEN.words,
-        ),
+        reasoning=(_GRANITE_SPOKEN, *THINK),
     ),
     writing=array("<|tool_call|>"),
     results=Results("{result}", role="tool_response", merged=False),
@@ -163,10 +159,16 @@ APRIEL = _json(
         opens=("<tool_calls>",),
         ends=("</tool_calls>",),
         drop=("[END FINAL RESPONSE]", "<|end|>"),
-        reasoning=Reasoning(
-            _APRIEL_STEPS,
-            ("\n[BEGIN FINAL RESPONSE]\n", "[BEGIN FINAL RESPONSE]\n", "[BEGIN FINAL RESPONSE]"),
-            frozenset(_APRIEL_STEPS),
+        reasoning=(
+            Reasoning(
+                _APRIEL_STEPS,
+                (
+                    "\n[BEGIN FINAL RESPONSE]\n",
+                    "[BEGIN FINAL RESPONSE]\n",
+                    "[BEGIN FINAL RESPONSE]",
+                ),
+                frozenset(_APRIEL_STEPS),
+            ),
         ),
     ),
     writing=array("<tool_calls>", "</tool_calls>"),
@@ -230,10 +232,12 @@ HYPERCLOVA = _json(
         opens=(" -> tool/function_call\n", "-> tool/function_call\n"),
         ends=("<|im_end|>",),
         drop=(f"{_HYPERCLOVA_NEXT}\n", _HYPERCLOVA_NEXT, "<|im_end|>"),
-        reasoning=Reasoning(
-            ("/think\n",),
-            (f"{_HYPERCLOVA_NEXT}\n", _HYPERCLOVA_NEXT),
-            frozenset(("/think\n",)),
+        reasoning=(
+            Reasoning(
+                ("/think\n",),
+                (f"{_HYPERCLOVA_NEXT}\n", _HYPERCLOVA_NEXT),
+                frozenset(("/think\n",)),
+            ),
         ),
     ),
     writing=array(" -> tool/function_call\n", "<|im_end|>"),
@@ -257,7 +261,7 @@ APERTUS = _json(
     framing=Markers(
         opens=("<|tools_prefix|>",),
         ends=("<|tools_suffix|>",),
-        reasoning=Reasoning(("<|inner_prefix|>",), ("<|inner_suffix|>",)),
+        reasoning=(Reasoning(("<|inner_prefix|>",), ("<|inner_suffix|>",)),),
     ),
     engine=JsonCalls(name_is_key=True),
     writing=Writing(
@@ -306,7 +310,7 @@ _COHERE = Markers(
         "<|END_OF_TURN_TOKEN|>",
     ),
     citations=_CITATIONS,
-    reasoning=Reasoning(("<|START_THINKING|>",), ("<|END_THINKING|>",)),
+    reasoning=(Reasoning(("<|START_THINKING|>",), ("<|END_THINKING|>",)),),
 )
 _COHERE_WRITING = Writing(
     '    {"tool_call_id": "{index}", "tool_name": {qname}, "parameters": {args}}',

@@ -9,13 +9,20 @@ from toolwire.formats.engines.tagged import Tagged
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 _tagged = partial(Format, family="tagged")
 _PLAIN_RESULT = "<tool_response>{result}</tool_response>"
 
 
-def _keyed(mark: str = "", sep: str = "", *, loose: bool = False, types: bool = False) -> Tagged:
+def _keyed(
+    mark: str = "",
+    sep: str = "",
+    *,
+    call_close: str = "",
+    loose: bool = False,
+    types: bool = False,
+) -> Tagged:
     """`NAME <arg_key>K</arg_key> <arg_value>V</arg_value>`."""
     return Tagged(
         head_ends=(sep,) if sep else (),
@@ -23,7 +30,7 @@ def _keyed(mark: str = "", sep: str = "", *, loose: bool = False, types: bool = 
         key_end=f"</{mark}arg_key>",
         value_open=f"<{mark}arg_value>",
         close=f"</{mark}arg_value>",
-        call_close=("</tool_call>", f"</{mark}tool_call>", "</iquest_tool_call>"),
+        call_close=("</tool_call>", call_close or f"</{mark}tool_call>"),
         type_tags=(f"<{mark}arg_type>", f"</{mark}arg_type>") if types else ("", ""),
         typing="type-attribute" if types else "schema",
         loose=loose,
@@ -69,7 +76,7 @@ SPARK25 = _glm(name="spark25", writing=_keyed_writing("tool_call", ""), models=(
 IQUEST_Q1 = _tagged(
     name="iquest_q1",
     framing=_named("iquest_tool_call"),
-    engine=json_or(_keyed(), JsonCalls()),
+    engine=json_or(_keyed(call_close="</iquest_tool_call>"), JsonCalls()),
     writing=_keyed_writing("iquest_tool_call", ""),
     models=(r"iquest",),
 )
@@ -107,7 +114,7 @@ _hy = partial(
         sections=("<tool_calls>",),
         opens=("<tool_call>",),
         ends=("</tool_call>", "</tool_calls>"),
-        reasoning=Reasoning(("<think>",), ("</think>",)),
+        reasoning=(Reasoning(("<think>",), ("</think>",)),),
         loose=_HY_TAGS,
     ),
     results=Results(role="tool", before="<tool_responses>\n", after="\n</tool_responses>"),
@@ -143,9 +150,9 @@ K2_HORIZON = _tagged(
         sections=("<ifm|tool_calls>",),
         opens=("<ifm|tool_call>",),
         ends=("</ifm|tool_call>", "</ifm|tool_calls>"),
-        reasoning=Reasoning(
-            tuple(f"<ifm|think{how}>" for how in ("", "_fast", "_faster")),
-            tuple(f"</ifm|think{how}>" for how in ("", "_fast", "_faster")),
+        reasoning=tuple(
+            Reasoning((f"<ifm|think{how}>",), (f"</ifm|think{how}>",))
+            for how in ("", "_fast", "_faster")
         ),
     ),
     engine=json_or(_keyed("ifm|", types=True), JsonCalls()),

@@ -20,8 +20,8 @@ from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers
 from toolwire.formats.markers import Reasoning
 from toolwire.formats.record import Format
-from toolwire.formats.stripped import StrippableChannels
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
+from toolwire.formats.stripped import HeaderWords, StrippableChannels
 
 _messages = partial(Format, family="messages")
 _lax = partial(Format, family="lax object")
@@ -44,6 +44,13 @@ OPENAI = _messages(
             "<|message|>",
         ),
         route=harmony,
+        words=HeaderWords(
+            role="assistant",
+            channels={"analysis": "reasoning", "commentary": "text"},
+            last="final",
+            recipient="to=functions.",
+            types=("json", "code"),
+        ),
     ),
     engine=HeadJson(broken_body=True),
     writing=Writing(
@@ -167,8 +174,8 @@ KIMI_K3 = _messages(
         opens=_spaced(("<|open|>call",)),
         ends=_spaced((_close("call"), _close("tools"), _close("message"), "<|end_of_msg|>")),
         drop=_spaced((_open("response"), _close("response"), _close("message"), "<|end_of_msg|>")),
-        reasoning=Reasoning(
-            _spaced((_open("think"),)), _spaced((_close("think"), _open("response")))
+        reasoning=(
+            Reasoning(_spaced((_open("think"),)), _spaced((_close("think"), _open("response")))),
         ),
     ),
     engine=Tagged(
@@ -204,9 +211,11 @@ GEMMA4 = _lax(
         opens=("<|tool_call>",),
         ends=("<tool_call|>",),
         drop=("<|tool_response>", "<turn|>", "<eos>"),
-        reasoning=Reasoning(
-            ("<|channel>thought\n", "<|channel>thought", "<|channel>"),
-            ("\n<channel|>", "<channel|>"),
+        reasoning=(
+            Reasoning(
+                ("<|channel>thought\n", "<|channel>thought", "<|channel>"),
+                ("<channel|>", "\n<channel|>"),
+            ),
         ),
     ),
     engine=LaxObject('<|"|>'),

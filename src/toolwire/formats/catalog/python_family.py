@@ -8,7 +8,7 @@ from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.py_calls import PyCalls
 from toolwire.formats.framing import Markers
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 _python = partial(Format, family="pythonic", engine=PyCalls())
 _IPYTHON = Results('{"output": {json}}', role="ipython", merged=False, error='{"error": {json}}')

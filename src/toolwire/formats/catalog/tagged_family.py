@@ -13,14 +13,14 @@ from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers, ToolMarkers
 from toolwire.formats.markers import Reasoning, thinking
 from toolwire.formats.record import Format
-from toolwire.formats.writing import Results, Writing
+from toolwire.formats.rendering.writing import Results, Writing
 
 _tagged = partial(Format, family="tagged")
 _PLAIN_RESULT = "<tool_response>{result}</tool_response>"
 _BARS = (("｜", "|"),)  # fullwidth bars of the tokenizer, written as ASCII
 
 
-def _functions(wrapper: str, *, think: Reasoning = THINK) -> Markers:
+def _functions(wrapper: str, *, think: tuple[Reasoning, ...] = THINK) -> Markers:
     """`<wrapper> <function=NAME> ... </function> </wrapper>`; the wrapper may be missing."""
     return Markers(
         sections=(f"<{wrapper}>",),
@@ -311,7 +311,6 @@ CLINE_XML = _tagged(
     name="cline_xml",
     framing=ToolMarkers(),
     engine=Tagged(
-        head_start="<",
         param="<",
         close="</{key}>",
         call_close=("</{name}>",),

@@ -6,11 +6,11 @@ repeated name becomes an array. Text next to elements is kept under `$text`.
 
 from typing import Any, TypeAlias
 
-from toolwire.formats import values
-from toolwire.formats.schema import Schema
+from toolwire.formats.arguments import values
+from toolwire.formats.arguments.schema import Schema
 
 _MAX_DEPTH = 64
-Node: TypeAlias = dict[str, list[Any]]  # children by name, in order; text under `$text`
+Element: TypeAlias = dict[str, list[Any]]  # children by name, in order; text under `$text`
 
 
 def tree_to_json(text: str, prefix: str, schema: Schema) -> str:
@@ -18,16 +18,16 @@ def tree_to_json(text: str, prefix: str, schema: Schema) -> str:
     return _write(_parse(text, prefix), schema)
 
 
-def _parse(text: str, prefix: str) -> Node:
-    root: Node = {}
-    stack: list[tuple[str, Node]] = [("", root)]
+def _parse(text: str, prefix: str) -> Element:
+    root: Element = {}
+    stack: list[tuple[str, Element]] = [("", root)]
     first, *pieces = text.split(prefix)
     _add_text(root, first)
     for piece in pieces:
         tag, _, tail = piece.removeprefix("<").partition(">")
         if not tag.startswith("/"):
             if len(stack) <= _MAX_DEPTH:
-                child: Node = {}
+                child: Element = {}
                 stack[-1][1].setdefault(tag, []).append(child)
                 stack.append((tag, child))
         elif len(stack) > 1 and stack[-1][0] == tag[1:]:
@@ -36,12 +36,12 @@ def _parse(text: str, prefix: str) -> Node:
     return root
 
 
-def _add_text(node: Node, text: str) -> None:
+def _add_text(node: Element, text: str) -> None:
     if text:
         node.setdefault("$text", []).append(text)
 
 
-def _write(node: Node, schema: Schema) -> str:
+def _write(node: Element, schema: Schema) -> str:
     children = {name: found for name, found in node.items() if name != "$text"}
     text = "".join(node.get("$text", ()))
     if not children:

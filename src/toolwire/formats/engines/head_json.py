@@ -2,79 +2,81 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-from toolwire.formats import json_text
-from toolwire.formats.begin import ANYTHING, Begin, spaced
+from toolwire.formats.arguments import json_text
+from toolwire.formats.begin import Begin, spaced
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
-from toolwire.formats.turn_state import Opening, TurnState, copy_rest, finish_call, start_call
+from toolwire.formats.turn_state import (
+    FormatEngine,
+    Opening,
+    TurnState,
+    finish_call,
+    start_call,
+)
 
 _SPACE = 64
 _MAX_HEAD = 512
 _FENCE_LINE = re.compile(r"`{3}+\w{0,16}+")
 
-# A parsed header: the name ("" if missing, None if it is not a header) and the id.
-Head: TypeAlias = tuple[str | None, str | None]
 _NAME = re.compile(r"[^\s<>{}\[\]()\"'`,;|]{1,128}+")
-_TYPE_ENDS = ("<｜tool▁sep｜>", "<|tool▁sep|>")
 _IN_HEAD = r"[^<>{}\[\]()\"'`,;|]"
 
+CallHeader: TypeAlias = tuple[str | None, str | None]
+"""A parsed header: the name ("" if missing, None if it is not a header) and the id."""
 
-def plain_head(text: str) -> Head:
-    """The header is the name."""
+
+class HeadParser(Protocol):
+    """Takes a header apart. `fields` are the markers between its parts."""
+
+    @property
+    def fields(self) -> tuple[str, ...]: ...
+
+    def parse(self, text: str) -> CallHeader: ...
+
+
+def plain_name(text: str) -> str | None:
+    """Return `text` as a tool's name, or None."""
     name = text.strip()
-    return (name, None) if _NAME.fullmatch(name) else (None, None)
+    return name if _NAME.fullmatch(name) else None
 
 
-def kimi_head(text: str) -> Head:
-    """`functions.NAME:INDEX`, which is also the id. A counter or a foreign id names no tool."""
-    wire = text.strip()
-    if not wire or "\n" in wire:
-        wire = "".join(wire.split())
-    name = wire.removeprefix("functions.").rpartition(":")[0] if ":" in wire else wire
-    if name.isdecimal() or name.startswith("call_"):
-        return "", wire
-    name = name.removeprefix("functions.")
-    return (name, wire) if _NAME.fullmatch(name) else (None, None)
+@dataclass(frozen=True, slots=True)
+class PlainHead:
+    """The header is the name."""
 
+    fields: tuple[str, ...] = ()
 
-def typed_head(text: str) -> Head:
-    """`function<SEP>NAME` or `NAME<SEP>`: the first field may be the type of the call."""
-    end = next((one for one in _TYPE_ENDS if one in text), _TYPE_ENDS[0])
-    first, _, second = text.partition(end)
-    return plain_head(second if second.strip() else first)
+    def parse(self, text: str) -> CallHeader:
+        """See `HeadParser.parse`."""
+        return plain_name(text), None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadJson:
     """A header, a separator, JSON.
 
-    `separators` end the header and are consumed; with `brace` the JSON itself ends it. The id
-    follows `id_marker`, or precedes `name_marker`. With `raw_key`, a body that is not JSON is the
-    text of one argument. With `broken_body`, invalid JSON is still the body of a call, and an
-    empty body means no arguments.
+    `separators` end the header and are consumed; with `brace` the JSON itself ends it. `head` takes
+    the header apart. `raw` reads a body that is not JSON, if the model calls some tools that way.
+    `broken_body`: the framing proves that the body is that of a call, so invalid JSON is still
+    its arguments, and an empty body means that there are none.
     """
 
     separators: tuple[str, ...] = ()
-    id_marker: str = ""
-    name_marker: str = ""
     brace: bool = False
-    raw_key: str = ""
+    head: HeadParser = PlainHead()
+    raw: FormatEngine | None = None
     broken_body: bool = False
-    parse: Callable[[str], Head] = plain_head
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
         """A name followed by a possible end of the header, or too long to tell."""
-        if self.name_marker:
-            return ANYTHING  # an arbitrary id comes first
         if self._in_words:
             word = rf"[\w.\-]{{1,128}}+{spaced(_separator_lexer(self).ahead)}"
             return Begin(spaced(word), "no header of a call")
-        least = int(self.parse is not typed_head)
+        least = int(not self.head.fields)  # the first part may be empty
         end = rf"\Z|{_IN_HEAD}|[<\[]|{_head_end(self).ahead}"
         head = rf"(?:\Z|{_IN_HEAD}{{{least},160}}+(?:{end}))"
         return Begin(head, "no header of a call")
@@ -84,7 +86,7 @@ class HeadJson:
         written, provider_id, alone = opening.name or None, None, False
         if not written:
             head, alone = yield from self._read_head(turn)
-            written, provider_id = self._split(head) if head is not None else (None, None)
+            written, provider_id = self.head.parse(head) if head is not None else (None, None)
             if written and alone and not self._in_words:
                 size = len(head or "")
                 return (yield from self._read_nothing(turn, written, provider_id, size))
@@ -132,22 +134,9 @@ class HeadJson:
         if self.broken_body and turn.sink.live:
             start_call(turn, name, provider_id)
             return (yield from finish_call(turn, ok=False, json=True))
-        if not self.raw_key:
+        if self.raw is None:
             return turn.refuse("no arguments behind the header")
-        keys = list(turn.tools.properties(name)) or [self.raw_key]
-        start_call(turn, name, provider_id)
-        turn.sink.args(f'{{"{json_text.escape(keys[0])}": "')
-        yield from copy_rest(turn, json_text.escape)
-        turn.sink.args('"}')
-        return (yield from finish_call(turn, ok=True))
-
-    def _split(self, head: str) -> Head:
-        if self.name_marker:
-            wire_id, _, text = head.rpartition(self.name_marker)
-            return self.parse(text)[0], wire_id.strip() or None
-        text, _, wire_id = head.partition(self.id_marker) if self.id_marker else (head, "", "")
-        name, own_id = self.parse(text)
-        return name, wire_id.strip() or own_id
+        return (yield from self.raw.read(turn, Opening(strict=False, name=name)))
 
     def _read_head(self, turn: TurnState) -> Need[tuple[str | None, bool]]:
         """Read the header and its separator. Return None if there is no separator.
@@ -199,9 +188,8 @@ def _head_lexer(engine: HeadJson, stop: Lexer) -> Lexer:
 @lru_cache(maxsize=64)
 def _head_end(engine: HeadJson) -> Lexer:
     """A pattern for what may follow the first word of a header."""
-    typed = _TYPE_ENDS if engine.parse is typed_head else ()
-    fields = filter(None, (engine.id_marker, *typed))
-    return Lexer({**_separator_lexer(engine).kinds, **dict.fromkeys(fields, "field")})
+    fields = dict.fromkeys(engine.head.fields, "field")
+    return Lexer({**_separator_lexer(engine).kinds, **fields})
 
 
 def _needs_nothing(turn: TurnState, name: str, *, stopped: bool) -> bool:

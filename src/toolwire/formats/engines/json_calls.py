@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from toolwire.formats import json_text, scalars
+from toolwire.formats.arguments import json_text, scalars
 from toolwire.formats.begin import Begin, spaced
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
@@ -23,26 +23,29 @@ _FENCE_LINE = re.compile(r"```\w{0,16}+")
 _PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*+)"')
 _IN_KEY = r"[^\"\\\x00-\x1f]{0,64}+"
 _GAP = r"[\s,]"
+_NAME_KEYS = ("name", "tool_name")
+_ARGS_KEYS = ("arguments", "parameters", "args", "input")
+_ID_KEYS = ("id", "tool_call_id", "call_id")
+_OUTER_KEYS = ("type", "function", "tool_call", "tool_calls")
+_SEPARATORS = ",;"
 
 
 @dataclass(frozen=True, slots=True)
 class JsonCalls:
     """`{"name": ..., "arguments": {...}}`, alone, in a row, or in an array.
 
-    `shape` "array" requires brackets. With `name_is_key` the call is `{NAME: {arguments}}`.
-    `atomic`: if one element of the array is not a call, none is. The model calls a tool named
-    `no_call` to call nothing. `answer_key` holds plain text instead of a call.
+    `shape` "array" requires brackets.
     """
 
     shape: Literal["any", "array"] = "any"
-    name_keys: tuple[str, ...] = ("name", "tool_name")
-    args_keys: tuple[str, ...] = ("arguments", "parameters", "args", "input")
-    id_keys: tuple[str, ...] = ("id", "tool_call_id", "call_id")
     name_is_key: bool = False
+    """The call is `{NAME: {arguments}}`: the model has no key for the name."""
     atomic: bool = False
-    separators: str = ",;"
+    """If one element of the array is not a call, none is: bare arrays of JSON are often answers."""
     no_call: str = ""
+    """The tool that the model was trained to call instead of calling none."""
     answer_key: str = ""
+    """The member that holds plain text instead of a call, in an answer under a grammar."""
 
     def begins(self, *, bare: bool) -> Begin:
         """An object that begins with a key of a call, an array, or a fence before either."""
@@ -56,8 +59,7 @@ class JsonCalls:
     def _keys(self) -> tuple[str, ...]:
         """The keys that a call may begin with."""
         answer = (self.answer_key,) if self.answer_key else ()
-        own = (*self.name_keys, *self.args_keys, *self.id_keys)
-        return (*own, "type", "function", "tool_call", "tool_calls", *answer)
+        return (*_NAME_KEYS, *_ARGS_KEYS, *_ID_KEYS, *_OUTER_KEYS, *answer)
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one call, or all of an array."""
@@ -123,7 +125,7 @@ class JsonCalls:
         while True:
             if not (yield from _CallObject(self, turn, strict=strict).read()):
                 return False
-            ahead = yield from _after_layout(turn, self.separators)
+            ahead = yield from _after_layout(turn)
             if ahead < 0:
                 yield from _pass_extra_brace(turn)
                 return True
@@ -187,11 +189,11 @@ class _CallObject:
         if engine.name_is_key:
             self.name = key
             return (yield from self._arguments(char))
-        if key in (*engine.name_keys, "function") and char in ("'", '"') and not self.name:
+        if key in (*_NAME_KEYS, "function") and char in ("'", '"') and not self.name:
             return (yield from self._read_name())
-        if key in engine.args_keys and self.held is None:
+        if key in _ARGS_KEYS and self.held is None:
             return (yield from self._arguments(char))
-        if key in engine.id_keys and char in ("'", '"'):
+        if key in _ID_KEYS and char in ("'", '"'):
             self.provider_id = yield from read_string(turn)
             return None
         if key in ("function", "tool_call") and char == "{":
@@ -200,9 +202,9 @@ class _CallObject:
             return (yield from self._nested_list())
         if engine.answer_key and key == engine.answer_key and char == '"':
             return (yield from self._answer())
-        if self.strict and key not in ("type", *engine.id_keys):
+        if self.strict and key not in ("type", *_ID_KEYS):
             return turn.refuse(f"a call has no member {key[:40]!r}")
-        self.strange = self.strange or key not in ("type", *engine.id_keys)
+        self.strange = self.strange or key not in ("type", *_ID_KEYS)
         copied = yield from json_text.copy_value(turn.reader, lambda _: None)
         return None if copied else turn.refuse("not JSON")
 
@@ -344,7 +346,7 @@ def _at_marker(turn: TurnState) -> Need[bool]:
     return bool(marker)
 
 
-def _after_layout(turn: TurnState, separators: str) -> Need[int]:
+def _after_layout(turn: TurnState) -> Need[int]:
     """Return the distance to the next consecutive call, or -1 if none follows."""
     reader, ahead = turn.reader, 0
     while True:
@@ -355,7 +357,7 @@ def _after_layout(turn: TurnState, separators: str) -> Need[int]:
         char = reader.buf[reader.pos + ahead]
         if char == "{":
             return ahead
-        if ahead == 8 or not (char.isspace() or char in separators):
+        if ahead == 8 or not (char.isspace() or char in _SEPARATORS):
             return -1
         ahead += 1
 

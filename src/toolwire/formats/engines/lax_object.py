@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from toolwire.formats import scalars, values
+from toolwire.formats.arguments import scalars, values
+from toolwire.formats.arguments.json_text import escape
+from toolwire.formats.arguments.schema import Types
 from toolwire.formats.begin import Begin
-from toolwire.formats.json_text import escape
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
-from toolwire.formats.schema import Types
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
@@ -37,11 +37,11 @@ _CLOSER = {"{": "}", "(": ")", "[": "]"}
 
 @dataclass(frozen=True, slots=True)
 class LaxObject:
-    """`delimiter` encloses a string. `typed`: delimited text has no type of its own, so the schema
-    decides."""
+    """`delimiter` encloses a string."""
 
     delimiter: str
     typed: bool = False
+    """The model delimits every value, numbers too, so the schema decides on the type."""
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
         """A head, or a truncated one."""

@@ -9,11 +9,11 @@ call follows, so unescaped quotes inside the string do not end it.
 import re
 from dataclasses import dataclass
 
-from toolwire.formats import scalars, values
+from toolwire.formats.arguments import scalars, values
+from toolwire.formats.arguments.python_text import copy_literal
+from toolwire.formats.arguments.scalars import look_past_space
 from toolwire.formats.begin import Begin, spaced
-from toolwire.formats.python_text import copy_literal
 from toolwire.formats.reader import Need, Reader, skip_space
-from toolwire.formats.scalars import look_past_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
@@ -31,14 +31,15 @@ _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
 class PyCalls:
     """A list of calls, or, without brackets, one per line.
 
-    `known`: only known tools count, however the call was opened. A call may be inside one of
-    `wrappers`, as in `print(f())`. A `suffix` is not part of the tool's name.
+    `known`: only known tools count, however the call was opened.
     """
 
     brackets: bool = True
     known: bool = False
     wrappers: tuple[str, ...] = ()
+    """Functions that a call may be inside, as in `print(f())`: the model writes code to be run."""
     suffix: str = ""
+    """A method that the model calls, as in `f.call()`, and that is not part of the tool's name."""
 
     def begins(self, *, bare: bool) -> Begin:
         """`NAME(` and what may follow it, with or without a leading bracket."""

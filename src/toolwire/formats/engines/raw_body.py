@@ -5,10 +5,10 @@ The text is not escaped, and it is not parsed even if it looks like JSON.
 
 from dataclasses import dataclass
 
-from toolwire.formats import values
+from toolwire.formats.arguments import values
+from toolwire.formats.arguments.json_text import escape
 from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.declared_tools import DeclaredTools
-from toolwire.formats.json_text import escape
 from toolwire.formats.reader import Need
 from toolwire.formats.turn_state import (
     FormatEngine,
@@ -22,7 +22,10 @@ from toolwire.formats.turn_state import (
 
 @dataclass(frozen=True, slots=True)
 class RawBody:
-    """The text of the tool's required argument, else of its first declared one, else of `key`."""
+    """The text of the tool's required argument, else of its first declared one, else of `key`.
+
+    `key` is what the model's own tools call it.
+    """
 
     key: str = "input"
 
@@ -47,7 +50,10 @@ class RawBody:
 
 @dataclass(frozen=True, slots=True)
 class NamedOr:
-    """`named` reads the message if its header has a name, otherwise `other`."""
+    """`named` reads the message if its header has a name, otherwise `other`.
+
+    For formats that have a second kind of call, which only its header tells apart.
+    """
 
     named: FormatEngine
     other: FormatEngine

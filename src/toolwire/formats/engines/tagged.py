@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toolwire.formats import json_text, values
+from toolwire.formats.arguments import json_text, values
+from toolwire.formats.arguments.schema import Types
 from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.engines.element_tree import tree_to_json
 from toolwire.formats.engines.raw_value import RawValue
@@ -27,7 +28,6 @@ from toolwire.formats.engines.tags import (
 )
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
-from toolwire.formats.schema import Types
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
@@ -68,7 +68,7 @@ class Tagged(Tags):
     def _read_head(self, turn: TurnState) -> Need[str | None]:
         """Read the rest of the opening tag, or the text up to the first parameter."""
         reader, lexer = turn.reader, head_lexer(self)
-        start = self.head_start
+        start = "<" if self.declared else ""
         reader.pos += len(start)
         found = yield from lexer.read_to(reader, _MAX_HEAD)
         if found is None:

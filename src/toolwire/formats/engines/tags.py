@@ -25,12 +25,10 @@ class Tags:
 
     `head`: the attribute that names the tool in the opening tag, or "" if the text itself does;
     `head_ends` end the head. `param` opens a parameter; `key` and `key_end` likewise for its name;
-    `value_open` stands between name and value. `close` may contain `{key}`. With `declared`, a
-    parameter's tag is its name. `trim`: one newline on each side of a value is layout.
-    `wrappers` are parameters that may hold all arguments. `tree` is the prefix of nested tags.
+    `value_open` stands between name and value. `close` may contain `{key}`. `trim`: one newline on
+    each side of a value is layout. `wrappers` are parameters that may hold all arguments.
     `ends_around` are tags outside the call that also end it. `spellings` are pairs: the first text
-    of a pair may be written as the second in a tag. `glyphs`: the tokenizer's glyphs for space and
-    newline may replace these characters, in a call whose head has them.
+    of a pair may be written as the second in a tag.
     """
 
     param: str
@@ -38,20 +36,24 @@ class Tags:
     call_close: tuple[str, ...]
     head: str = ""
     head_ends: tuple[str, ...] = (">",)
-    head_start: str = ""
     key: str = ""
     key_end: str = ">"
     type_tags: tuple[str, str] = ("", "")
+    """The tags around a value's type, in a dialect of the format that states it."""
     value_open: str = ""
     trim: bool = False
     typing: Typing = "schema"
     declared: bool = False
+    """The tags are the names of the tool and its parameters, so only declared ones are tags."""
     tree: str = ""
+    """The prefix of nested tags, in a format that writes objects and arrays as elements."""
     wrappers: tuple[str, ...] = ()
     loose: bool = False
     ends_around: tuple[str, ...] = ()
     spellings: Spellings = ()
     glyphs: bool = False
+    """The tokenizer's glyphs for space and newline may replace these characters, in a call whose
+    head has them: the raw output of the model was seen to contain them."""
 
 
 def spelled(markers: Iterable[str], spellings: Spellings) -> tuple[str, ...]:
@@ -71,7 +73,7 @@ def _lexer(tags: Tags, kinds: Mapping[str, str]) -> Lexer:
 def head_lexer(tags: Tags) -> Lexer:
     """Finds the end of the head."""
     ends = dict.fromkeys(tags.head_ends, "end")
-    if not tags.head and not tags.head_start:
+    if not tags.head and not tags.declared:
         ends = {tags.param: "body", **dict.fromkeys(tags.call_close, "body"), **ends}
     return _lexer(tags, ends)
 

@@ -6,8 +6,8 @@ import msgspec
 
 from toolwire.gateway.repair.arguments import is_object
 from toolwire.gateway.repair.findings import Finding
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall
 
 _NOT_MADE = "Error: this call was not made. {why} Correct it, and call the tool again."
 _NOT_ALONE = "Error: this call was not made, because another call beside it was wrong. Repeat it."
@@ -20,7 +20,9 @@ _WHY = {
 }
 
 
-def correction(said: str, calls: Sequence[ToolCall], findings: Sequence[Finding]) -> list[Message]:
+def correction(
+    said: str, calls: Sequence[AssistantCall], findings: Sequence[Finding]
+) -> list[ChatMessage]:
     """Return the model's turn, and what is wrong with it.
 
     The turn is written as calls and results if all arguments are JSON. Otherwise it is described in
@@ -29,17 +31,17 @@ def correction(said: str, calls: Sequence[ToolCall], findings: Sequence[Finding]
     wrong = {finding.index: explain(finding) for finding in findings}
     if all(is_object(call.arguments) for call in calls):
         results = [
-            Message("tool", wrong.get(index, _NOT_ALONE), call_id=call.call_id)
+            ChatMessage("tool", wrong.get(index, _NOT_ALONE), call_id=call.call_id)
             for index, call in enumerate(calls)
         ]
-        return [Message("assistant", said or None, calls=tuple(calls)), *results]
-    answer = [Message("assistant", said)] if said.strip() else []
+        return [ChatMessage("assistant", said or None, calls=tuple(calls)), *results]
+    answer = [ChatMessage("assistant", said)] if said.strip() else []
     quoted = [
         f"You called the tool '{call.name}' with {call.arguments[:_MOST_QUOTED]}\n"
         f"{wrong.get(index, _NOT_ALONE)}"
         for index, call in enumerate(calls)
     ]
-    return [*answer, Message("user", "\n\n".join(quoted))]
+    return [*answer, ChatMessage("user", "\n\n".join(quoted))]
 
 
 def explain(finding: Finding) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from toolwire.gateway.repair.findings import Finding
 from toolwire.protocol.schemas.cost import CEILING, SchemaCost
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 
 class TooCostly(Exception):
@@ -58,7 +58,7 @@ class CostlyCall(msgspec.Struct, frozen=True):
     """A call to validate in another process, and to repair with these rules."""
 
     index: int
-    tool: Tool
+    tool: ToolSpec
     text: str
     rules: tuple[str, ...] = ()
 

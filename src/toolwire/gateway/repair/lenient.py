@@ -7,8 +7,8 @@ so truncated text is never completed.
 
 import re
 
-from toolwire.formats.json_text import escape
-from toolwire.formats.scalars import PYTHON_WORDS
+from toolwire.formats.arguments.json_text import escape
+from toolwire.formats.arguments.scalars import PYTHON_WORDS
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]*+)(?:

@@ -6,11 +6,11 @@ from toolwire.gateway.repair.arguments import check_call
 from toolwire.gateway.repair.correction import schema_hint
 from toolwire.gateway.repair.costly import Allowance, TooCostly
 from toolwire.gateway.repair.findings import Finding
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall, ToolSet
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall, ToolSet
 
 
-def find_loop(messages: Sequence[Message], tools: ToolSet, most: int) -> Finding | None:
+def find_loop(messages: Sequence[ChatMessage], tools: ToolSet, most: int) -> Finding | None:
     """Return what is wrong with an invalid call that each of the last `most` turns repeats.
 
     Each assistant message is a turn: other messages between them are no progress.
@@ -31,15 +31,15 @@ def find_loop(messages: Sequence[Message], tools: ToolSet, most: int) -> Finding
     return None
 
 
-def _keys(calls: Sequence[ToolCall]) -> set[tuple[str, str]]:
+def _keys(calls: Sequence[AssistantCall]) -> set[tuple[str, str]]:
     return {(call.name, call.arguments.strip()) for call in calls if call.kind == "function"}
 
 
-def break_loop(finding: Finding, tools: ToolSet, count: int) -> Message:
+def break_loop(finding: Finding, tools: ToolSet, count: int) -> ChatMessage:
     """Return the message that tells the model what is wrong, and what is expected."""
     lines = [f"You have made the same call of '{finding.tool}' {count} times, and it cannot work."]
     lines.append(f"What is wrong with it: {finding.message}")
     if (tool := tools.tools.get(finding.tool)) is not None:
         lines.append(f"The arguments must fit this JSON Schema: {schema_hint(tool.parameters)}")
     lines.append("Do not make that call again: correct it, use another tool, or answer in words.")
-    return Message("user", "\n".join(lines))
+    return ChatMessage("user", "\n".join(lines))

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 from msgspec import structs
 
-from toolwire.formats.scalars import is_number
-from toolwire.formats.schema import Schema, Types, type_name
+from toolwire.formats.arguments.scalars import is_number
+from toolwire.formats.arguments.schema import Schema, Types, type_name
 from toolwire.gateway.repair.arguments import NotJson, check_call, fits, read_json, read_object
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, TooCostly
 from toolwire.gateway.repair.lenient import tidied

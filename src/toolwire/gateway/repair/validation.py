@@ -30,7 +30,7 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.json_boundary import is_unclosed
-from toolwire.protocol.tools import ToolCall, ToolSet
+from toolwire.protocol.tools import AssistantCall, ToolSet
 
 _NO_CALL = CallStart(0, "")
 _CUT_OFF = TurnEnd("length")
@@ -235,10 +235,10 @@ class BufferedValidator:
         return "".join(self._text)
 
     @property
-    def calls(self) -> list[ToolCall]:
+    def calls(self) -> list[AssistantCall]:
         """The calls of the turn, including invalid ones."""
         return [
-            ToolCall(held.start.call_id, held.start.name, held.arguments, held.start.kind)
+            AssistantCall(held.start.call_id, held.start.name, held.arguments, held.start.kind)
             for held in self._calls
         ]
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamError
 from toolwire.formats import Detection, OutputDetector, Trace, get, parser_for
 from toolwire.formats.prose import has_prose, prose_parser
@@ -51,7 +51,7 @@ class ToolStrategy(ABC):
         return bool(self.marks)
 
     @abstractmethod
-    def outgoing(self, plan: Plan) -> Outgoing:
+    def outgoing(self, plan: Plan) -> BackendRequest:
         """Return what the backend is sent."""
 
     def reads_text(self, plan: Plan) -> bool:
@@ -87,7 +87,7 @@ class ToolStrategy(ABC):
     def lack(self, error: UpstreamError) -> Lack | None:
         """Return the feature that the backend lacks, if this error shows it."""
 
-    def _escaped(self, plan: Plan) -> Outgoing:
+    def _escaped(self, plan: Plan) -> BackendRequest:
         outgoing = plan.outgoing
         if not self.marks:
             return outgoing

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 FORMAT = "generic"
 
@@ -22,7 +22,7 @@ _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependen
 """Keywords whose values map names to schemas."""
 
 
-def calls_schema(tools: Iterable[Tool], *, parallel: bool) -> bytes:
+def calls_schema(tools: Iterable[ToolSpec], *, parallel: bool) -> bytes:
     """Return the JSON Schema of one or more calls; of exactly one if not `parallel`."""
     places: dict[str, Any] = {}
     calls = []
@@ -37,10 +37,10 @@ def calls_schema(tools: Iterable[Tool], *, parallel: bool) -> bytes:
     return msgspec.json.encode({**_object({"tool_calls": array}), "$defs": places})
 
 
-def calls_or_response_schema(calls: bytes, form: Mapping[str, Any]) -> bytes:
+def calls_or_response_schema(calls: bytes, response_schema: Mapping[str, Any]) -> bytes:
     """Return the JSON Schema of calls, or of the client's `response_format`."""
     either = msgspec.json.decode(calls)
-    places = {**either.pop("$defs"), "form": _moved(form, "#/$defs/form")}
+    places = {**either.pop("$defs"), "form": _moved(response_schema, "#/$defs/form")}
     union = [either, {"$ref": "#/$defs/form"}]
     return msgspec.json.encode({"anyOf": union, "$defs": places})
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from toolwire.formats.escape_markers import break_up
+from toolwire.formats.rendering.escape_markers import break_up
 from toolwire.protocol.content import Content, TextPart
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 
 
-def escaped(messages: Sequence[Message], marks: tuple[str, ...]) -> Sequence[Message]:
+def escaped(messages: Sequence[ChatMessage], marks: tuple[str, ...]) -> Sequence[ChatMessage]:
     """Return the messages of all roles with turn markers escaped in their content.
 
     Arguments of calls are still JSON here. The code that writes them into the prompt escapes them.

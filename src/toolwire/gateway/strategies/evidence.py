@@ -21,7 +21,7 @@ OBSERVATIONS = 3
 _MOST_PLACES = 1024
 _MOST_OBSERVERS = 64
 
-Place = tuple[str, str]
+BackendModel = tuple[str, str]
 """A backend, and a model on it."""
 V = TypeVar("V")
 
@@ -50,17 +50,17 @@ class Evidence(Generic[V]):
     """Observations by place. Bounded: the place that was added first is evicted."""
 
     clock: Callable[[], float]
-    places: dict[Place, dict[V, _Observed]] = field(default_factory=dict)
+    places: dict[BackendModel, dict[V, _Observed]] = field(default_factory=dict)
     """The places with observations."""
 
-    def observe(self, place: Place, what: V, observer: str) -> None:
+    def observe(self, place: BackendModel, what: V, observer: str) -> None:
         """Record an observation of `observer`."""
         if place not in self.places and len(self.places) >= _MOST_PLACES:
             del self.places[next(iter(self.places))]
         now = self.clock()
         self.places.setdefault(place, {}).setdefault(what, _Observed(now)).add(observer, now)
 
-    def counting(self, place: Place, observer: str) -> list[V]:
+    def counting(self, place: BackendModel, observer: str) -> list[V]:
         """Return the observations that count for `observer` now, the latest last."""
         seen = self.places.get(place)
         if not seen:

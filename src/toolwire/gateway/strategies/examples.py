@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from toolwire.protocol.names import folded
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall
 
 MOST_EXAMPLES = 3
 
@@ -25,13 +25,13 @@ class _Example:
     result: str
     answer: str
 
-    def messages(self) -> tuple[Message, ...]:
-        call = ToolCall(f"example_{self.tool}", self.tool, self.arguments)
+    def messages(self) -> tuple[ChatMessage, ...]:
+        call = AssistantCall(f"example_{self.tool}", self.tool, self.arguments)
         return (
-            Message("user", self.question),
-            Message("assistant", None, (call,)),
-            Message("tool", self.result, call_id=call.call_id),
-            Message("assistant", self.answer),
+            ChatMessage("user", self.question),
+            ChatMessage("assistant", None, (call,)),
+            ChatMessage("tool", self.result, call_id=call.call_id),
+            ChatMessage("assistant", self.answer),
         )
 
 
@@ -83,7 +83,7 @@ _EXAMPLES = (
 )
 
 
-def examples_for(tools: Collection[str], count: int) -> list[Message]:
+def examples_for(tools: Collection[str], count: int) -> list[ChatMessage]:
     """Return up to `count` examples for a client that has these tools."""
     return [message for example in islice(_others(tools), count) for message in example.messages()]
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamError
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
@@ -18,7 +18,7 @@ class Native(ToolStrategy):
 
     kind: ClassVar[StrategyKind] = "native"
 
-    def outgoing(self, plan: Plan) -> Outgoing:
+    def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
         return self._escaped(plan)
 
@@ -34,7 +34,7 @@ class Hybrid(Native):
     kind: ClassVar[StrategyKind] = "hybrid"
     promotes: ClassVar[bool] = True
 
-    def outgoing(self, plan: Plan) -> Outgoing:
+    def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
         outgoing = self._escaped(plan)
         if not self._keeps_special_tokens(plan):

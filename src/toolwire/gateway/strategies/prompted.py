@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from toolwire.backends.base import Constraint, Outgoing
+from toolwire.backends.base import BackendRequest, Constraint
 from toolwire.errors import ToolChoiceUnmet, ToolsRefused, UpstreamError
 from toolwire.formats import Trace, get, parser_for
-from toolwire.formats.escape_markers import guarded
+from toolwire.formats.rendering.escape_markers import guarded
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
 from toolwire.gateway.strategies.calls_schema import (
@@ -21,7 +21,7 @@ from toolwire.gateway.strategies.constrained_reader import ConstrainedReader
 from toolwire.gateway.strategies.prompting import prompted, without_system
 from toolwire.gateway.strategies.refusals import refused
 from toolwire.gateway.strategies.text_reader import TextReader
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 
 DEFAULT_FORMAT = "hermes"
@@ -49,12 +49,14 @@ class Prompted(ToolStrategy):
         """See `ToolStrategy.rewrites`."""
         return True
 
-    def outgoing(self, plan: Plan) -> Outgoing:
+    def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
-        form = _form(plan)
-        messages = self._written(plan, form, self.examples)
+        response_schema = _response_schema(plan)
+        messages = self._written(plan, response_schema, self.examples)
         special = self._keeps_special_tokens(plan)
-        return Outgoing(_request(plan, form), messages, NO_TOOLS, keep_special_tokens=special)
+        return BackendRequest(
+            _request(plan, response_schema), messages, NO_TOOLS, keep_special_tokens=special
+        )
 
     def _fences(self, plan: Plan) -> bool:  # noqa: ARG002
         """Always: code fences are the most common mistake of prompted models."""
@@ -65,8 +67,8 @@ class Prompted(ToolStrategy):
         return refused(error, "system") if self.system_role and _is_reported(error) else None
 
     def _written(
-        self, plan: Plan, form: Mapping[str, Any] | None, examples: int
-    ) -> Sequence[Message]:
+        self, plan: Plan, response_schema: Mapping[str, Any] | None, examples: int
+    ) -> Sequence[ChatMessage]:
         outgoing = self._escaped(plan)
         messages = prompted(
             outgoing.messages,
@@ -74,7 +76,7 @@ class Prompted(ToolStrategy):
             plan.request.choice,
             parallel=self._parallel(plan),
             format_name=guarded(get(self.format), self.marks),
-            form=form,
+            response_schema=response_schema,
             examples=examples,
         )
         return messages if self.system_role else without_system(messages)
@@ -95,20 +97,23 @@ class Constrained(Prompted):
     format: str = CALLS_FORMAT
     union: bool = False
 
-    def outgoing(self, plan: Plan) -> Outgoing:
+    def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
-        form = _form(plan)
-        request, messages = _request(plan, form), self._written(plan, form, self.examples)
+        response_schema = _response_schema(plan)
+        request, messages = (
+            _request(plan, response_schema),
+            self._written(plan, response_schema, self.examples),
+        )
         schema = calls_schema(plan.callable_tools, parallel=self._parallel(plan))
-        if self.union and form is not None:
-            constraint = Constraint(calls_or_response_schema(schema, form))
+        if self.union and response_schema is not None:
+            constraint = Constraint(calls_or_response_schema(schema, response_schema))
         elif plan.request.choice.mode == "required":
             constraint = Constraint(schema)
         else:
             # Examples help a weak model to call, but also tempt it to call needlessly.
             constraint = Constraint(schema, optional=True, messages=messages)
-            messages = self._written(plan, form, 0)
-        return Outgoing(request, messages, NO_TOOLS, constraint)
+            messages = self._written(plan, response_schema, 0)
+        return BackendRequest(request, messages, NO_TOOLS, constraint)
 
     def _parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
         """See `ToolStrategy.parser`."""
@@ -126,10 +131,10 @@ def _is_reported(error: UpstreamError) -> bool:
     return not isinstance(error, (ToolChoiceUnmet, ToolsRefused))
 
 
-def _form(plan: Plan) -> Mapping[str, Any] | None:
+def _response_schema(plan: Plan) -> Mapping[str, Any] | None:
     return response_schema(plan.request) if plan.offers_tools else None
 
 
-def _request(plan: Plan, form: Mapping[str, Any] | None) -> Request:
+def _request(plan: Plan, response_schema: Mapping[str, Any] | None) -> Request:
     """Drop `response_format`: a server that enforces it would not allow calls."""
-    return plan.request if form is None else replace(plan.request, response_format=None)
+    return plan.request if response_schema is None else replace(plan.request, response_format=None)

@@ -23,17 +23,22 @@ from toolwire.formats import (
     render_calls,
     render_results,
     render_tools,
-    values,
 )
-from toolwire.formats.escape_calls import is_bare, unspell, unspell_objects, unspell_strings
-from toolwire.formats.escape_markers import neutralize
+from toolwire.formats.arguments import values
+from toolwire.formats.rendering.escape_calls import (
+    is_bare,
+    unspell,
+    unspell_objects,
+    unspell_strings,
+)
+from toolwire.formats.rendering.escape_markers import neutralize
 from toolwire.gateway.strategies.examples import examples_for
 from toolwire.protocol.content import Content, Part, TextPart, text_of
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall, ToolChoice, ToolSet
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall, ToolChoice, ToolSet
 
 _ONE_CALL = "Make at most one call."
-_FORM = "If you call no tool, answer with nothing but JSON that fits this JSON Schema: "
+_RESPONSE_SCHEMA = "If you call no tool, answer with nothing but JSON that fits this JSON Schema: "
 _RAW = "input"
 _BARE_RESULT = "{result}"
 
@@ -46,19 +51,19 @@ def demand_of(choice: ToolChoice) -> str:
 
 
 def prompted(
-    messages: Sequence[Message],
+    messages: Sequence[ChatMessage],
     tools: ToolSet,
     choice: ToolChoice,
     *,
     parallel: bool,
     format_name: str | Format,
     examples: int = 0,
-    form: Mapping[str, Any] | None = None,
-) -> list[Message]:
+    response_schema: Mapping[str, Any] | None = None,
+) -> list[ChatMessage]:
     """Return the conversation for a chat server without tool support.
 
     `examples`: how many example calls to prepend, if there are tools to call.
-    `form`: the JSON Schema of an answer without calls.
+    `response_schema`: the JSON Schema of an answer without calls.
     """
     offered = bool(tools.tools) and choice.mode != "none"
     if not offered and not any(message.calls for message in messages):
@@ -71,15 +76,15 @@ def prompted(
     lines = [render_tools(format_name, list(tools.tools.values()))]
     if choice.mode == "required":
         lines.append(demand_of(choice))
-    elif form is not None:
+    elif response_schema is not None:
         record = get(format_name)
-        lines.append(_FORM + _safe_json(record, form, tools.tools))
+        lines.append(_RESPONSE_SCHEMA + _safe_json(record, response_schema, tools.tools))
     if not parallel:
         lines.append(_ONE_CALL)
     return _with_system(written, "\n\n".join(lines))
 
 
-def without_system(messages: Sequence[Message]) -> list[Message]:
+def without_system(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Return the conversation for a model without a system role: system prompts move to the start
     of the first user message."""
     texts = [message.content for message in messages if _is_system(message)]
@@ -89,27 +94,29 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
     if rest and rest[0].role == "user":
         first = structs.replace(rest[0], content=_joined([*texts, rest[0].content]))
         return [first, *rest[1:]]
-    return [Message("user", _joined(texts)), *rest]
+    return [ChatMessage("user", _joined(texts)), *rest]
 
 
-def _safe_json(record: Format, form: Mapping[str, Any], tools: Collection[str]) -> str:
-    shown = unspell_objects(form, tools) if is_bare(record) else form
+def _safe_json(record: Format, response_schema: Mapping[str, Any], tools: Collection[str]) -> str:
+    shown = unspell_objects(response_schema, tools) if is_bare(record) else response_schema
     return unspell_strings(record, neutralize(record, values.to_json(shown)), tools)
 
 
-def _after_system(messages: Sequence[Message], more: Sequence[Message]) -> list[Message]:
+def _after_system(
+    messages: Sequence[ChatMessage], more: Sequence[ChatMessage]
+) -> list[ChatMessage]:
     said = next((n for n, m in enumerate(messages) if not _is_system(m)), len(messages))
     return [*messages[:said], *more, *messages[said:]]
 
 
-def _with_system(messages: list[Message], text: str) -> list[Message]:
+def _with_system(messages: list[ChatMessage], text: str) -> list[ChatMessage]:
     first = messages[0] if messages else None
     if first is None or not _is_system(first):
-        return [Message("system", text), *messages]
+        return [ChatMessage("system", text), *messages]
     return [structs.replace(first, content=_joined([first.content, text])), *messages[1:]]
 
 
-def _is_system(message: Message) -> bool:
+def _is_system(message: ChatMessage) -> bool:
     return message.role in ("system", "developer")
 
 
@@ -120,13 +127,13 @@ class _Writer:
         self._format = format_name
         self._record = get(format_name)
         self._tools = tools
-        self._written: list[Message] = []
-        self._user: list[Message] = []
-        self._calls: dict[str, tuple[ToolCall, str, int]] = {}
+        self._written: list[ChatMessage] = []
+        self._user: list[ChatMessage] = []
+        self._calls: dict[str, tuple[AssistantCall, str, int]] = {}
         self._count = 0
         self._results: list[RenderedResult] = []
 
-    def conversation(self, messages: Sequence[Message]) -> list[Message]:
+    def conversation(self, messages: Sequence[ChatMessage]) -> list[ChatMessage]:
         for message in messages:
             if message.role == "tool":
                 self._result(message)
@@ -142,7 +149,7 @@ class _Writer:
         self._flush_user()
         return self._written
 
-    def _plain(self, message: Message) -> Message:
+    def _plain(self, message: ChatMessage) -> ChatMessage:
         return structs.replace(
             message,
             content=self._safe(message.content),
@@ -150,7 +157,7 @@ class _Writer:
             reasoning=self._safe_text(message.reasoning),
         )
 
-    def _assistant(self, message: Message) -> Message:
+    def _assistant(self, message: ChatMessage) -> ChatMessage:
         rendered = []
         for index, call in enumerate(message.calls):
             wire_id = provider_id(self._format, call.name, self._count)
@@ -162,9 +169,9 @@ class _Writer:
         content = f"{said}\n{text}" if said.strip() else text
         reasoning = self._safe_text(message.reasoning)
         # The text is already escaped, and the calls are intentional.
-        return Message("assistant", content, reasoning=reasoning)
+        return ChatMessage("assistant", content, reasoning=reasoning)
 
-    def _result(self, message: Message) -> None:
+    def _result(self, message: ChatMessage) -> None:
         call, wire_id, index = self._calls[message.call_id]
         content = text_of(message.content)
         self._results.append(
@@ -178,10 +185,10 @@ class _Writer:
         for turn in render_results(self._format, self._results):
             framed = self._record.results.result != _BARE_RESULT or self._record.results.before
             text = turn.text if framed else f"<tool_response>\n{turn.text}\n</tool_response>"
-            self._append(Message("user", text))
+            self._append(ChatMessage("user", text))
         self._results = []
 
-    def _append(self, message: Message) -> None:
+    def _append(self, message: ChatMessage) -> None:
         if message.role == "user":
             self._user.append(message)
         else:
@@ -195,7 +202,7 @@ class _Writer:
             self._written.append(self._bare(structs.replace(self._user[0], content=content)))
             self._user = []
 
-    def _bare(self, message: Message) -> Message:
+    def _bare(self, message: ChatMessage) -> ChatMessage:
         """Escape the joined message, so that its parts do not form a call together."""
         content = message.content
         if not content or not is_bare(self._record):
@@ -246,7 +253,7 @@ def _joined(contents: Sequence[Content]) -> Content:
     return tuple(parts)
 
 
-def _arguments(call: ToolCall) -> dict[str, object]:
+def _arguments(call: AssistantCall) -> dict[str, object]:
     """Return the arguments as an object. Others, such as a custom tool's, stay text."""
     if not call.arguments.strip():
         return {}

@@ -1,7 +1,7 @@
 """Reads text that must not contain calls: any call in it is dropped."""
 
 from toolwire.formats import Parser
-from toolwire.gateway.call_sequencer import CALL_EVENTS
+from toolwire.gateway.answer.call_sequencer import CALL_EVENTS
 from toolwire.protocol.events import Event
 
 

@@ -16,7 +16,7 @@ from toolwire.formats import Detection, detect_model, detect_template
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, ToolStrategy
-from toolwire.gateway.strategies.evidence import REMEMBERED, Evidence, Place
+from toolwire.gateway.strategies.evidence import REMEMBERED, BackendModel, Evidence
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
 from toolwire.gateway.strategies.prompted import DEFAULT_FORMAT, Constrained, Prompted
 from toolwire.protocol.requests import Request
@@ -66,9 +66,9 @@ class StrategySelector:
     _lacking: Evidence[Lack] = field(init=False)
     _formats: Evidence[str] = field(init=False)
     """The observed formats of a model's calls."""
-    _called: dict[Place, float] = field(default_factory=dict)
+    _called: dict[BackendModel, float] = field(default_factory=dict)
     """When each backend last made a native call."""
-    _hybrids: dict[tuple[Place, str], tuple[_Known, Hybrid]] = field(default_factory=dict)
+    _hybrids: dict[tuple[BackendModel, str], tuple[_Known, Hybrid]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._lacking, self._formats = Evidence(self.clock), Evidence(self.clock)
@@ -98,7 +98,7 @@ class StrategySelector:
         name, guessed, watch = self._format(backend, plan, self._written(at, plan))
         return Prompted(format=name, guessed=guessed, watch=watch, **options)
 
-    def _hybrid(self, backend: Backend, plan: Plan, at: Place) -> Hybrid:
+    def _hybrid(self, backend: Backend, plan: Plan, at: BackendModel) -> Hybrid:
         """Return the cached strategy until something new is learned."""
         written = self._written(at, plan) if at in self._formats.places else None
         unproven = at not in self._called or not self._calls(at)
@@ -130,7 +130,7 @@ class StrategySelector:
     def _constrains(self, backend: Backend, lacking: Sequence[Lack]) -> bool:
         return backend.capabilities.constrains and "constraint" not in lacking
 
-    def _written(self, at: Place, plan: Plan) -> str | None:
+    def _written(self, at: BackendModel, plan: Plan) -> str | None:
         """Return the observed format of the model's calls, if there is one."""
         found = self._formats.counting(at, plan.asker)
         return found[-1] if found else None
@@ -151,13 +151,13 @@ class StrategySelector:
         settle = partial(self._settle, self._place(backend, model), plan.asker, name)
         return name, guessed and written is None, settle
 
-    def _settle(self, at: Place, asker: str, expected: str, found: Detection | None) -> None:
+    def _settle(self, at: BackendModel, asker: str, expected: str, found: Detection | None) -> None:
         written = expected if found is None else found.format
         if found is not None and written not in self._formats.counting(at, asker):
             self.observer.learned(*at, "format", written)
         self._formats.observe(at, written, asker)
 
-    def _place(self, backend: Backend, model: str) -> Place:
+    def _place(self, backend: Backend, model: str) -> BackendModel:
         """Return the key under which lessons are stored."""
         return backend.name, self.model or model
 
@@ -215,7 +215,7 @@ class StrategySelector:
         self.observer.learned(*at, lack)
         return True
 
-    def _calls(self, at: Place) -> bool:
+    def _calls(self, at: BackendModel) -> bool:
         """Whether this backend is known to make native calls."""
         last = self._called.get(at)
         return last is not None and self.clock() - last < NATIVE_REMEMBERED

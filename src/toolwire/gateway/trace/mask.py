@@ -7,11 +7,11 @@ import msgspec
 
 from toolwire.protocol.fragments import CallFragment, Fragment
 
-Redact: TypeAlias = Callable[[str], str]
+Mask: TypeAlias = Callable[[str], str]
 _Key: TypeAlias = tuple[int, str, int | None]
 
 
-def masked_json(raw: bytes, redact: Redact) -> str:
+def masked_json(raw: bytes, redact: Mask) -> str:
     """Mask every string in a JSON text, and return valid JSON."""
     try:
         return msgspec.json.encode(_masked(msgspec.json.decode(raw), redact)).decode()
@@ -19,7 +19,7 @@ def masked_json(raw: bytes, redact: Redact) -> str:
         return redact(raw.decode("utf-8", "replace"))
 
 
-def _masked(value: Any, redact: Redact) -> Any:
+def _masked(value: Any, redact: Mask) -> Any:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, list):
@@ -29,7 +29,7 @@ def _masked(value: Any, redact: Redact) -> Any:
     return value
 
 
-def in_one_piece(blocks: list[list[Fragment]], redact: Redact) -> list[list[Fragment]]:
+def in_one_piece(blocks: list[list[Fragment]], redact: Mask) -> list[list[Fragment]]:
     """Return the blocks with each text that contains a secret moved into its first piece."""
     joined: dict[_Key, list[str]] = {}
     for fragment in (fragment for block in blocks for fragment in block):

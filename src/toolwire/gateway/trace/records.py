@@ -6,10 +6,10 @@ It holds everything, unmasked: `trace.text` decides what is written to disk.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError
 from toolwire.formats import Trace
-from toolwire.gateway.collect import Collector, Whole
+from toolwire.gateway.answer.collect import Collector, Whole
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.report import Report
@@ -17,8 +17,8 @@ from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.tool_limits import ToolLimits
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.usage import TokenUsage
 
 Send = Callable[[int, list[Event]], None]
 
@@ -32,9 +32,9 @@ class AttemptTrace:
     began: float
     final: bool
     resumed: bool
-    told: tuple[Message, ...] = ()
+    told: tuple[ChatMessage, ...] = ()
     """The messages that were added after the previous attempt."""
-    asked: Outgoing | None = None
+    asked: BackendRequest | None = None
     """What the backend was sent."""
     heard: list[tuple[float, list[Fragment]]] = field(default_factory=list)
     spans: dict[int, Trace] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class AttemptTrace:
     findings: list[Finding] = field(default_factory=list)
     repairs: frozenset[str] = frozenset()
 
-    def account(self, findings: list[Finding], repairs: set[str]) -> None:
+    def record(self, findings: list[Finding], repairs: set[str]) -> None:
         """Record the results of the attempt."""
         self.findings, self.repairs = findings, frozenset(repairs)
 
@@ -89,11 +89,11 @@ class TurnTrace:
     error: GatewayError | None = None
     gone: bool = False
     """Whether the client disconnected, or the gateway stopped, before the end."""
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     repairs: frozenset[str] = frozenset()
     retries: tuple[str, ...] = ()
 
-    def account(self, report: Report) -> None:
+    def record(self, report: Report) -> None:
         """Record the results of the turn."""
         self.usage, self.repairs = report.usage, frozenset(report.repairs)
         self.retries = tuple(report.retries)

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from toolwire.errors import UpstreamError
-from toolwire.gateway.attempt import Attempt
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.attempt import Attempt
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.plan import Plan, RepairPolicy, make_plan
 from toolwire.gateway.repair.costly import CheckedCall, CostlyCall
 from toolwire.gateway.repair.rules import EVERY_RULE
@@ -21,9 +21,9 @@ from toolwire.gateway.trace.text import VERSION
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
-Check: TypeAlias = Callable[[Sequence[CostlyCall]], Sequence[CheckedCall]]
+CheckCalls: TypeAlias = Callable[[Sequence[CostlyCall]], Sequence[CheckedCall]]
 
 
 class CannotReplay(Exception):
@@ -60,7 +60,7 @@ def check_replayable(record: Any) -> Mapping[str, Any]:
     return record
 
 
-def replay(record: Mapping[str, Any], request: Request, check: Check) -> list[Difference]:
+def replay(record: Mapping[str, Any], request: Request, check: CheckCalls) -> list[Difference]:
     """Replay every attempt of a trace. `request` is its parsed body, and `check` validates costly
     calls."""
     plan = _plan(record["plan"], request)
@@ -92,7 +92,7 @@ def _limiter(recorded: Mapping[str, Any] | None) -> ToolLimiter | None:
     return None if recorded is None else ToolLimiter(msgspec.convert(recorded, ToolLimits))
 
 
-def _run(recorded: Mapping[str, Any], plan: Plan, check: Check) -> dict[str, Any]:
+def _run(recorded: Mapping[str, Any], plan: Plan, check: CheckCalls) -> dict[str, Any]:
     """Process a recorded answer with the current code. Return the result in trace form."""
     sent: list[tuple[int, list[Event]]] = []
     numbers = count()
@@ -162,7 +162,7 @@ def _fragment(written: Mapping[str, Any]) -> Fragment:
     fields["calls"] = tuple(_call(call) for call in fields.get("calls", ()))
     fields["extras"] = tuple((name, text.encode()) for name, text in fields.get("extras", ()))
     if "usage" in fields:
-        fields["usage"] = Usage(*fields["usage"])
+        fields["usage"] = TokenUsage(*fields["usage"])
     return Fragment(**fields)
 
 

@@ -7,7 +7,7 @@ import msgspec
 from toolwire.gateway.strategies.base import StrategyKind
 from toolwire.gateway.tool_limits import ToolLimits
 
-Span: TypeAlias = tuple[int, int, str, str]
+SpanRecord: TypeAlias = tuple[int, int, str, str]
 
 
 class Profiled(msgspec.Struct):
@@ -31,10 +31,13 @@ class Planned(msgspec.Struct):
 
 
 class Strategy(msgspec.Struct, forbid_unknown_fields=True):
-    """How the model was given its tools."""
+    """How the model was given its tools. Older traces have only the first two."""
 
     kind: StrategyKind
     format: str | None
+    guessed: bool = False
+    detecting: bool = False
+    unproven: bool = False
 
 
 class RecordedCall(msgspec.Struct, forbid_unknown_fields=True):
@@ -96,7 +99,7 @@ class RecordedAttempt(msgspec.Struct):
     final: bool
     resumed: bool
     heard: list[RecordedBlock]
-    spans: dict[str, list[Span]]
+    spans: dict[str, list[SpanRecord]]
     findings: list[Found]
     repairs: list[str]
     done: bool | None

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from toolwire import __version__
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai.request import encode_body
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.repair.findings import Finding
-from toolwire.gateway.trace.mask import Redact, in_one_piece, masked_json
+from toolwire.gateway.strategies.recorded import strategy_record
+from toolwire.gateway.trace.mask import Mask, in_one_piece, masked_json
 from toolwire.gateway.trace.records import AttemptTrace, TurnTrace
 from toolwire.protocol.content import text_of
 from toolwire.protocol.fragments import CallFragment, Fragment
@@ -24,13 +25,13 @@ VERSION = 2
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
-def encode_trace(trace: TurnTrace, *, bodies: bool, redact: Redact) -> bytes:
+def encode_trace(trace: TurnTrace, *, bodies: bool, redact: Mask) -> bytes:
     """Return the trace as one JSON object."""
     return msgspec.json.encode(_Writer(redact, bodies=bodies).trace(trace), order="deterministic")
 
 
 class _Writer:
-    def __init__(self, redact: Redact, *, bodies: bool) -> None:
+    def __init__(self, redact: Mask, *, bodies: bool) -> None:
         self._redact = redact
         self._bodies = bodies
 
@@ -82,10 +83,9 @@ class _Writer:
         }
 
     def _attempt(self, attempt: AttemptTrace) -> dict[str, Any]:
-        strategy = attempt.strategy
         return {
             "backend": attempt.backend,
-            "strategy": {"kind": strategy.kind, "format": strategy.format},
+            "strategy": strategy_record(attempt.strategy),
             "at": round(attempt.began, 6),
             "final": attempt.final,
             "resumed": attempt.resumed,
@@ -107,7 +107,7 @@ class _Writer:
             },
         }
 
-    def _asked(self, outgoing: Outgoing | None) -> str | int | None:
+    def _asked(self, outgoing: BackendRequest | None) -> str | int | None:
         """Return what the backend was sent, in the form of OpenAI's API, which clients know."""
         if outgoing is None:
             return None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from toolwire.protocol.schemas.graph import Node, SchemaGraph
+from toolwire.protocol.schemas.graph import SchemaGraph, SchemaNode
 
 CEILING = 1 << 40
 _LEVELS = 12
@@ -103,7 +103,7 @@ def estimate(schema: Mapping[str, Any]) -> SchemaCost:
     """Estimate the cost of a schema, in linear time. Never fails."""
     graph = SchemaGraph(schema)
     nodes = graph.nodes
-    order, recursive = graph.order(Node.next)
+    order, recursive = graph.order(SchemaNode.next)
     certain = graph.certain
     if recursive:
         order, circular = graph.order(attrgetter("same"))
@@ -129,7 +129,9 @@ class _Count:
     """Adds up the cost of subschemas, one measure at a time. `order` covers subschemas that check
     the same value, or all of them if there is no cycle."""
 
-    def __init__(self, nodes: Sequence[Node], order: Sequence[int], *, recursive: bool) -> None:
+    def __init__(
+        self, nodes: Sequence[SchemaNode], order: Sequence[int], *, recursive: bool
+    ) -> None:
         self.here: list[int] = []
         """The cost of each subschema for one value, without nested values."""
         self._below = 0

@@ -41,10 +41,10 @@ _KEY_PATTERN = 25
 _FORMAT = 4
 _UNEVALUATED_WEIGHT = 25
 
-Follow: TypeAlias = Callable[["Node"], Iterable[int]]
+Follow: TypeAlias = Callable[["SchemaNode"], Iterable[int]]
 
 
-class Node:
+class SchemaNode:
     """A subschema, and the subschemas that it leads to.
 
     `same` check the same value. Of `named` and `placed`, at most one checks a given member or
@@ -80,7 +80,7 @@ class SchemaGraph:
     """The subschemas reachable from the root, which comes first."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[SchemaNode] = []
         self.certain = True
         """Whether every reference was resolved."""
         self.place: dict[int, int] = {}
@@ -89,7 +89,7 @@ class SchemaGraph:
         self._leaves: dict[tuple[int, int], int] = {}
         self._refs: dict[str, list[Any]] = {}
         self._anchors: dict[str, list[Any]] | None = None
-        self._pending: list[tuple[Mapping[str, Any], Node]] = []
+        self._pending: list[tuple[Mapping[str, Any], SchemaNode]] = []
         self._add(schema, inner=False)
         while self._pending:
             part, node = self._pending.pop()
@@ -128,7 +128,7 @@ class SchemaGraph:
         known = self.place.get(id(part))
         if known is not None:
             return known
-        node = Node(_weight(part), _reading(part))
+        node = SchemaNode(_weight(part), _reading(part))
         number = self.place[id(part)] = len(self.nodes)
         self.nodes.append(node)
         self._pending.append((part, node))
@@ -140,10 +140,10 @@ class SchemaGraph:
         number = self._leaves.get((weight, reading))
         if number is None:
             number = self._leaves[weight, reading] = len(self.nodes)
-            self.nodes.append(Node(weight, reading))
+            self.nodes.append(SchemaNode(weight, reading))
         return number
 
-    def _connect(self, part: Mapping[str, Any], node: Node) -> None:
+    def _connect(self, part: Mapping[str, Any], node: SchemaNode) -> None:
         for key, value in part.items():
             if key not in _LEADING:
                 continue
@@ -158,7 +158,7 @@ class SchemaGraph:
                 getattr(node, _MAPS[key]).extend([self._add(inner) for inner in value.values()])
         self._weigh_more(part, node)
 
-    def _weigh_more(self, part: Mapping[str, Any], node: Node) -> None:
+    def _weigh_more(self, part: Mapping[str, Any], node: SchemaNode) -> None:
         if isinstance(patterns := part.get("patternProperties"), dict):
             node.keys = _KEY_PATTERN * len(patterns)
             node.keys_reading = sum(map(pattern_cost, patterns))

@@ -1,4 +1,4 @@
-"""Reads one record of `settings.py` from one table of the file.
+"""Reads one record of `settings` from one table of the file.
 
 It checks types, ranges and keys, but not files and lines. An error is a `ConfigProblem` at a path;
 `loader.py` finds its line.
@@ -140,9 +140,9 @@ def value(setting: Setting, raw: object, at: At, source: str = "") -> Any:
         typed = _typed(setting.kind, raw)
         _check_range(setting, typed)
         return setting.option.parse(typed) if setting.option.parse else typed
-    except ValueError as complaint:
+    except ValueError as problem:
         shown = setting.option.show(raw)
-        raise ConfigProblem(at, f"{source or dotted(at)}{shown}: {complaint}") from None
+        raise ConfigProblem(at, f"{source or dotted(at)}{shown}: {problem}") from None
 
 
 def from_text(setting: Setting, text: str) -> object:
@@ -176,11 +176,11 @@ def _typed(kind: Any, raw: object) -> Any:
     if get_origin(kind) is Literal:
         return _one_of(get_args(kind), raw)
     plain = get_origin(kind) or kind
-    types, complaint = _KINDS[plain]
+    types, problem = _KINDS[plain]
     if not isinstance(raw, types) or (isinstance(raw, bool) and plain is not bool):
-        raise ValueError(complaint)
+        raise ValueError(problem)
     if isinstance(raw, dict | list) and not all(isinstance(part, str) for part in _parts(raw)):
-        raise ValueError(complaint)
+        raise ValueError(problem)
     return raw if plain is Mapping else plain(raw)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
 from toolwire.backends.tokenizers import SERVER, NoTokenizer, open_tokenizer
-from toolwire.server import auth
+from toolwire.server.access import auth
 from toolwire.server.config import values
 from toolwire.server.config.aliases import refuse_shared_names
 from toolwire.server.config.fields import (
@@ -148,8 +148,8 @@ def key_from(variable: object, env: Mapping[str, str], at: At, source: str = "")
     source = source or dotted(at)
     try:
         name = values.variable(variable)
-    except ValueError as complaint:
-        raise ConfigProblem(at, f"{source}: {complaint}") from None
+    except ValueError as problem:
+        raise ConfigProblem(at, f"{source}: {problem}") from None
     if name not in env:
         # A key put here by mistake may look like a variable name, but not in capitals.
         shown = f" {name}" if name.isupper() else ""

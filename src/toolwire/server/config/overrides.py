@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwire.backends.templates.chat_template import ChatTemplate
-from toolwire.server import auth
+from toolwire.server.access import auth
 from toolwire.server.config.aliases import with_aliases
 from toolwire.server.config.fields import (
     ConfigProblem,

@@ -8,7 +8,7 @@ an ordinary request.
 
 from typing import Protocol
 
-from toolwire.server.memory import give_back
+from toolwire.server.process.memory import give_back
 
 SMALL = 64 * 1024
 _WORTH_IT = 8 * 1024 * 1024

@@ -308,22 +308,22 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._server.refuse(exchange, 503)
             self._over()
             return
-        self._server.line.join(self)
+        self._server.queue.put(self)
 
     @property
     def size(self) -> int:
-        """See `Waiting.size`."""
+        """See `QueuedRequest.size`."""
         return len(self._exchange.request.body) if self._exchange is not None else 0
 
     def begin(self) -> None:
-        """See `Waiting.begin`."""
+        """See `QueuedRequest.begin`."""
         if self._exchange is None:
             return  # the client has disconnected
         self._task = self._server.loop.create_task(self._server.app(self._exchange))
         self._task.add_done_callback(self._answered)
 
     def give_up(self) -> None:
-        """See `Waiting.give_up`."""
+        """See `QueuedRequest.give_up`."""
         if self._exchange is not None:
             self._server.refuse(self._exchange, 503)
             self._over()

@@ -15,8 +15,8 @@ from toolwire.server.http.bodies import BodyBudget
 from toolwire.server.http.connection import ClientConnection
 from toolwire.server.http.exchange import HttpExchange
 from toolwire.server.http.limits import HttpLimits
-from toolwire.server.http.line import Line
 from toolwire.server.http.listener import Listener
+from toolwire.server.http.request_queue import RequestQueue
 from toolwire.surfaces.exchange import HttpRequest
 
 _BLOCK = 64 * 1024
@@ -26,7 +26,7 @@ _STALL_SECONDS = 2.0
 _SURPLUS = 64
 """Connections beyond the limit that are still read: one may be a health probe."""
 
-App: TypeAlias = Callable[[HttpExchange], Coroutine[Any, Any, None]]
+HttpApp: TypeAlias = Callable[[HttpExchange], Coroutine[Any, Any, None]]
 
 
 class HttpServer:
@@ -38,7 +38,7 @@ class HttpServer:
 
     def __init__(
         self,
-        app: App,
+        app: HttpApp,
         limits: HttpLimits,
         *,
         probe: Callable[[HttpExchange], bool],
@@ -63,7 +63,7 @@ class HttpServer:
         self.loop = asyncio.get_running_loop()
         self.clock = self.loop.time() + _SWEEP
         """The latest time of the next sweep, from which deadlines are counted."""
-        self.line: Line[ClientConnection] = Line(self.loop, limits.queue_seconds)
+        self.queue: RequestQueue[ClientConnection] = RequestQueue(self.loop, limits.queue_seconds)
         """The queue of new requests."""
         self._stalled_at = 0.0
         self._listener = Listener(lambda: ClientConnection(self), self._make_room)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from toolwire.errors import GatewayError, UpstreamRefused
 from toolwire.protocol.content import FilePart, ImagePart, Part, TextPart, not_shown
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.surfaces.messages.blocks import joined
 from toolwire.surfaces.messages.errors import sizes_in
 
@@ -89,7 +89,7 @@ def _ask_for_json(request: Request, words: str) -> Request | None:
         said = f"{first.content}\n\n{text}"
         messages = (replace(first, content=said), *request.messages[1:])
     else:
-        messages = (Message("system", text), *request.messages)
+        messages = (ChatMessage("system", text), *request.messages)
     changed = replace(request, messages=messages, response_format=None)
     return adjusted(changed, "output_config.format")
 
@@ -103,7 +103,7 @@ def _leave_out_images(request: Request, words: str) -> Request | None:
     return adjusted(replace(request, messages=messages), "image")
 
 
-def _without_images(message: Message) -> Message:
+def _without_images(message: ChatMessage) -> ChatMessage:
     if not isinstance(message.content, tuple):
         return message
     parts: list[Part] = [
@@ -126,7 +126,7 @@ def _leave_out_files(request: Request, words: str) -> Request | None:
     return adjusted(replace(request, messages=messages), "document")
 
 
-def _without_files(message: Message) -> Message:
+def _without_files(message: ChatMessage) -> ChatMessage:
     content = message.content
     if not isinstance(content, tuple) or not any(isinstance(part, FilePart) for part in content):
         return message

@@ -4,6 +4,7 @@ One block is open at a time. Text that arrives during a call waits for the end o
 that the client did not request is omitted, because some clients retry a request that returns it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -54,7 +55,7 @@ _EMPTY: Mapping[str, bytes] = {
 }
 
 
-class Blocks:
+class Blocks(ABC):
     """Tracks one answer: which block is open, and how the answer ends. `names` maps renamed tools
     to the client's names."""
 
@@ -172,19 +173,21 @@ class Blocks:
             self._end(self._open)
             self._open, self._signed = "", ""
 
-    # Implemented differently by a list and a stream.
-
+    @abstractmethod
     def _begin(self, kind: Literal["text", "thinking"]) -> None:
-        raise NotImplementedError
+        """Start a block."""
 
+    @abstractmethod
     def _begin_call(self, call_id: str, name: str) -> None:
-        raise NotImplementedError
+        """Start a call."""
 
+    @abstractmethod
     def _add(self, kind: Kind, text: str) -> None:
-        raise NotImplementedError
+        """Add text to the open block."""
 
+    @abstractmethod
     def _end(self, kind: Kind) -> None:
-        raise NotImplementedError
+        """End the open block."""
 
     def _add_block(self, block: dict[str, Any]) -> None:
         raise NotImplementedError

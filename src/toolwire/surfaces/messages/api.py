@@ -1,11 +1,9 @@
 """The surface: `POST /v1/messages`, streamed and whole, and `/v1/messages/count_tokens`."""
 
-import asyncio
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import msgspec
 from msgspec.structs import replace
 
 from toolwire.backends.anthropic.own import HEADERS
@@ -13,21 +11,19 @@ from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan, make_plan
 from toolwire.gateway.report import Report
-from toolwire.gateway.sink import Flow
-from toolwire.gateway.token_count import count_prompt
-from toolwire.gateway.turn import LARGE_BODY, Conversation, TurnService
+from toolwire.gateway.turn import TurnService, off_loop
 from toolwire.protocol.events import TurnEnd
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
+from toolwire.surfaces.base import SurfaceCaller, profile_of, send_json
 from toolwire.surfaces.exchange import Exchange, Headers, HttpRequest
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.profiles import fitted
-from toolwire.surfaces.messages.reader import Asked, RequestReader
+from toolwire.surfaces.messages.reader import MessagesReader, ParsedMessagesRequest
 from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
 from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tokens import estimated_prompt
-from toolwire.surfaces.profiles import profile_for, profile_named
 
 NAME = "anthropic_messages"
 """The surface's name in traces."""
@@ -36,10 +32,10 @@ _SESSION = b"x-claude-code-session-id"
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
+class MessagesApi:
     """The API. It keeps no state of requests, only the limits that backends have reported."""
 
-    reader: RequestReader
+    reader: MessagesReader
     turns: TurnService
     new_id: Callable[[str], str]
     """Generates a random id with this prefix."""
@@ -49,9 +45,6 @@ class Messages:
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with a turn. If a backend refuses a dispensable feature, retry without it; see
         `adapting`."""
-        http = exchange.request
-        profile = profile_for(http.header(b"user-agent"), http.header(b"toolwire-profile"))
-        context.profile = profile.name
         caller = _Caller(self, exchange, context)
         try:
             await self.turns.answer(caller, context)
@@ -64,26 +57,13 @@ class Messages:
     async def count(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with the number of tokens of a prompt. Nothing is generated."""
         body = exchange.request.body
-        large = len(body) > LARGE_BODY
-        asked = await asyncio.to_thread(self._count, body) if large else self._count(body)
+        asked = await off_loop(len(body), self.reader.read, body, counting=True)
         request = asked.request
-        model = self.turns.routes.find(request.model)
-        context.model, context.route = request.model, model.name
-        tools = model.offered(request.tools)
-        tokens = None
-        if model.tokens is not None:
-            backend = model.pool.pick().backend.name
-            tokens = await count_prompt(
-                model.tokens, request.messages, tools, backend=backend, model=request.model
-            )
-        if tokens is None:
-            tokens = estimated_prompt(request.messages, tools.size)
-        headers = [*context.headers(), ("request-id", context.request_id)]
-        headers.append(("content-type", "application/json"))
-        exchange.respond(200, headers, msgspec.json.encode({"input_tokens": tokens}))
-
-    def _count(self, body: bytes) -> Asked:
-        return self.reader.read(body, counting=True)
+        tokens, _ = await self.turns.count_prompt(
+            request, context, lambda tools: estimated_prompt(request.messages, tools.size)
+        )
+        request_id = ("request-id", context.request_id)
+        send_json(exchange, context, {"input_tokens": tokens}, request_id)
 
     def error(self, error: GatewayError) -> tuple[Headers, bytes]:
         """See `ErrorWriter.error`."""
@@ -105,7 +85,7 @@ def _say_nothing(caller: "_Caller", context: RequestContext, request: Request) -
     sink = caller.sink(plan)
     sink.send(0, [TurnEnd("length")])
     prompt = estimated_prompt(plan.outgoing.messages, plan.outgoing.tools.size)
-    context.usage = sink.done(Report(usage=Usage(prompt, 0)))
+    context.usage = sink.done(Report(usage=TokenUsage(prompt, 0)))
 
 
 def _own_headers(http: HttpRequest) -> dict[str, str]:
@@ -113,41 +93,26 @@ def _own_headers(http: HttpRequest) -> dict[str, str]:
     return {name: value for name in HEADERS if (value := http.header(name.encode()))}
 
 
-@dataclass(slots=True)
-class _Caller:
-    """One request: see `Caller`."""
+class _Caller(SurfaceCaller):
+    """One request."""
 
-    api: Messages
-    exchange: Exchange
-    context: RequestContext
-    waits: bool = False
-    """Whether to retry the turn with an adapted request."""
-    conversation: Conversation | None = None
-    surface: str = NAME
-    _asked: Asked | None = None
-    _changes: int = 0
+    surface = NAME
 
-    @property
-    def body(self) -> bytes:
-        """See `Caller.body`."""
-        return self.exchange.request.body
-
-    @property
-    def gone(self) -> bool:
-        """See `Caller.gone`."""
-        return self.exchange.gone
-
-    @property
-    def flow(self) -> Flow:
-        """See `Caller.flow`."""
-        return self.exchange.on_flow
+    def __init__(self, api: MessagesApi, exchange: Exchange, context: RequestContext) -> None:
+        super().__init__(exchange, context)
+        self.api = api
+        self.waits = False
+        """Whether to retry the turn with an adapted request."""
+        self._profile = profile_of(exchange, context)
+        self._asked: ParsedMessagesRequest | None = None
+        self._changes = 0
 
     def read(self) -> Request:
         """See `Caller.read`."""
         self.waits = False
         if self._asked is None:
             read = self.api.reader.read(self.body, _own_headers(self.exchange.request))
-            asked = fitted(read, profile_named(self.context.profile))
+            asked = fitted(read, self._profile)
             limited = self.api.limits.applied(asked.request)
             fills = limited is not asked.request
             if session := self.exchange.request.header(_SESSION):
@@ -161,7 +126,7 @@ class _Caller:
     def sink(self, plan: Plan) -> StreamSink | WholeSink:
         """See `Caller.sink`."""
         kind = StreamSink if plan.request.stream else WholeSink
-        asked = self._asked or Asked(plan.request)
+        asked = self._asked or ParsedMessagesRequest(plan.request)
         message_id = self.api.new_id("msg_")
         return kind(
             self.exchange, self.context, plan, asked, message_id=message_id, again=self._again

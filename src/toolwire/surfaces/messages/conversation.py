@@ -14,9 +14,9 @@ from typing import Any, Literal
 import msgspec
 
 from toolwire.protocol.content import FilePart, ImagePart, Part, TextPart, error_text, not_shown
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tool_cache import safe_name
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.tools import AssistantCall
 from toolwire.surfaces.messages.blocks import (
     Block,
     joined,
@@ -46,11 +46,11 @@ class WireMessage(msgspec.Struct):
 
 
 @dataclass(slots=True)
-class Turns:
+class ConversationBuilder:
     """Builds a conversation, message by message."""
 
     notes: Notes
-    messages: list[Message] = field(default_factory=list)
+    messages: list[ChatMessage] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
     """The index of the client's message for each message."""
     shown: dict[str, None] = field(default_factory=dict)
@@ -62,13 +62,13 @@ class Turns:
     _answered: bool = False
     _open: dict[str, str] = field(default_factory=dict)
     """Calls without a result yet: id and name."""
-    _results: dict[str, Message] = field(default_factory=dict)
+    _results: dict[str, ChatMessage] = field(default_factory=dict)
     _images: dict[str, list[Part]] = field(default_factory=dict)
     _said: list[Part] = field(default_factory=list)
     _waiting: int | None = None
     """Where the current user turn began, if any."""
 
-    def read(self, system: object, wire: list[WireMessage]) -> tuple[Message, ...]:
+    def read(self, system: object, wire: list[WireMessage]) -> tuple[ChatMessage, ...]:
         """Read the whole conversation."""
         if system is not None:
             self._system.append(text_of_blocks(system, "system", self.notes))
@@ -83,7 +83,7 @@ class Turns:
         self._flush()
         prompt = "\n\n".join(filter(None, self._system))
         if prompt:
-            self.messages.insert(0, Message("system", prompt))
+            self.messages.insert(0, ChatMessage("system", prompt))
             self.origins.insert(0, 0)
         return tuple(self.messages)
 
@@ -154,7 +154,7 @@ class Turns:
                 *images,
             ]
             return
-        self._results[call_id] = Message("tool", text, call_id=call_id, is_error=failed)
+        self._results[call_id] = ChatMessage("tool", text, call_id=call_id, is_error=failed)
         if images:
             what = "document" if isinstance(images[0], FilePart) else "image"
             label = TextPart(f"({what} of the result of {self._open[call_id]}:)")
@@ -181,7 +181,7 @@ class Turns:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         said: list[Part] = []
         thought: list[str] = []
-        calls: list[ToolCall] = []
+        calls: list[AssistantCall] = []
         for number, block in enumerate(listed(blocks, where)):
             place = f"{where}.{number}"
             if block.get("type") == "tool_use":
@@ -191,14 +191,14 @@ class Turns:
             elif (part := part_of(block, place, self.notes)) is not None:
                 said.append(TextPart(not_shown(part)) if isinstance(part, FilePart) else part)
         texts = joined(said)
-        made = Message(
+        made = ChatMessage(
             "assistant", texts or None, tuple(calls), reasoning="\n".join(thought) or None
         )
         self._append_answer(made, at)
         self._open |= {call.call_id: call.name for call in calls}
         self._answered = True
 
-    def _append_answer(self, made: Message, at: int) -> None:
+    def _append_answer(self, made: ChatMessage, at: int) -> None:
         """Append an answer. Consecutive answers are merged, because roles must alternate."""
         last = self.messages[-1] if self.messages else None
         if last is None or last.role != "assistant":
@@ -209,7 +209,7 @@ class Turns:
         thought = "\n".join(filter(None, (last.reasoning, made.reasoning)))
         calls = (*last.calls, *made.calls)
         content = joined(said) or None
-        self.messages[-1] = Message("assistant", content, calls, reasoning=thought or None)
+        self.messages[-1] = ChatMessage("assistant", content, calls, reasoning=thought or None)
 
     def _thought(self, block: Block, where: str) -> list[str]:
         text = block.get("thinking")
@@ -231,16 +231,16 @@ class Turns:
         images = [part for c in self._open for part in self._images.get(c, ())]
         said = [*images, *self._said]
         if said or not self._results:
-            self._append(Message("user", joined(said)), at)
+            self._append(ChatMessage("user", joined(said)), at)
         self._open, self._results, self._images = {}, {}, {}
         self._said, self._waiting = [], None
 
-    def _append(self, message: Message, at: int) -> None:
+    def _append(self, message: ChatMessage, at: int) -> None:
         self.messages.append(message)
         self.origins.append(at)
 
 
-def _parts(message: Message) -> list[Part]:
+def _parts(message: ChatMessage) -> list[Part]:
     content = message.content
     if isinstance(content, tuple):
         return list(content)
@@ -251,7 +251,7 @@ def _is_reference(block: Block) -> bool:
     return block.get("type") == "tool_reference" and isinstance(block.get("tool_name"), str)
 
 
-def _call(block: Block, where: str) -> ToolCall:
+def _call(block: Block, where: str) -> AssistantCall:
     call_id, name, given = block.get("id"), block.get("name"), block.get("input")
     if not isinstance(call_id, str) or not call_id:
         raise invalid(f"{where}.id", "Field required")
@@ -259,4 +259,4 @@ def _call(block: Block, where: str) -> ToolCall:
         raise invalid(f"{where}.name", "Field required")
     # Some clients return the raw text of arguments that they could not decode.
     arguments = given if isinstance(given, str) else _encode(given or {}).decode()
-    return ToolCall(call_id, safe_name(name), arguments)
+    return AssistantCall(call_id, safe_name(name), arguments)

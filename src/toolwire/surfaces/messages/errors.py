@@ -4,21 +4,20 @@ Clients match on the wording: "prompt is too long: N tokens > M maximum" makes t
 conversation, and `overloaded_error` makes them retry.
 """
 
-import math
 import re
 from collections.abc import Sequence
 
 import msgspec
 
 from toolwire.errors import (
-    ArgumentsUnchecked,
-    ArgumentsUnfit,
     GatewayError,
-    MethodNotAllowed,
+    InvalidToolArguments,
     Place,
     RequestError,
     ToolChoiceUnmet,
+    UncheckedToolArguments,
 )
+from toolwire.surfaces import base
 from toolwire.surfaces.exchange import Headers
 
 FULL = "context_length_exceeded"
@@ -37,7 +36,7 @@ STATUSES = {502: 500, 503: 529}
 """Statuses that are different in this API."""
 _DETAILED = frozenset({"thread_unsupported_request"})
 """Codes that SDKs act on."""
-_FINAL = (ToolChoiceUnmet, ArgumentsUnfit, ArgumentsUnchecked)
+_FINAL = (ToolChoiceUnmet, InvalidToolArguments, UncheckedToolArguments)
 """Failures of the model that remain after retries."""
 
 _WINDOW = re.compile(
@@ -71,15 +70,11 @@ def error_event(error: GatewayError, origins: Sequence[int] = (), prompt_tokens:
 
 def error_headers(error: GatewayError) -> Headers:
     """Return the headers of the error response."""
-    headers = [("content-type", "application/json")]
+    headers = base.error_headers(error)
     if error.request_id:
         headers.append(("request-id", error.request_id))
-    if error.retry_after is not None:
-        headers.append(("retry-after", str(math.ceil(error.retry_after))))
-    if error.lasting or isinstance(error, _FINAL):
+    if isinstance(error, _FINAL) and not error.lasting:
         headers.append(("x-should-retry", "false"))
-    if isinstance(error, MethodNotAllowed):
-        headers.append(("allow", ", ".join(error.allowed)))
     return headers
 
 

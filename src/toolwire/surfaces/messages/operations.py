@@ -55,7 +55,7 @@ CountRequest = msgspec.defstruct(
 )  # fmt: skip
 
 
-class TokenUsage(msgspec.Struct):
+class MessageUsage(msgspec.Struct):
     """The token usage of a turn. `input_tokens` excludes cached tokens."""
 
     input_tokens: int
@@ -78,7 +78,7 @@ class MessageObject(msgspec.Struct):
         str | None, Meta(description=f"{', '.join(STOP_REASONS.values())} or stop_sequence")
     ]
     stop_sequence: str | None
-    usage: TokenUsage
+    usage: MessageUsage
 
 
 class StreamEvent(msgspec.Struct):
@@ -93,18 +93,18 @@ class TokenCount(msgspec.Struct):
     input_tokens: int
 
 
-class ErrorDetail(msgspec.Struct):
+class ErrorObject(msgspec.Struct):
     """What was wrong, where, and what to do."""
 
     type: str
     message: str
 
 
-class ErrorBody(msgspec.Struct):
+class ErrorResponse(msgspec.Struct):
     """An error."""
 
     type: Literal["error"]
-    error: ErrorDetail
+    error: ErrorObject
 
 
 def _statuses(kinds: tuple[type[GatewayError], ...]) -> dict[type[GatewayError], int]:
@@ -130,7 +130,7 @@ _OPERATIONS = (
         events=dict.fromkeys(_EVENTS, StreamEvent),
         errors=_ERRORS,
         statuses=_statuses(_ERRORS),
-        error=ErrorBody,
+        error=ErrorResponse,
     ),
     Operation(
         "POST",
@@ -141,7 +141,7 @@ _OPERATIONS = (
         answer=TokenCount,
         errors=_ERRORS,
         statuses=_statuses(_ERRORS),
-        error=ErrorBody,
+        error=ErrorResponse,
     ),
 )
 

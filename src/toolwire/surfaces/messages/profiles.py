@@ -8,7 +8,7 @@ from toolwire.protocol.content import text_of
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import ToolChoice
 from toolwire.surfaces.messages.adapting import adjusted
-from toolwire.surfaces.messages.reader import Asked
+from toolwire.surfaces.messages.reader import ParsedMessagesRequest
 from toolwire.surfaces.profiles import Profile
 
 CLAUDE_CODE = "claude_code"
@@ -17,7 +17,7 @@ _TEXT_ONLY = "Respond with TEXT ONLY. Do NOT call any tools."
 instead, as small models do, so tool calls are disabled."""
 
 
-def fitted(asked: Asked, profile: Profile) -> Asked:
+def fitted(asked: ParsedMessagesRequest, profile: Profile) -> ParsedMessagesRequest:
     """Apply the client's workarounds to its request."""
     request = profile.adapted(asked.request)
     if profile.name == CLAUDE_CODE and _wants_text(request):

@@ -1,4 +1,4 @@
-"""Decodes a request body into `Asked`: the normalized request, and what the answer needs.
+"""Decodes a request body into `ParsedMessagesRequest`: the request, and what the answer needs.
 
 Anything that can be ignored is accepted: agents send new fields every month, and retry a refused
 request several times with fewer features.
@@ -16,12 +16,12 @@ from msgspec import Meta, Raw
 from toolwire.errors import RequestError
 from toolwire.protocol.effort import EFFORTS, effort_of_budget
 from toolwire.protocol.json_limits import check_width
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
-from toolwire.surfaces.messages.conversation import Turns, WireMessage
+from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 from toolwire.surfaces.messages.own_form import with_own_form
-from toolwire.surfaces.messages.tools import ToolReader, read_choice
+from toolwire.surfaces.messages.tools import MessagesToolReader, read_choice
 
 T = TypeVar("T")
 
@@ -143,7 +143,7 @@ class ThreadUnsupported(RequestError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedMessagesRequest:
     """A decoded request."""
 
     request: Request
@@ -155,24 +155,24 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestReader:
+class MessagesReader:
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
-    tools: ToolReader
+    tools: MessagesToolReader
     max_messages: int
     max_values: int
 
     def read(
         self, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, counting: bool = False
-    ) -> Asked:
+    ) -> ParsedMessagesRequest:
         """Decode one body; token counting requires fewer fields. `headers` are those that a backend
         of the same API gets. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields, notes = split(body), Notes()
         _refuse(fields)
-        turns = Turns(notes)
-        messages = self._messages(fields, turns, counting=counting)
-        toolset = self.tools.read(fields.get("tools"), turns)
+        conversation = ConversationBuilder(notes)
+        messages = self._messages(fields, conversation, counting=counting)
+        toolset = self.tools.read(fields.get("tools"), conversation)
         choice, parallel = read_choice(fields.get("tool_choice"), toolset, notes)
         params = _Params(fields, notes)
         sampling, extras = params.sampling(counting=counting), params.extras()
@@ -194,9 +194,11 @@ class RequestReader:
             repairs=(*toolset.repairs, *notes.repairs),
         )
         request = with_own_form(request, fields, headers, notes)
-        return Asked(request, tuple(turns.origins), params.shows_thinking)
+        return ParsedMessagesRequest(request, tuple(conversation.origins), params.shows_thinking)
 
-    def _messages(self, fields: Fields, turns: Turns, *, counting: bool) -> tuple[Message, ...]:
+    def _messages(
+        self, fields: Fields, conversation: ConversationBuilder, *, counting: bool
+    ) -> tuple[ChatMessage, ...]:
         wire = _value(fields, "messages", _messages)
         if len(wire) > self.max_messages:
             raise invalid("messages", f"List should have at most {self.max_messages} items")
@@ -207,7 +209,7 @@ class RequestReader:
                 "The conversation must end with a user message.",
             )
         system = _decoded(_any, fields["system"], "system") if "system" in fields else None
-        return turns.read(system, wire)
+        return conversation.read(system, wire)
 
 
 def split(body: bytes) -> Fields:

@@ -12,13 +12,14 @@ from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import CONTEXT_FULL, PAUSED
-from toolwire.protocol.usage import Usage
-from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
+from toolwire.protocol.usage import TokenUsage
+from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.messages.answer import BlockList, BlockStream
 from toolwire.surfaces.messages.errors import error_body, error_event, error_headers, status_of
-from toolwire.surfaces.messages.reader import Asked
+from toolwire.surfaces.messages.reader import ParsedMessagesRequest
 from toolwire.surfaces.messages.tokens import estimated_answer, estimated_prompt, usage_fields
 from toolwire.surfaces.messages.tools import LEFT_OUT
+from toolwire.surfaces.sink import SurfaceSink, labels_of
 
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 _PING_EVERY = 400
@@ -38,7 +39,7 @@ _OURS: Mapping[str, str] = {
 _encode = msgspec.json.Encoder().encode
 
 
-class _Sink:
+class _Sink(SurfaceSink):
     """The base of both sinks: the head of the message, headers and errors.
 
     `again` takes an error and returns whether the turn is retried without its cause.
@@ -49,38 +50,36 @@ class _Sink:
         exchange: Exchange,
         context: RequestContext,
         plan: Plan,
-        asked: Asked,
+        asked: ParsedMessagesRequest,
         *,
         message_id: str,
         again: Callable[[GatewayError], bool],
     ) -> None:
-        self.exchange = exchange
-        self.context = context
-        self.plan = plan
+        super().__init__(exchange, context, plan)
         self.asked = asked
         self._message_id = message_id
         self._again = again
-        self._begun: Begun | None = None
-
-    def begin(self, begun: Begun) -> None:
-        """See `Sink.begin`."""
-        self._begun = begun
-        self.context.mode, self.context.backend = begun.mode, begun.backend
 
     def fail(self, error: GatewayError) -> None:
-        """Send an error body, or an error event if a stream has started."""
+        """See `SurfaceSink.fail`."""
         error.request_id = self.context.request_id
-        about = self.asked.origins, self._prompt_tokens()
-        if self.exchange.started:
-            self.exchange.end(error_event(error, *about))
-        elif not self._again(error):
-            headers = [*self._headers(self.plan.repairs), *error_headers(error)]
-            self.exchange.respond(status_of(error), headers, error_body(error, *about))
+        self.flush()
+        if self.exchange.started or not self._again(error):
+            super().fail(error)
+
+    def error(self, error: GatewayError) -> tuple[int, Headers, bytes]:
+        """See `SurfaceSink.error`."""
+        body = error_body(error, self.asked.origins, self._prompt_tokens())
+        return status_of(error), error_headers(error), body
+
+    def error_event(self, error: GatewayError) -> bytes:
+        """See `SurfaceSink.error_event`."""
+        return error_event(error, self.asked.origins, self._prompt_tokens())
 
     @property
     def _own(self) -> bool:
         """Whether the backend speaks this API itself."""
-        return self._begun is not None and self._begun.own
+        return self.begun is not None and self.begun.own
 
     def _message(self, usage: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
         return {
@@ -113,36 +112,30 @@ class _Sink:
         outgoing = self.plan.outgoing
         return estimated_prompt(outgoing.messages, outgoing.tools.size)
 
-    def _usage(self, report: Report, characters: int) -> Usage:
-        if report.usage is not None:
-            return report.usage
-        return Usage(self._prompt_tokens(), estimated_answer(characters))
+    def usage(self, report: Report, characters: int) -> TokenUsage:
+        """See `SurfaceSink.usage`."""
+        return report.usage or TokenUsage(self._prompt_tokens(), estimated_answer(characters))
 
-    def _headers(self, repairs: Sequence[str], labels: Sequence[str] = ()) -> Headers:
-        """Return the headers that describe this answer."""
-        context, request = self.context, self.plan.request
-        headers = context.headers()
-        headers.append(("request-id", context.request_id))
-        headers.append(("toolwire-profile", context.profile))
-        ignored, adjusted = list(request.ignored), list(request.adjusted)
-        if request.origin is not None and not self._own:
-            ignored += request.origin.ignored
-        if self._begun is not None:
-            headers.append(("toolwire-backend", header_word(context.backend)))
-            headers.append(("toolwire-mode", header_word(context.mode)))
-            ignored += [_OURS.get(name, name) for name in self._begun.ignored]
-            adjusted += [_OURS.get(name, name) for name in self._begun.adjusted]
+    def ignored(self) -> Sequence[str]:
+        """See `SurfaceSink.ignored`."""
+        unsent = self.begun.ignored if self.begun is not None else ()
+        origin = self.plan.request.origin
+        own = origin.ignored if origin is not None and not self._own else ()
+        return [*self.plan.request.ignored, *own, *(_OURS.get(name, name) for name in unsent)]
+
+    def adjusted(self) -> Sequence[str]:
+        """See `SurfaceSink.adjusted`."""
+        return [_OURS.get(name, name) for name in super().adjusted()]
+
+    def headers(self, repairs: Sequence[str], findings: Sequence[str] = ()) -> Headers:
+        """See `SurfaceSink.headers`."""
         if self._own:
             repairs = [repair for repair in repairs if not repair.startswith(LEFT_OUT)]
-        named: dict[str, Sequence[str]] = {"ignored-params": ignored, "adjusted-params": adjusted}
-        named |= {"repairs": repairs, "findings": labels}
-        headers += [(f"toolwire-{n}", header_list(values)) for n, values in named.items() if values]
-        return headers
+        return [*super().headers(repairs, findings), ("request-id", self.context.request_id)]
 
 
 class StreamSink(_Sink):
-    """Sends events as they arrive. The head of the answer waits for the first block: until then,
-    an error can have its own status, and another backend can be tried."""
+    """Sends events as they arrive."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -160,21 +153,17 @@ class StreamSink(_Sink):
         if not self.committed:
             self._blocks, self._pinged = self._fresh(), 0
 
-    @property
-    def committed(self) -> bool:
-        """See `Sink.committed`."""
-        return self._blocks.count > 0
-
     def send(self, choice: int, events: list[Event]) -> None:
         """See `Sink.send`."""
         if not choice:
             self._blocks.feed(events)
+            self.committed = self._blocks.count > 0
 
     def flush(self) -> None:
         """See `Sink.flush`."""
         if written := self._blocks.take():
             if not self.exchange.started:
-                self._start()
+                self.start()
             self.exchange.write(written)
         elif self._blocks.hidden > self._pinged:
             self._pinged = self._blocks.hidden + _PING_EVERY
@@ -183,13 +172,13 @@ class StreamSink(_Sink):
     def keepalive(self) -> None:
         """See `Sink.keepalive`."""
         if not self.exchange.started:
-            self._start()
+            self.start()
         self.exchange.write(PING)
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         self._blocks.finish()
-        usage = self._usage(report, self._blocks.characters)
+        usage = self.usage(report, self._blocks.characters)
         delta = self._ending(self._blocks.stop_reason, report)
         end: dict[str, Any] = {"type": "message_delta", "delta": delta}
         fields = dict(self._blocks.fields)
@@ -198,45 +187,24 @@ class StreamSink(_Sink):
         delta |= fields
         if edits is not None:
             end["context_management"] = edits
-        if notes := self._notes(report):
+        if notes := self.notes(report):
             end["toolwire"] = notes
         if not self.exchange.started:
-            self._start()
+            self.start()
         last = b"event: message_delta\ndata: " + _encode(end) + b"\n\n"
         self.exchange.end(self._blocks.take() + last + _STOP)
         return usage
 
-    def fail(self, error: GatewayError) -> None:
-        """See `_Sink.fail`. Pending output is sent before the error."""
-        self.flush()
-        super().fail(error)
-
-    def _notes(self, report: Report) -> dict[str, Any]:
-        """Return notes that became known after the headers were sent."""
-        notes: dict[str, Any] = {}
-        if repairs := sorted(report.repairs.difference(self.plan.repairs)):
-            notes["repairs"] = repairs
-        if report.findings:
-            notes["findings"] = report.findings
-        if report.usage is None:
-            notes["usage"] = "estimated"
-        return notes
-
-    def _start(self) -> None:
-        headers = self._headers(self.plan.repairs)
-        headers.append(("content-type", "text/event-stream; charset=utf-8"))
-        headers.append(("cache-control", "no-cache"))
-        headers.append(("x-accel-buffering", "no"))
-        self.exchange.start(200, headers)
-        message = self._message(usage_fields(Usage(self._prompt_tokens(), 1)))
+    def start(self) -> None:
+        """See `SurfaceSink.start`."""
+        super().start()
+        message = self._message(usage_fields(TokenUsage(self._prompt_tokens(), 1)))
         start = _encode({"type": "message_start", "message": message})
         self.exchange.write(b"event: message_start\ndata: " + start + b"\n\n")
 
 
 class WholeSink(_Sink):
-    """Sends one message at the end. Nothing is sent earlier, so a failed attempt is invisible."""
-
-    committed = False
+    """Sends one message at the end."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -256,26 +224,17 @@ class WholeSink(_Sink):
         if not choice:
             self._blocks.feed(events)
 
-    def flush(self) -> None:
-        """See `Sink.flush`."""
-
-    def keepalive(self) -> None:
-        """Nothing can be sent before a whole message."""
-
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the message."""
         blocks = self._blocks
         blocks.finish()
-        usage = self._usage(report, blocks.characters)
-        labels = [finding.label for finding in report.findings]
+        usage = self.usage(report, blocks.characters)
+        labels = labels_of(report)
         labels += [f"malformed_tool_arguments:{name}" for name in blocks.unreadable]
-        headers = self._headers(sorted(report.repairs), list(dict.fromkeys(labels)))
-        headers.append(("content-type", "application/json"))
-        if report.usage is None:
-            headers.append(("toolwire-usage", "estimated"))
         ending = self._ending(blocks.stop_reason, report)
         fields = dict(blocks.fields)
         figures = {**fields.pop("usage", {}), **usage_fields(usage)}
         body = self._message(figures, content=blocks.blocks, **{**ending, **fields})
-        self.exchange.respond(200, headers, _encode(body))
+        headers = self.headers(sorted(report.repairs), list(dict.fromkeys(labels)))
+        self.respond(report, _encode(body), headers)
         return usage

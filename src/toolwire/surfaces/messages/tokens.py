@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolwire.protocol.content import Content, FilePart, ImagePart, TextPart
-from toolwire.protocol.requests import Message
-from toolwire.protocol.usage import CACHE_CREATION, Usage
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.usage import CACHE_CREATION, TokenUsage
 
 _BYTES_PER_TOKEN = 3.6
 _PER_MESSAGE = 4
@@ -18,7 +18,7 @@ _PAGE = 50_000
 """Bytes of a document that count as an image."""
 
 
-def usage_fields(usage: Usage) -> dict[str, Any]:
+def usage_fields(usage: TokenUsage) -> dict[str, Any]:
     """Return Anthropic's usage fields. The three input fields add up to the prompt."""
     cached = min(usage.cached_tokens, usage.prompt_tokens)
     written = min(usage.prompt_details.get(CACHE_CREATION, 0), usage.prompt_tokens - cached)
@@ -33,7 +33,7 @@ def usage_fields(usage: Usage) -> dict[str, Any]:
     return figures
 
 
-def estimated_prompt(messages: Sequence[Message], tools_bytes: int) -> int:
+def estimated_prompt(messages: Sequence[ChatMessage], tools_bytes: int) -> int:
     """Estimate the number of tokens in a prompt."""
     size, images = tools_bytes, 0
     for message in messages:

@@ -14,9 +14,9 @@ from msgspec import Raw
 from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft, safe_name
-from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, Tool, ToolChoice, ToolSet
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet, ToolSpec
 from toolwire.surfaces.messages.blocks import Block
-from toolwire.surfaces.messages.conversation import Turns
+from toolwire.surfaces.messages.conversation import ConversationBuilder
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 
 _MAX_NAME = 128
@@ -109,20 +109,20 @@ TOOLS: Mapping[str, Rule] = {
 _decode = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 
-class ToolReader:
+class MessagesToolReader:
     """Reads `tools`, with a cache."""
 
     def __init__(self, *, max_tools: int, cache_bytes: int, limits: SchemaLimits) -> None:
         self._max_tools = max_tools
         self._cache = ToolCache(cache_bytes, limits)
 
-    def read(self, raw: Raw | None, turns: Turns) -> ToolSet:
+    def read(self, raw: Raw | None, conversation: ConversationBuilder) -> ToolSet:
         """Return the tools available at the end of a conversation. Raises `RequestError`."""
-        if turns.defined:
-            raw = Raw(msgspec.json.encode([*_listed(raw), *turns.defined]))
+        if conversation.defined:
+            raw = Raw(msgspec.json.encode([*_listed(raw), *conversation.defined]))
         if raw is None:
             return NO_TOOLS
-        shown, removed = tuple(turns.shown), frozenset(turns.removed)
+        shown, removed = tuple(conversation.shown), frozenset(conversation.removed)
         read = partial(self._check, shown=shown, removed=removed)
         return self._cache.toolset(raw, ("messages", shown, removed), read)
 
@@ -155,7 +155,7 @@ class ToolReader:
         strict = checked is not None
         if checked is None:
             checked = self._schema(schema, safe, draft, where)
-        draft.add(Tool(safe, description, checked.schema, strict), checked, original=name)
+        draft.add(ToolSpec(safe, description, checked.schema, strict), checked, original=name)
 
     def _strict_schema(
         self, schema: dict[str, Any], name: str, draft: ToolSetDraft

@@ -6,19 +6,17 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from toolwire.gateway.collect import Whole
-from toolwire.gateway.estimate import estimate
-from toolwire.gateway.plan import Plan
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.report import Report
-from toolwire.protocol.tools import ToolCall
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.tools import AssistantCall
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.native.wire import (
+    AnswerChoice,
     AnsweredCall,
     AnsweredFunction,
     AnswerMessage,
     AnswerWarning,
     ChatResponse,
-    Choice,
     DoneEvent,
     Event,
     ReasoningDeltaEvent,
@@ -45,12 +43,6 @@ class AnswerHead:
     warnings: list[AnswerWarning] = field(default_factory=list)
 
 
-def usage_of(report: Report, plan: Plan, characters: int) -> Usage:
-    """Return the usage of the turn, estimated if the backend did not report it."""
-    outgoing = plan.outgoing
-    return report.usage or estimate(outgoing.messages, outgoing.tools.size, characters)
-
-
 def warnings_of(head: AnswerHead, report: Report, ignored: Iterable[str]) -> list[AnswerWarning]:
     """Return the warnings of an answer."""
     found = [*head.warnings]
@@ -70,7 +62,7 @@ def warnings_of(head: AnswerHead, report: Report, ignored: Iterable[str]) -> lis
 
 
 def chat_response(
-    head: AnswerHead, whole: Whole, usage: Usage, warnings: list[AnswerWarning]
+    head: AnswerHead, whole: Whole, usage: TokenUsage, warnings: list[AnswerWarning]
 ) -> ChatResponse:
     """The body of an answer."""
     message = AnswerMessage(
@@ -87,14 +79,14 @@ def chat_response(
         "chat.completion",
         head.created,
         head.model,
-        [Choice(0, message, whole.reason, raw)],
+        [AnswerChoice(0, message, whole.reason, raw)],
         Raw(encode_usage(usage)),
         head.conversation_id,
         warnings,
     )
 
 
-def answered(call: ToolCall) -> AnsweredCall:
+def answered(call: AssistantCall) -> AnsweredCall:
     """Return a call with its arguments as an object. They were validated before."""
     text = call.arguments if call.arguments.strip() else "{}"
     arguments = msgspec.json.format(text.encode(), indent=-1)  # an event is one line

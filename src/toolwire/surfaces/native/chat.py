@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from toolwire.errors import GatewayError, RequestError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.sink import Flow
-from toolwire.gateway.turn import Conversation, TurnService
+from toolwire.gateway.turn import StoredHistory, TurnService
 from toolwire.protocol.requests import Request
-from toolwire.protocol.tools import ToolCall
-from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.protocol.tools import AssistantCall
+from toolwire.surfaces.base import SurfaceCaller, error_headers
+from toolwire.surfaces.exchange import JSON, STREAM, Exchange, Headers
 from toolwire.surfaces.native.answer import AnswerHead, encode_event, replayed
 from toolwire.surfaces.native.call_map import HEADER, CallMapSigner, InvalidCallMap, SignedMap
-from toolwire.surfaces.native.errors import error_body, error_headers
+from toolwire.surfaces.native.errors import error_body
 from toolwire.surfaces.native.ids import ToolCallIdMap
 from toolwire.surfaces.native.reader import Earlier, Incoming, NativeRequestReader
 from toolwire.surfaces.native.session import minted_id
 from toolwire.surfaces.native.session_turn import AnswerKnown, Sessions, SessionTurn
 from toolwire.surfaces.native.sinks import (
     CONVERSATION,
-    STREAM_HEADERS,
-    AnswerFrame,
+    AnswerContext,
+    NativeSink,
     StreamSink,
     WholeSink,
 )
@@ -31,7 +31,6 @@ from toolwire.surfaces.native.wire import NEW, AnswerWarning
 IDEMPOTENCY_KEY = b"idempotency-key"
 LONGEST_KEY = 255
 _CALL_MAP = HEADER.encode()
-_JSON = ("content-type", "application/json")
 _REPLAYED = ("toolwire-replayed", "true")
 _NOT_OURS = (
     f"Invalid header '{HEADER}': it was not signed by this server for this API key. Send it back "
@@ -55,7 +54,6 @@ class NativeChat:
     new_id: Callable[[str], str]
     now: Callable[[], float]
     """Seconds since 1970."""
-    name: str = "native_chat"
 
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer one request."""
@@ -76,43 +74,24 @@ class NativeChat:
         return error_headers(error), error_body(error)
 
 
-class NativeCaller:
-    """One request: see `Caller`."""
+class NativeCaller(SurfaceCaller):
+    """One request."""
+
+    surface = "native_chat"
 
     def __init__(self, api: NativeChat, exchange: Exchange, context: RequestContext) -> None:
+        super().__init__(exchange, context)
         self._api = api
-        self._exchange = exchange
-        self._context = context
         self._owner = context.key_name or ""
         self._incoming: Incoming | None = None
         self._signed: SignedMap | None = None
-        self._frame: AnswerFrame | None = None
+        self._sink: NativeSink | None = None
         self._conversation: SessionTurn | None = None
         self._conversation_id: str | None = None
         self._warnings: list[AnswerWarning] = []
 
     @property
-    def surface(self) -> str:
-        """See `Caller.surface`."""
-        return self._api.name
-
-    @property
-    def body(self) -> bytes:
-        """See `Caller.body`."""
-        return self._exchange.request.body
-
-    @property
-    def gone(self) -> bool:
-        """See `Caller.gone`."""
-        return self._exchange.gone
-
-    @property
-    def flow(self) -> Flow:
-        """See `Caller.flow`."""
-        return self._exchange.on_flow
-
-    @property
-    def conversation(self) -> Conversation | None:
+    def conversation(self) -> StoredHistory | None:
         """See `Caller.conversation`."""
         return self._conversation
 
@@ -154,7 +133,7 @@ class NativeCaller:
         )
         return Request(incoming.fields.get("model") or "", ())
 
-    def sink(self, plan: Plan) -> WholeSink | StreamSink:
+    def sink(self, plan: Plan) -> NativeSink:
         """See `Caller.sink`."""
         api = self._api
         head = AnswerHead(
@@ -164,10 +143,10 @@ class NativeCaller:
             self._conversation_id,
             self._warnings,
         )
-        frame = self._frame = AnswerFrame(
-            self._exchange, self._context, plan, head, self.origins, self._call_map
-        )
-        return StreamSink(frame) if plan.request.stream else WholeSink(frame)
+        about = AnswerContext(head, self.origins, self._call_map)
+        kind = StreamSink if plan.request.stream else WholeSink
+        self._sink = kind(self.exchange, self.context, plan, about)
+        return self._sink
 
     async def release(self) -> None:
         """Release the conversation at the end of the request, even during cancellation."""
@@ -177,12 +156,12 @@ class NativeCaller:
         if self._conversation.is_claimed:
             await asyncio.shield(asyncio.ensure_future(self._conversation.release()))
 
-    def _made(self) -> AnswerFrame:
-        assert self._frame is not None, "a turn is kept after its sink was made"  # noqa: S101
-        return self._frame
+    def _made(self) -> NativeSink:
+        assert self._sink is not None, "a turn is kept after its sink was made"  # noqa: S101
+        return self._sink
 
     def _idempotency_key(self, incoming: Incoming) -> str:
-        key = self._exchange.request.header(IDEMPOTENCY_KEY)
+        key = self.exchange.request.header(IDEMPOTENCY_KEY)
         if len(key) > LONGEST_KEY:
             text = f"Invalid header 'Idempotency-Key': it has more than {LONGEST_KEY} characters."
             incoming.problems.add("Idempotency-Key", text, "string_above_max_length")
@@ -190,7 +169,7 @@ class NativeCaller:
 
     def _earlier(self, incoming: Incoming) -> Earlier:
         """Return the ids of a history sent by the client: from its map, or else by position."""
-        value = self._exchange.request.header(_CALL_MAP)
+        value = self.exchange.request.header(_CALL_MAP)
         if not value:
             return Earlier()
         try:
@@ -200,7 +179,7 @@ class NativeCaller:
             return Earlier()
         return Earlier(ids=signed.ids, known_only=not signed.truncated)
 
-    def _call_map(self, calls: Sequence[ToolCall]) -> str | None:
+    def _call_map(self, calls: Sequence[AssistantCall]) -> str | None:
         """Return the map for the next request: the calls of this history and of this answer."""
         if self._conversation is not None:
             return None
@@ -223,7 +202,7 @@ def _replay(
     """Replay the stored answer to the same request."""
     headers = [*context.headers(), _REPLAYED, (CONVERSATION, caller.conversation_id or "")]
     if not caller.streams:
-        exchange.respond(200, [*headers, _JSON], answer)
+        exchange.respond(200, [*headers, JSON], answer)
         return
-    exchange.start(200, [*headers, *STREAM_HEADERS])
+    exchange.start(200, [*headers, *STREAM])
     exchange.end(b"".join(map(encode_event, replayed(answer))))

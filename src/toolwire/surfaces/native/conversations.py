@@ -1,6 +1,5 @@
 """`/native/v1/conversations`: list, read and delete the caller's own conversations."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs
@@ -9,8 +8,9 @@ import msgspec
 
 from toolwire.errors import ConversationNotFound, RequestError
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.turn import LARGE_BODY
+from toolwire.gateway.turn import off_loop
 from toolwire.sessions.base import Entry, Key
+from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.native.problems import Problems
 from toolwire.surfaces.native.session import KIND, Session, read_session
@@ -25,7 +25,6 @@ from toolwire.surfaces.native.wire import (
 
 _DEFAULT_PAGE, _LARGEST_PAGE = 20, 100
 _ID = re.compile(CONVERSATION_ID.replace("$", r"\Z"))
-_JSON = ("content-type", "application/json")
 _UNKNOWN = "There is no such conversation: it never was, it has expired, or it was deleted."
 _encode = msgspec.json.Encoder().encode
 
@@ -43,7 +42,7 @@ class Conversations:
         found = await self.sessions.store.list(KIND, owner, after, limit + 1)
         page = [_entry(entry) for entry in found[:limit]]
         last = page[-1].id if page else None
-        _send(exchange, context, ConversationList("list", page, len(found) > limit, last))
+        send_json(exchange, context, ConversationList("list", page, len(found) > limit, last))
 
     async def show(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with a stored conversation."""
@@ -51,18 +50,15 @@ class Conversations:
         document = await self.sessions.store.get(key)
         if document is None:
             raise ConversationNotFound(_UNKNOWN)
-        large = len(document) > LARGE_BODY
-        session = (
-            await asyncio.to_thread(read_session, document) if large else read_session(document)
-        )
-        _send(exchange, context, self._shown(key.id, session))
+        session = await off_loop(len(document), read_session, document)
+        send_json(exchange, context, self._shown(key.id, session))
 
     async def delete(self, exchange: Exchange, context: RequestContext) -> None:
         """Delete a conversation."""
         key = self._key(exchange, context)
         if not await self.sessions.store.delete(key):
             raise ConversationNotFound(_UNKNOWN)
-        _send(exchange, context, DeletedConversation(key.id, "conversation", deleted=True))
+        send_json(exchange, context, DeletedConversation(key.id, "conversation", deleted=True))
 
     def _key(self, exchange: Exchange, context: RequestContext) -> Key:
         name = exchange.request.path.rpartition("/")[2]
@@ -108,7 +104,3 @@ def _page(exchange: Exchange) -> tuple[str, int]:
         problems.add("after", "Invalid 'after': it must be the id of a conversation.")
     problems.check()
     return after, limit
-
-
-def _send(exchange: Exchange, context: RequestContext, body: msgspec.Struct) -> None:
-    exchange.respond(200, [*context.headers(), _JSON], _encode(body))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from toolwire.errors import ArgumentsUnfit, GatewayError, HistoryError, Place, ToolChoiceUnmet
+from toolwire.errors import GatewayError, HistoryError, InvalidToolArguments, Place, ToolChoiceUnmet
 from toolwire.surfaces.native.problems import InvalidRequest
 from toolwire.surfaces.native.wire import (
     Error,
@@ -15,15 +15,13 @@ from toolwire.surfaces.native.wire import (
     Problem,
     SaidCall,
 )
-from toolwire.surfaces.openai.errors import error_headers, error_type
+from toolwire.surfaces.openai_error import error_type
 
 _encode = msgspec.json.Encoder().encode
 MODEL_MISTAKE = 422
-_MISTAKES = (ArgumentsUnfit, ToolChoiceUnmet)
+_MISTAKES = (InvalidToolArguments, ToolChoiceUnmet)
 _FIELDS = {"arguments": "function.arguments", "kind": "type", "call_id": "tool_call_id"}
 _MODEL_TYPE = "model_error"
-
-__all__ = ["error_body", "error_event", "error_headers", "status_of"]
 
 
 def status_of(error: GatewayError) -> int:
@@ -83,7 +81,7 @@ def _problems(error: GatewayError, message: str, path: str | None) -> list[Probl
 def _said(error: GatewayError) -> ModelSaid | UnsetType:
     if isinstance(error, ToolChoiceUnmet):
         return ModelSaid(error.said or None, [])
-    if not isinstance(error, ArgumentsUnfit):
+    if not isinstance(error, InvalidToolArguments):
         return UNSET
     wrong = {index: (code, message) for index, code, message in error.faults}
     calls = [

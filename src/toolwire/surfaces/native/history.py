@@ -9,8 +9,8 @@ from msgspec import Raw
 
 from toolwire.errors import RequestError
 from toolwire.protocol.content import Content, Part
-from toolwire.protocol.requests import Message, Role
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage, Role
+from toolwire.protocol.tools import AssistantCall
 from toolwire.surfaces.explain import check_nesting, empty_array
 from toolwire.surfaces.native import wire
 from toolwire.surfaces.native.fields import check_depth
@@ -38,12 +38,12 @@ class NativeHistory:
     depth: int
     known_only: bool = False
     """Whether calls of the history must be in `ids`. Otherwise they are added."""
-    messages: list[Message] = field(default_factory=list)
+    messages: list[ChatMessage] = field(default_factory=list)
     origins: list[str] = field(default_factory=list)
-    sources: list[wire.Message] = field(default_factory=list)
+    sources: list[wire.MessageWire] = field(default_factory=list)
     _calls: int = 0
 
-    def add(self, message: wire.Message, where: str) -> None:
+    def add(self, message: wire.MessageWire, where: str) -> None:
         """Add a message."""
         self._insert(len(self.messages), message, where)
 
@@ -57,12 +57,12 @@ class NativeHistory:
             message = wire.ToolMessage(result.tool_call_id, result.content, result.is_error)
             self._insert(at + number, message, f"tool_results[{number}]")
 
-    def _insert(self, at: int, message: wire.Message, where: str) -> None:
+    def _insert(self, at: int, message: wire.MessageWire, where: str) -> None:
         self.messages.insert(at, self._message(message, where))
         self.origins.insert(at, where)
         self.sources.insert(at, message)
 
-    def _message(self, message: wire.Message, where: str) -> Message:
+    def _message(self, message: wire.MessageWire, where: str) -> ChatMessage:
         if isinstance(message, wire.ToolMessage):
             return self._result(message, where)
         content = self._content(message.content, f"{where}.content")
@@ -71,8 +71,10 @@ class NativeHistory:
                 self._call(call, f"{where}.tool_calls[{number}]")
                 for number, call in enumerate(message.tool_calls or ())
             )
-            return Message("assistant", content, calls, "", message.reasoning_content, message.name)
-        return Message(_ROLES[type(message)], content, name=message.name)
+            return ChatMessage(
+                "assistant", content, calls, "", message.reasoning_content, message.name
+            )
+        return ChatMessage(_ROLES[type(message)], content, name=message.name)
 
     def _content(self, said: str | list[Raw] | None, where: str) -> Content:
         if said is None or isinstance(said, str):
@@ -89,7 +91,7 @@ class NativeHistory:
                 self.problems.take([error])
         return tuple(parts)
 
-    def _call(self, call: wire.ToolCall, where: str) -> ToolCall:
+    def _call(self, call: wire.MessageToolCall, where: str) -> AssistantCall:
         if call.id not in self.ids:
             if self.known_only:
                 self.problems.add(f"{where}.id", UNKNOWN_ID, "unknown_tool_call_id")
@@ -99,9 +101,9 @@ class NativeHistory:
         arguments = call.function.arguments
         check_depth(arguments, f"{where}.function.arguments", self.depth, self.problems)
         text = _encode(arguments).decode()
-        return ToolCall(call.id, call.function.name, text, provider_id=provider_id)
+        return AssistantCall(call.id, call.function.name, text, provider_id=provider_id)
 
-    def _result(self, result: wire.ToolMessage, where: str) -> Message:
+    def _result(self, result: wire.ToolMessage, where: str) -> ChatMessage:
         if result.tool_call_id not in self.ids:
             self.problems.add(f"{where}.tool_call_id", UNKNOWN_ID, "unknown_tool_call_id")
         content = result.content
@@ -109,4 +111,4 @@ class NativeHistory:
             check_depth(content, f"{where}.content", self.depth, self.problems)
             content = _encode(content).decode()
         is_error = bool(result.is_error)
-        return Message("tool", content, call_id=result.tool_call_id, is_error=is_error)
+        return ChatMessage("tool", content, call_id=result.tool_call_id, is_error=is_error)

@@ -1,11 +1,11 @@
 """The description of the native API: see `surfaces.operations`."""
 
 from toolwire.errors import (
-    ArgumentsUnfit,
     ClaimLost,
     ConversationBusy,
     ConversationNotFound,
     HistoryError,
+    InvalidToolArguments,
     StoreUnavailable,
     ToolChoiceUnmet,
 )
@@ -24,7 +24,14 @@ from toolwire.surfaces.native.wire import (
     ToolCallEvent,
     UsageEvent,
 )
-from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Api, Operation, Parameter
+from toolwire.surfaces.operations import (
+    ANYWHERE,
+    EXAMPLE_TOOL,
+    OF_A_TURN,
+    Api,
+    Operation,
+    Parameter,
+)
 
 _OF_STORE = (*ANYWHERE, StoreUnavailable)
 _OF_ONE = (*_OF_STORE, ConversationNotFound)
@@ -47,20 +54,7 @@ _OPERATIONS = (
             "model": "local",
             "conversation_id": "new",
             "messages": [{"role": "user", "content": "What is the weather in Paris?"}],
-            "tools": [
-                {
-                    "type": "function",
-                    "function": {
-                        "name": "get_weather",
-                        "description": "The weather in a city",
-                        "parameters": {
-                            "type": "object",
-                            "properties": {"city": {"type": "string"}},
-                            "required": ["city"],
-                        },
-                    },
-                }
-            ],
+            "tools": [EXAMPLE_TOOL],
         },
         answer=ChatResponse,
         events={
@@ -72,8 +66,8 @@ _OPERATIONS = (
             "error": ErrorEvent,
         },
         errors=(*OF_A_TURN, *_OF_ONE, HistoryError, ConversationBusy, ClaimLost,
-                ToolChoiceUnmet, ArgumentsUnfit),
-        statuses={ToolChoiceUnmet: MODEL_MISTAKE, ArgumentsUnfit: MODEL_MISTAKE},
+                ToolChoiceUnmet, InvalidToolArguments),
+        statuses={ToolChoiceUnmet: MODEL_MISTAKE, InvalidToolArguments: MODEL_MISTAKE},
         error=ErrorResponse,
     ),
     Operation(

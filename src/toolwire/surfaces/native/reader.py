@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from toolwire.errors import RequestError
 from toolwire.protocol.json_limits import MOST_VALUES, check_width
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.native import wire
@@ -22,7 +22,7 @@ from toolwire.surfaces.native.history import NativeHistory
 from toolwire.surfaces.native.ids import ToolCallIdMap
 from toolwire.surfaces.native.problems import Problems
 from toolwire.surfaces.native.tools import NativeToolReader
-from toolwire.surfaces.openai.params import Params, read_params
+from toolwire.surfaces.openai.params import ChatParams, read_params
 
 _NULL = Raw(b"null")
 _NO_MESSAGE = (
@@ -38,8 +38,8 @@ _REFUSED = {
 class Earlier:
     """The conversation before a request. `tools` and `model` are defaults for the request."""
 
-    instructions: list[wire.Message] = field(default_factory=list)
-    messages: list[wire.Message] = field(default_factory=list)
+    instructions: list[wire.MessageWire] = field(default_factory=list)
+    messages: list[wire.MessageWire] = field(default_factory=list)
     ids: ToolCallIdMap = field(default_factory=ToolCallIdMap)
     tools: ToolSet = NO_TOOLS
     model: str = ""
@@ -56,16 +56,16 @@ class Incoming:
     tools: ToolSet | None
     """None if there are none, or they are invalid."""
     tools_json: Raw | None
-    params: Params
+    params: ChatParams
     problems: Problems
     depth: int
     origins: list[str] = field(default_factory=list)
     """The origin of each message of the request, for errors."""
-    said: list[wire.Message] = field(default_factory=list)
+    said: list[wire.MessageWire] = field(default_factory=list)
     """The new messages in effective order, without `instructions`."""
 
     @property
-    def instructions(self) -> list[wire.Message]:
+    def instructions(self) -> list[wire.MessageWire]:
         """The instructions at the start of the request."""
         return list(takewhile(_is_instruction, self.messages))
 
@@ -76,7 +76,7 @@ class Incoming:
         return name
 
     @property
-    def messages(self) -> list[wire.Message]:
+    def messages(self) -> list[wire.MessageWire]:
         """The messages that the client sent."""
         return self.fields.get("messages") or []
 
@@ -113,7 +113,7 @@ class Incoming:
             exact_calls=True,
         )
 
-    def _history(self, earlier: Earlier) -> tuple[Message, ...]:
+    def _history(self, earlier: Earlier) -> tuple[ChatMessage, ...]:
         if self.fields.get("messages", ()) is None:
             return ()  # further checks need them
         history = NativeHistory(
@@ -188,7 +188,7 @@ class NativeRequestReader:
             problems.take([error])
             return None
 
-    def _params(self, members: dict[str, Raw], problems: Problems) -> Params:
+    def _params(self, members: dict[str, Raw], problems: Problems) -> ChatParams:
         for name, why in _REFUSED.items():
             raw = members.pop(name, None)
             if raw is not None and not (name == "n" and bytes(raw) == b"1"):
@@ -197,7 +197,7 @@ class NativeRequestReader:
             return read_params(members, self.depth)
         except RequestError:
             problems.take(_param_errors(members, self.depth))
-            return Params()
+            return ChatParams()
 
     def _check_messages(self, fields: dict[str, Any], problems: Problems) -> None:
         messages, results = fields.get("messages", ()), fields.get("tool_results", ())
@@ -210,7 +210,7 @@ class NativeRequestReader:
             problems.add("messages", text, "array_above_max_length")
 
 
-def _is_instruction(message: wire.Message) -> bool:
+def _is_instruction(message: wire.MessageWire) -> bool:
     return isinstance(message, wire.SystemMessage | wire.DeveloperMessage)
 
 

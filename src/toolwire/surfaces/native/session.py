@@ -72,7 +72,7 @@ class Session(msgspec.Struct):
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Session).decode
-_decode_messages = msgspec.json.Decoder(list[wire.Message]).decode
+_decode_messages = msgspec.json.Decoder(list[wire.MessageWire]).decode
 
 
 def new_session(now: float) -> Session:
@@ -99,7 +99,7 @@ def write_session(session: Session) -> bytes:
     return _encode(session)
 
 
-def read_messages(raw: list[Raw]) -> list[wire.Message]:
+def read_messages(raw: list[Raw]) -> list[wire.MessageWire]:
     """Decode stored messages. They were validated before they were stored."""
     return _decode_messages(b"[" + b",".join(map(bytes, raw)) + b"]") if raw else []
 

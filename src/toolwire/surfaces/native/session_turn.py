@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import msgspec
 from msgspec import Raw
@@ -20,9 +19,9 @@ from toolwire.errors import (
     SessionsOff,
     StoreUnavailable,
 )
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.report import Report
-from toolwire.gateway.turn import LARGE_BODY
+from toolwire.gateway.turn import off_loop
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import NO_TOOLS, ToolSet
 from toolwire.sessions.base import Claim, Key, Store
@@ -91,7 +90,7 @@ class AnswerKnown(Exception):
 
 
 class SessionTurn:
-    """The `Conversation` of one request. Call `stop` at the end, and `release` if it is claimed."""
+    """The `StoredHistory` of one request. Call `stop` at the end, and `release` if claimed."""
 
     def __init__(
         self,
@@ -120,12 +119,11 @@ class SessionTurn:
         return self._claim is not None
 
     async def load(self, _request: Request) -> Request:
-        """See `Conversation.load`. Raises `AnswerKnown` for a request that was already answered."""
+        """See `StoredHistory.load`. Raises `AnswerKnown` for a request that was answered before."""
         claim = self._claim = await self._claimed()
         document = claim.value or b""
-        large = len(document) + len(self._body) > LARGE_BODY
-        compose = self._composed
-        request = await asyncio.to_thread(compose, document) if large else compose(document)
+        size = len(document) + len(self._body)
+        request = await off_loop(size, self._composed, document)
         if claim.value is None:
             await self._check_count()
         loop, lease = asyncio.get_running_loop(), self._sessions.rules.lease
@@ -154,14 +152,13 @@ class SessionTurn:
         return msgspec.structs.replace(request, session=self._key.id)
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:
-        """See `Conversation.keep`."""
+        """See `StoredHistory.keep`."""
         claim = self._claim
         if claim is None:
             return
         response = self._respond(answer, report)
-        large = self._session.size() + len(self._body) > LARGE_BODY
-        add = partial(self._added, request, answer, response)
-        document = await asyncio.to_thread(add) if large else add()
+        size = self._session.size() + len(self._body)
+        document = await off_loop(size, self._added, request, answer, response)
         self._claim = None
         commit = asyncio.ensure_future(
             self._sessions.store.commit(claim, document, self._sessions.rules.ttl)
@@ -272,5 +269,5 @@ class SessionTurn:
         return write_session(session)
 
 
-def _raw(messages: list[wire.Message]) -> list[Raw]:
+def _raw(messages: list[wire.MessageWire]) -> list[Raw]:
     return [Raw(_encode(message)) for message in messages]

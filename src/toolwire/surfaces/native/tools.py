@@ -8,7 +8,7 @@ from msgspec import Raw
 from toolwire.errors import RequestError
 from toolwire.protocol.schemas.check import CheckedSchema
 from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft
-from toolwire.protocol.tools import Tool, ToolSet
+from toolwire.protocol.tools import ToolSet, ToolSpec
 from toolwire.surfaces.native.fields import read_value
 from toolwire.surfaces.native.problems import Problems
 
@@ -57,7 +57,7 @@ class NativeToolReader:
             problems.add(f"{where}.name", text)
         checked = self._schema(name, parameters, draft, f"{where}.parameters", problems)
         if checked is not None:
-            draft.add(Tool(name, spec.get("description"), checked.schema), checked)
+            draft.add(ToolSpec(name, spec.get("description"), checked.schema), checked)
         if spec.get("strict") is not None:
             draft.repairs.append(f"strict_ignored:{name}")
 

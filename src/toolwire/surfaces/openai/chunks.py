@@ -20,12 +20,12 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.sse import DONE
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 _encode = msgspec.json.Encoder().encode
 
 
-class AnswerHead(msgspec.Struct, frozen=True):
+class CompletionHead(msgspec.Struct, frozen=True):
     """The fields that all chunks of an answer share."""
 
     response_id: str
@@ -39,7 +39,7 @@ class AnswerHead(msgspec.Struct, frozen=True):
 class ChunkEncoder:
     """One stream. Each choice gets its role once, before anything else."""
 
-    def __init__(self, head: AnswerHead, *, include_usage: bool) -> None:
+    def __init__(self, head: CompletionHead, *, include_usage: bool) -> None:
         self.characters = 0
         self._head = head
         self._roles: set[int] = set()
@@ -88,7 +88,7 @@ class ChunkEncoder:
     def end(
         self,
         reasons: Sequence[tuple[int, FinishReason]],
-        usage: Usage | None,
+        usage: TokenUsage | None,
         notes: Mapping[str, object],
         about: Mapping[str, str] | None = None,
     ) -> bytes:
@@ -156,7 +156,7 @@ class ChunkEncoder:
         )
 
 
-def encode_usage(usage: Usage) -> bytes:
+def encode_usage(usage: TokenUsage) -> bytes:
     """Encode the usage object. The total is always the sum."""
     figures: dict[str, object] = {
         "prompt_tokens": usage.prompt_tokens,

@@ -2,9 +2,7 @@
 
 from toolwire.errors import GatewayError
 from toolwire.surfaces.openai.words import worded
-from toolwire.surfaces.openai_error import error_headers, error_object, error_type
-
-__all__ = ["error_body", "error_event", "error_headers", "error_type"]
+from toolwire.surfaces.openai_error import error_object
 
 
 def error_body(error: GatewayError) -> bytes:

@@ -1,28 +1,22 @@
 """The description of OpenAI's chat completions: see `surfaces.operations`."""
 
-from toolwire.errors import ArgumentsUnfit, HistoryError, ModelNotFound, ToolChoiceUnmet
+from toolwire.errors import HistoryError, InvalidToolArguments, ModelNotFound, ToolChoiceUnmet
 from toolwire.surfaces.openai.wire import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatRequest,
-    ErrorWire,
     ModelListWire,
     ModelWire,
 )
-from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Api, Operation, Parameter
-
-_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "The weather in a city",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string"}},
-            "required": ["city"],
-        },
-    },
-}
+from toolwire.surfaces.openai_error import ErrorBody
+from toolwire.surfaces.operations import (
+    ANYWHERE,
+    EXAMPLE_TOOL,
+    OF_A_TURN,
+    Api,
+    Operation,
+    Parameter,
+)
 
 _OPERATIONS = (
     Operation(
@@ -35,12 +29,12 @@ _OPERATIONS = (
         example={
             "model": "local",
             "messages": [{"role": "user", "content": "What is the weather in Paris?"}],
-            "tools": [_TOOL],
+            "tools": [EXAMPLE_TOOL],
         },
         answer=ChatCompletion,
         events={"": ChatCompletionChunk},
-        errors=(*OF_A_TURN, HistoryError, ToolChoiceUnmet, ArgumentsUnfit),
-        error=ErrorWire,
+        errors=(*OF_A_TURN, HistoryError, ToolChoiceUnmet, InvalidToolArguments),
+        error=ErrorBody,
     ),
     Operation(
         "GET",
@@ -53,7 +47,7 @@ _OPERATIONS = (
             Parameter("before_id", "query", "The model before which to end"),
         ),
         answer=ModelListWire,
-        error=ErrorWire,
+        error=ErrorBody,
     ),
     Operation(
         "GET",
@@ -62,7 +56,7 @@ _OPERATIONS = (
         parameters=(Parameter("id", "path", "The model's name"),),
         answer=ModelWire,
         errors=(*ANYWHERE, ModelNotFound),
-        error=ErrorWire,
+        error=ErrorBody,
     ),
 )
 

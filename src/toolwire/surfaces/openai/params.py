@@ -124,7 +124,7 @@ def _check_logprobs(sampling: dict[str, Any]) -> None:
 
 
 @dataclass(slots=True)
-class Params:
+class ChatParams:
     """The parameters of one request, by how they are used."""
 
     sampling: dict[str, Any] = field(default_factory=dict)
@@ -149,9 +149,9 @@ class Params:
             self.extras[name] = raw
 
 
-def read_params(fields: dict[str, Raw], depth: int) -> Params:
+def read_params(fields: dict[str, Raw], depth: int) -> ChatParams:
     """Check known parameters and keep unknown ones. The backend's dialect filters them later."""
-    params = Params()
+    params = ChatParams()
     for name, value in fields.items():
         raw = bytes(value)
         if name in REPLACED:

@@ -14,15 +14,10 @@ from msgspec import Raw
 from toolwire.errors import RequestError
 from toolwire.protocol.content import Content, Part
 from toolwire.protocol.json_limits import MOST_VALUES, check_width
-from toolwire.protocol.requests import Message, Request, Role
+from toolwire.protocol.requests import ChatMessage, Request, Role
 from toolwire.protocol.tool_cache import safe_name
-from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolCall, ToolChoice, ToolSet
-from toolwire.surfaces.explain import (
-    check_nesting,
-    decode,
-    empty_array,
-    missing,
-)
+from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, AssistantCall, ToolChoice, ToolSet
+from toolwire.surfaces.explain import check_length, check_nesting, decode, empty_array, missing
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.openai.params import read_params
 from toolwire.surfaces.openai.parts import read_part
@@ -105,19 +100,13 @@ class RequestReader:
             return False, ("parallel_tool_calls",)
         return asked is not False, ()
 
-    def _messages(self, fields: dict[str, Raw], *, lenient_names: bool) -> tuple[Message, ...]:
+    def _messages(self, fields: dict[str, Raw], *, lenient_names: bool) -> tuple[ChatMessage, ...]:
         if "messages" not in fields:
             raise missing("messages")
         wire = decode(_decode_messages, fields["messages"], "messages")
         if not wire:
             raise empty_array("messages")
-        if len(wire) > self.max_messages:
-            raise RequestError(
-                f"Invalid 'messages': array too long. Expected an array with maximum length "
-                f"{self.max_messages}, but got an array with length {len(wire)} instead.",
-                param="messages",
-                code="array_above_max_length",
-            )
+        check_length("messages", len(wire), self.max_messages)
         messages = []
         for at, message in enumerate(wire):
             said = message.content
@@ -127,7 +116,7 @@ class RequestReader:
                 self._check_width(messages[-1].calls, at)
         return tuple(messages)
 
-    def _check_width(self, calls: tuple[ToolCall, ...], at: int) -> None:
+    def _check_width(self, calls: tuple[AssistantCall, ...], at: int) -> None:
         """Check the width of arguments: they are JSON inside JSON, and count towards the limit."""
         for number, call in enumerate(calls):
             if len(call.arguments) > self.max_values and call.kind == "function":
@@ -199,7 +188,7 @@ def _choice(fields: dict[str, Raw], toolset: ToolSet, *, lenient_names: bool) ->
     return read_choice(fields["tool_choice"], toolset, lenient_names=lenient_names)
 
 
-def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: bool) -> Message:
+def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: bool) -> ChatMessage:
     if isinstance(wire, AssistantMessage):
         if wire.function_call is not None:
             raise RequestError(
@@ -208,10 +197,10 @@ def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: boo
                 param=f"messages[{at}].function_call",
                 code="unsupported_parameter",
             )
-        calls: tuple[ToolCall, ...] = ()
+        calls: tuple[AssistantCall, ...] = ()
         if wire.tool_calls:
             calls = tuple([_call(c, at, n, lenient_names) for n, c in enumerate(wire.tool_calls)])
-        return Message("assistant", content, calls, "", wire.reasoning_content, wire.name)
+        return ChatMessage("assistant", content, calls, "", wire.reasoning_content, wire.name)
     if wire.tool_calls not in _NO_CALLS:
         raise RequestError(
             f"Invalid parameter: 'messages[{at}].tool_calls' is only allowed in messages with role "
@@ -222,11 +211,11 @@ def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: boo
     if isinstance(wire, ToolMessage):
         if not wire.tool_call_id:
             raise missing(f"messages[{at}].tool_call_id")
-        return Message("tool", content, (), wire.tool_call_id)
-    return Message(_ROLES[type(wire)], content, name=wire.name)
+        return ChatMessage("tool", content, (), wire.tool_call_id)
+    return ChatMessage(_ROLES[type(wire)], content, name=wire.name)
 
 
-def _call(call: MessageToolCall, at: int, number: int, lenient_names: bool) -> ToolCall:  # noqa: FBT001
+def _call(call: MessageToolCall, at: int, number: int, lenient_names: bool) -> AssistantCall:  # noqa: FBT001
     spec = call.function if call.type == "function" else call.custom
     where = f"messages[{at}].tool_calls[{number}].{call.type}"
     if spec is None:
@@ -234,4 +223,4 @@ def _call(call: MessageToolCall, at: int, number: int, lenient_names: bool) -> T
     name = safe_name(spec.name) if lenient_names and spec.name else spec.name
     check_name(name, f"{where}.name")
     text = spec.arguments if isinstance(spec, CalledFunction) else spec.input
-    return ToolCall(call.id, name, text, kind=call.type)
+    return AssistantCall(call.id, name, text, kind=call.type)

@@ -12,8 +12,8 @@ from msgspec import Raw
 from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
 from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, is_safe_name, safe_name
-from toolwire.protocol.tools import Tool, ToolSet
-from toolwire.surfaces.explain import check_nesting, decode
+from toolwire.protocol.tools import ToolSet, ToolSpec
+from toolwire.surfaces.explain import check_length, check_nesting, decode
 from toolwire.surfaces.openai.wire import CustomTool, FunctionSpec, FunctionTool
 
 NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
@@ -69,27 +69,21 @@ class ToolReader:
 
     def _check(self, raw: Raw, *, lenient_names: bool) -> ToolSetDraft:
         wire = decode(_Tools, raw, "tools")
-        if len(wire) > self._max_tools:
-            raise RequestError(
-                f"Invalid 'tools': array too long. Expected an array with maximum length "
-                f"{self._max_tools}, but got an array with length {len(wire)} instead.",
-                param="tools",
-                code="array_above_max_length",
-            )
+        check_length("tools", len(wire), self._max_tools)
         draft = ToolSetDraft()
         for position, item in enumerate(wire):
             if isinstance(item, FunctionTool):
                 spec, where = item.function, f"tools[{position}].function"
                 name = _name(draft, spec.name, where, lenient=lenient_names)
                 checked = self._schema(spec, name, where, draft.budget)
-                tool = Tool(name, spec.description, checked.schema, bool(spec.strict))
+                tool = ToolSpec(name, spec.description, checked.schema, bool(spec.strict))
                 draft.add(tool, checked, original=spec.name)
             else:
                 custom, where = item.custom, f"tools[{position}].custom"
                 name = _name(draft, custom.name, where, lenient=lenient_names)
                 format_json = msgspec.json.encode(custom.format)
                 check_nesting(format_json, f"{where}.format", self.max_depth)
-                tool = Tool(name, custom.description, custom.format or {}, kind="custom")
+                tool = ToolSpec(name, custom.description, custom.format or {}, kind="custom")
                 draft.add(tool, original=custom.name)
         return draft
 

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolwire.gateway.collect import Whole
-from toolwire.protocol.tools import ToolCall
-from toolwire.protocol.usage import Usage
-from toolwire.surfaces.openai.chunks import AnswerHead, encode_usage
+from toolwire.gateway.answer.collect import Whole
+from toolwire.protocol.tools import AssistantCall
+from toolwire.protocol.usage import TokenUsage
+from toolwire.surfaces.openai.chunks import CompletionHead, encode_usage
 
 _encode = msgspec.json.Encoder().encode
 
@@ -26,9 +26,9 @@ class _Completion(msgspec.Struct, omit_defaults=True):
 
 
 def encode_completion(
-    head: AnswerHead,
+    head: CompletionHead,
     choices: Mapping[int, Whole],
-    usage: Usage,
+    usage: TokenUsage,
     about: Mapping[str, str] | None = None,
 ) -> bytes:
     """Encode the body of an answer that is not streamed."""
@@ -45,7 +45,7 @@ def encode_completion(
     )
 
 
-def _choice(index: int, whole: Whole, head: AnswerHead) -> dict[str, Any]:
+def _choice(index: int, whole: Whole, head: CompletionHead) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": whole.content, "refusal": None}
     if whole.reasoning is not None:
         message["reasoning_content"] = whole.reasoning
@@ -61,7 +61,7 @@ def _choice(index: int, whole: Whole, head: AnswerHead) -> dict[str, Any]:
     }
 
 
-def _call(call: ToolCall, head: AnswerHead) -> dict[str, Any]:
+def _call(call: AssistantCall, head: CompletionHead) -> dict[str, Any]:
     name = head.names.get(call.name, call.name)
     if call.kind == "custom":
         return {

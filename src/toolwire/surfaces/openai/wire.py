@@ -15,7 +15,7 @@ NoCalls: TypeAlias = Annotated[
     Raw | msgspec.UnsetType,
     Meta(description="Only the assistant makes calls: null or empty."),
 ]
-Content: TypeAlias = str | list[Raw]
+ContentWire: TypeAlias = str | list[Raw]
 """Text, or parts."""
 
 
@@ -45,7 +45,7 @@ class MessageToolCall(msgspec.Struct):
 class SystemMessage(msgspec.Struct, tag_field="role", tag="system"):
     """Instructions."""
 
-    content: Content
+    content: ContentWire
     name: str | None = None
     tool_calls: NoCalls = msgspec.UNSET
 
@@ -53,7 +53,7 @@ class SystemMessage(msgspec.Struct, tag_field="role", tag="system"):
 class DeveloperMessage(msgspec.Struct, tag_field="role", tag="developer"):
     """Instructions, under the name that newer models use."""
 
-    content: Content
+    content: ContentWire
     name: str | None = None
     tool_calls: NoCalls = msgspec.UNSET
 
@@ -61,7 +61,7 @@ class DeveloperMessage(msgspec.Struct, tag_field="role", tag="developer"):
 class UserMessage(msgspec.Struct, tag_field="role", tag="user"):
     """What the user said."""
 
-    content: Content
+    content: ContentWire
     name: str | None = None
     tool_calls: NoCalls = msgspec.UNSET
 
@@ -69,7 +69,7 @@ class UserMessage(msgspec.Struct, tag_field="role", tag="user"):
 class AssistantMessage(msgspec.Struct, tag_field="role", tag="assistant"):
     """What the model said and called."""
 
-    content: Content | None = None
+    content: ContentWire | None = None
     tool_calls: list[MessageToolCall] | None = None
     function_call: dict[str, Any] | None = None
     reasoning_content: str | None = None
@@ -80,7 +80,7 @@ class ToolMessage(msgspec.Struct, tag_field="role", tag="tool"):
     """The result of a call."""
 
     tool_call_id: str
-    content: Content
+    content: ContentWire
     tool_calls: NoCalls = msgspec.UNSET
 
 
@@ -188,7 +188,7 @@ class ChatCompletion(msgspec.Struct):
     service_tier: str | None = None
 
 
-class FunctionDelta(msgspec.Struct):
+class CalledFunctionDelta(msgspec.Struct):
     """The name comes once; the arguments come in pieces."""
 
     name: str | None = None
@@ -208,7 +208,7 @@ class ToolCallDelta(msgspec.Struct):
     index: int
     id: str | None = None
     type: Literal["function", "custom"] | None = None
-    function: FunctionDelta | None = None
+    function: CalledFunctionDelta | None = None
     custom: CustomDelta | None = None
 
 
@@ -222,7 +222,7 @@ class MessageDelta(msgspec.Struct):
     tool_calls: list[ToolCallDelta] | None = None
 
 
-class ChunkChoice(msgspec.Struct):
+class ChoiceDelta(msgspec.Struct):
     """A piece of one of `n` answers."""
 
     index: int
@@ -238,23 +238,8 @@ class ChatCompletionChunk(msgspec.Struct):
     object: Literal["chat.completion.chunk"]
     created: int
     model: str
-    choices: list[ChunkChoice]
+    choices: list[ChoiceDelta]
     usage: UsageWire | None = None
-
-
-class ErrorDetail(msgspec.Struct):
-    """What was wrong, where, and what to do."""
-
-    message: str
-    type: str
-    param: str | None
-    code: str | None
-
-
-class ErrorWire(msgspec.Struct, rename={"detail": "error"}):
-    """An error."""
-
-    detail: ErrorDetail
 
 
 class ModelWire(msgspec.Struct):

@@ -21,6 +21,7 @@ from toolwire.gateway.observer import UNOBSERVED, TurnObserver
 from toolwire.gateway.report import Report
 from toolwire.gateway.retry import Tries, TurnLimits, reason_of
 from toolwire.gateway.routes import ANY, Routes, ServedModel, is_pattern
+from toolwire.gateway.turn import off_loop
 from toolwire.protocol.json_limits import MOST_VALUES
 from toolwire.surfaces.exchange import Exchange, HttpRequest, header_list, header_word
 from toolwire.surfaces.explain import missing
@@ -30,8 +31,6 @@ from toolwire.surfaces.passing.multipart import is_form
 _HEADERS = (b"content-type", b"retry-after", b"content-disposition")
 _QUERY = re.compile(rb"[\x21-\x7e]*+")
 _NO_BODY = NamedBody("", None, (), (), ())
-_LARGE_BODY = 128 * 1024
-"""Bodies of at least this size are read in a thread, so they do not block the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +75,7 @@ class Passthrough:
     async def _read(self, request: HttpRequest) -> NamedBody:
         if request.method != "POST":
             return _NO_BODY
-        if len(request.body) > _LARGE_BODY:
-            return await asyncio.to_thread(self._body, request)
-        return self._body(request)
+        return await off_loop(len(request.body), self._body, request)
 
     def _body(self, request: HttpRequest) -> NamedBody:
         kind = request.header(b"content-type")

@@ -14,7 +14,12 @@ from msgspec import Meta, Raw
 from toolwire.backends.openai.parts import WIRE
 from toolwire.errors import RequestError
 from toolwire.protocol.content import WireJson
-from toolwire.protocol.sampling import FormatKind, ResponseFormat, SamplingParams
+from toolwire.protocol.sampling import (
+    DEFAULT_SAMPLING,
+    FormatKind,
+    ResponseFormat,
+    SamplingParams,
+)
 from toolwire.surfaces.explain import bad_value, check_nesting, decode, missing
 from toolwire.surfaces.json_schema import check_answer_schema
 
@@ -130,6 +135,16 @@ REPORTED_AS = {
 }
 """This API's names for parameters that were dropped for a backend."""
 
+_NESTED = frozenset({"stream_options", "text", "reasoning", "include", "metadata"})
+"""Fields whose values are not scalars."""
+_SAMPLING = frozenset(
+    {"max_output_tokens", "temperature", "top_p", "top_logprobs", "include", "reasoning"}
+)
+"""Fields with sampling parameters."""
+_DETAILED = frozenset({"include", "top_logprobs", "reasoning"})
+"""Fields that are known, but not supported in every part."""
+_REFUSED = frozenset(name for name, rule in FIELDS.items() if rule.use == "refused")
+_IGNORED = frozenset(name for name, rule in FIELDS.items() if rule.use == "ignored") - _QUIET
 _SENT = frozenset(name for name, rule in FIELDS.items() if rule.sent_as)
 _DECODERS = {
     name: msgspec.json.Decoder(rule.type) for name, rule in FIELDS.items() if rule.type is not None
@@ -147,7 +162,7 @@ _INSTEAD = {
 
 
 @dataclass(slots=True)
-class Params:
+class ResponsesParams:
     """The decoded fields of one request."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -157,6 +172,8 @@ class Params:
     def sampling(self) -> SamplingParams:
         """Return the sampling parameters that the client set."""
         values, reasoning = self.values, self.values.get("reasoning")
+        if _SAMPLING.isdisjoint(values):
+            return DEFAULT_SAMPLING
         logprobs = LOGPROBS in self.included
         return SamplingParams(
             max_completion_tokens=values.get("max_output_tokens"),
@@ -208,26 +225,27 @@ class Params:
         return ResponseFormat("json_schema", _encode(schema), WireJson(WIRE, chat))
 
 
-def read_params(fields: dict[str, Raw], depth: int) -> Params:
+def read_params(fields: dict[str, Raw], depth: int) -> ResponsesParams:
     """Check the fields against the table. Raises `RequestError`."""
-    params = Params(raws=fields)
+    params = ResponsesParams(raws=fields)
+    values = params.values
     for name, raw in fields.items():
-        rule = FIELDS.get(name)
-        if rule is None:
-            params.ignored.append(name)
-            continue
         if name in _DECODERS:
-            check_nesting(bytes(raw), name, depth)
-            params.values[name] = decode(_DECODERS[name], raw, name)
-        if rule.use == "refused" and params.values.get(name, True):
-            raise _refused(name)
-        if rule.use == "ignored" and name not in _QUIET and bytes(raw) != b'"disabled"':
+            if name in _NESTED:
+                check_nesting(bytes(raw), name, depth)
+            values[name] = decode(_DECODERS[name], raw, name)
+        elif name not in FIELDS:
             params.ignored.append(name)
-    _report_details(params)
+        if name in _REFUSED and values.get(name, True):
+            raise _refused(name)
+        if name in _IGNORED and bytes(raw) != b'"disabled"':
+            params.ignored.append(name)
+    if not _DETAILED.isdisjoint(values):
+        _report_details(params)
     return params
 
 
-def _report_details(params: Params) -> None:
+def _report_details(params: ResponsesParams) -> None:
     """Report unsupported parts of known fields."""
     known = (LOGPROBS, ENCRYPTED)
     params.ignored += [f"include:{word}" for word in params.included if word not in known]

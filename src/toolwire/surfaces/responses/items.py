@@ -5,7 +5,7 @@ Results are moved after the calls they belong to, wherever they are.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,8 +13,8 @@ import msgspec
 from toolwire.errors import RequestError
 from toolwire.protocol.content import Content, ImagePart, Part, TextPart, text_of
 from toolwire.protocol.ids import MAX_CLIENT_ID
-from toolwire.protocol.requests import Message, Role
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage, Role
+from toolwire.protocol.tools import AssistantCall
 from toolwire.surfaces.explain import bad_value, json_kind, missing, wrong_type
 from toolwire.surfaces.responses.kinds import BY_ITEM, KINDS, WireTool
 from toolwire.surfaces.responses.parts import joined, read_content
@@ -40,20 +40,18 @@ def is_reference(item: Item) -> bool:
     return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(msgspec.Struct):
     """Consecutive items of the assistant."""
 
     at: int
-    reasoning: list[str] = field(default_factory=list)
+    reasoning: list[str] = []
     content: Content = None
-    calls: list[ToolCall] = field(default_factory=list)
-    results: dict[str, Content] = field(default_factory=dict)
-    places: dict[str, int] = field(default_factory=dict)
+    calls: list[AssistantCall] = []
+    results: dict[str, Content] = {}
+    places: dict[str, int] = {}
 
 
-@dataclass(slots=True)
-class _Said:
+class _Said(msgspec.Struct):
     """An item of another role."""
 
     at: int
@@ -61,36 +59,40 @@ class _Said:
     content: Content
 
 
-@dataclass(slots=True)
-class ReadInput:
+class ReadInput(msgspec.Struct):
     """The messages, the index of the item each came from, and the notes to report."""
 
-    messages: list[Message] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
-    repairs: list[str] = field(default_factory=list)
+    messages: list[ChatMessage] = []
+    positions: list[int] = []
+    ignored: list[str] = []
+    repairs: list[str] = []
 
 
 def read_items(items: Sequence[Item], tools: OfferedTools, instructions: str | None) -> ReadInput:
     """Convert the conversation. Raises `RequestError` with the item."""
-    reader = _Reader(tools)
+    out = ReadInput()
+    reader = _Reader(tools, out)
+    if instructions:
+        reader.system.append(instructions)
     for at, item in enumerate(items):
         reader.take(at, item)
-    written = _Writer(reader.out)
-    written.write(reader.entries, instructions)
-    return reader.out
+    _Writer(out).write(reader.system, reader.entries)
+    return out
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(msgspec.Struct):
     """Converts items to turns and the messages between them."""
 
     tools: OfferedTools
-    out: ReadInput = field(default_factory=ReadInput)
-    entries: list[_Turn | _Said] = field(default_factory=list)
+    out: ReadInput
+    system: list[str] = []
+    """The texts before the first turn that form the system message."""
+    entries: list[_Turn | _Said] = []
     open: bool = False
     """Whether the assistant's next item belongs to the last turn."""
-    owners: dict[str, list[_Turn]] = field(default_factory=dict)
+    owners: dict[str, list[_Turn]] = {}
+    answered: bool = False
+    """Whether there is a turn."""
 
     def take(self, at: int, item: Item) -> None:
         kind = item.get("type")
@@ -107,7 +109,9 @@ class _Reader:
         role = item.get("role")
         if not isinstance(role, str) or role not in _ROLES:
             raise bad_value(str(role), f"input[{at}].role", _WORDS)
-        content = read_content(item.get("content"), f"input[{at}].content", self.out.ignored)
+        content = item.get("content")
+        if not isinstance(content, str):
+            content = read_content(content, f"input[{at}].content", self.out.ignored)
         if content is None:
             raise missing(f"input[{at}].content")
         if role == "assistant":
@@ -158,7 +162,7 @@ class _Reader:
             raise _long_id(call_id, at)
         offered = self.tools.offered_name(WireTool(tool_kind, name, namespace))
         turn = self._turn(at)
-        turn.calls.append(ToolCall(call_id, offered, arguments))
+        turn.calls.append(AssistantCall(call_id, offered, arguments))
         turn.places[call_id] = at
         self.owners.setdefault(call_id, []).append(turn)
         if isinstance(own := item.get("id"), str) and tool_kind == "local_shell":
@@ -183,7 +187,10 @@ class _Reader:
             self._result(at, call_id, f"Now available: {names}." if names else "Nothing found.")
 
     def _output(self, at: int, item: Item) -> Content:
-        said, where = item.get("output"), f"input[{at}].output"
+        said = item.get("output")
+        if isinstance(said, str):
+            return said
+        where = f"input[{at}].output"
         if item.get("type") == "shell_call_output" and isinstance(said, list):
             return "\n".join(_shell_output(part) for part in said if isinstance(part, dict))
         if isinstance(said, dict):
@@ -224,12 +231,15 @@ class _Reader:
             return last
         turn = _Turn(at)
         self.entries.append(turn)
-        self.open = True
+        self.open = self.answered = True
         return turn
 
     def _say(self, at: int, role: Role, content: Content) -> None:
         self.open = False
-        self.entries.append(_Said(at, role, content))
+        if role == "user" or self.answered:
+            self.entries.append(_Said(at, role, content))
+        elif text := text_of(content, "\n"):
+            self.system.append(text)
 
 
 _WORDS = "'user', 'assistant', 'system', and 'developer'"
@@ -273,27 +283,22 @@ ITEMS: dict[str, ItemRule] = {
 """How items are handled. Any other type is omitted and reported."""
 
 
-@dataclass(slots=True)
-class _Writer:
+class _Writer(msgspec.Struct):
     """Converts turns to messages, in the order that every chat template accepts: one system
     message, then alternating user and assistant messages."""
 
     out: ReadInput
 
-    def write(self, entries: Sequence[_Turn | _Said], instructions: str | None) -> None:
-        first = next((n for n, e in enumerate(entries) if isinstance(e, _Turn)), len(entries))
-        opening = [entry for entry in entries[:first] if isinstance(entry, _Said)]
-        system = [text_of(said.content, "\n") for said in opening if said.role != "user"]
-        texts = [text for text in (instructions, *system) if text]
-        if texts:
-            self._add(Message("system", "\n\n".join(texts)), 0)
-        for entry in [*(said for said in opening if said.role == "user"), *entries[first:]]:
+    def write(self, system: Sequence[str], entries: Sequence[_Turn | _Said]) -> None:
+        if system:
+            self._add(ChatMessage("system", "\n\n".join(system)), 0)
+        for entry in entries:
             if isinstance(entry, _Turn):
                 self._assistant(entry)
             else:
                 self._user(entry)
 
-    def _add(self, message: Message, at: int) -> None:
+    def _add(self, message: ChatMessage, at: int) -> None:
         self.out.messages.append(message)
         self.out.positions.append(at)
 
@@ -305,33 +310,36 @@ class _Writer:
             content = f"<system-reminder>\n{text_of(content, chr(10))}\n</system-reminder>"
         last = self.out.messages[-1] if self.out.messages else None
         if last is not None and last.role == "user":
-            merged = Message("user", joined(last.content, content))
+            merged = ChatMessage("user", joined(last.content, content))
             self.out.messages[-1] = merged
             return
-        self._add(Message("user", content), said.at)
+        self._add(ChatMessage("user", content), said.at)
 
     def _assistant(self, turn: _Turn) -> None:
         if not turn.content and not turn.calls:
             return
         reasoning = "\n\n".join(turn.reasoning) or None
         self._add(
-            Message("assistant", turn.content, tuple(turn.calls), reasoning=reasoning), turn.at
+            ChatMessage("assistant", turn.content, tuple(turn.calls), reasoning=reasoning), turn.at
         )
         images: list[Part] = []
         for call in turn.calls:
-            key = _result_key(turn, call)
+            key: str | None = call.call_id
+            if key not in turn.results:
+                key = _other_key(turn, call)
             if key is not None:
                 text, shown = _split(turn.results[key])
-                self._add(Message("tool", text, call_id=call.call_id), turn.places[call.call_id])
+                self._add(
+                    ChatMessage("tool", text, call_id=call.call_id), turn.places[call.call_id]
+                )
                 if shown:
                     images += [TextPart(f"The output of {call.name}:"), *shown]
         if images:
             self._user(_Said(turn.at, "user", tuple(images)))
 
 
-def _result_key(turn: _Turn, call: ToolCall) -> str | None:
-    if call.call_id in turn.results:
-        return call.call_id
+def _other_key(turn: _Turn, call: AssistantCall) -> str | None:
+    """Return the id of the call's item, if its result refers to that."""
     at = turn.places[call.call_id]
     return next((key for key in turn.results if turn.places.get(key) == at), None)
 

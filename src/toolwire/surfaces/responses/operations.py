@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from toolwire.errors import HistoryError, StoreUnavailable, ToolChoiceUnmet
+from toolwire.surfaces.openai_error import ErrorBody
 from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Api, Operation, Parameter
 from toolwire.surfaces.responses.errors import ResponseNotFound
 from toolwire.surfaces.responses.fields import FIELDS, FieldRule
@@ -85,21 +86,6 @@ class InputTokens(msgspec.Struct):
 
     object: Literal["response.input_tokens"]
     input_tokens: int
-
-
-class ErrorDetail(msgspec.Struct):
-    """What was wrong, where, and what to do."""
-
-    message: str
-    type: str
-    param: str | None
-    code: str | None
-
-
-class ErrorBody(msgspec.Struct):
-    """An error."""
-
-    error: ErrorDetail
 
 
 _ID = Parameter("id", "path", "The response's id")

@@ -29,6 +29,8 @@ from toolwire.surfaces.responses.writer import EventWriter
 Status: TypeAlias = Literal["completed", "incomplete"]
 _CUT: tuple[FinishReason, ...] = ("length", "content_filter")
 _ADDED, _DONE = "response.output_item.added", "response.output_item.done"
+_DURING_A_CALL = (ArgsDelta, CallEnd, TurnEnd)
+"""Events that do not wait for the end of a call."""
 
 
 class _Message:
@@ -40,7 +42,8 @@ class _Message:
         self._text: list[str] = []
         self._logprobs: list[Any] = []
         self._template = b""
-        writer.event(_ADDED, {"output_index": index, "item": self._item("in_progress")})
+        if writer.live:
+            writer.event(_ADDED, {"output_index": index, "item": self._item("in_progress")})
 
     def add(self, kind: str, text: str, logprobs: bytes = b"") -> None:
         """Add the next piece of text, or of a refusal."""
@@ -57,29 +60,26 @@ class _Message:
 
     def _open(self, kind: str) -> None:
         self._close_part()
-        blank: Fields = {"type": "refusal", "refusal": ""}
-        event, tail = "response.refusal.delta", b""
-        if kind == "output_text":
-            blank = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-            event, tail = "response.output_text.delta", b',"logprobs":[]'
-        self._parts.append(blank)
-        self._writer.event("response.content_part.added", {**self._place(), "part": blank})
-        self._template = self._writer.template(event, self._place(), tail)
+        part = _blank_part(kind)
+        self._parts.append(part)
+        if self._writer.live:
+            place, tail = self._place(), b',"logprobs":[]' if kind == "output_text" else b""
+            self._writer.event("response.content_part.added", {**place, "part": part})
+            self._template = self._writer.template(f"response.{kind}.delta", place, tail)
 
     def _close_part(self) -> None:
         if not self._parts:
             return
         text, part = "".join(self._text), self._parts[-1]
+        said: Fields = {"refusal": text}
         if part["type"] == "output_text":
-            part = {**part, "text": text, "logprobs": self._logprobs}
-            fields = {"text": text, "logprobs": self._logprobs}
-            self._writer.event("response.output_text.done", self._place() | fields)
-        else:
-            part = {**part, "refusal": text}
-            self._writer.event("response.refusal.done", {**self._place(), "refusal": text})
-        self._writer.event("response.content_part.done", {**self._place(), "part": part})
-        self._parts[-1] = part
+            said = {"text": text, "logprobs": self._logprobs}
+        self._parts[-1] = part = {**part, **said}
         self._text, self._logprobs = [], []
+        if self._writer.live:
+            place = self._place()
+            self._writer.event(f"response.{part['type']}.done", {**place, **said})
+            self._writer.event("response.content_part.done", {**place, "part": part})
 
     def close(self, status: Status) -> Fields:
         """The whole item."""
@@ -87,7 +87,8 @@ class _Message:
             self._open("output_text")
         self._close_part()
         item = self._item(status)
-        self._writer.event(_DONE, {"output_index": self._index, "item": item})
+        if self._writer.live:
+            self._writer.event(_DONE, {"output_index": self._index, "item": item})
         return item
 
     def _place(self) -> Fields:
@@ -111,11 +112,13 @@ class _Reasoning:
         self._writer, self._id, self._index = writer, item_id, index
         self._sealed = sealed
         self._text: list[str] = []
-        writer.event(_ADDED, {"output_index": index, "item": self._item([], None, "in_progress")})
-        part = {"type": "summary_text", "text": ""}
-        writer.event("response.reasoning_summary_part.added", {**self._place(), "part": part})
-        kind = "response.reasoning_summary_text.delta"
-        self._template = writer.template(kind, self._place())
+        self._template = b""
+        if writer.live:
+            item, place = self._item([], None, "in_progress"), self._place()
+            part = {"type": "summary_text", "text": ""}
+            writer.event(_ADDED, {"output_index": index, "item": item})
+            writer.event("response.reasoning_summary_part.added", {**place, "part": part})
+            self._template = writer.template("response.reasoning_summary_text.delta", place)
 
     def add(self, text: str) -> None:
         """The next piece."""
@@ -126,11 +129,12 @@ class _Reasoning:
         """The whole item."""
         text = "".join(self._text)
         part = {"type": "summary_text", "text": text}
-        place, event = self._place(), self._writer.event
-        event("response.reasoning_summary_text.done", {**place, "text": text})
-        event("response.reasoning_summary_part.done", {**place, "part": part})
         item = self._item([part], seal(text) if self._sealed else None, status)
-        event(_DONE, {"output_index": self._index, "item": item})
+        if self._writer.live:
+            place, event = self._place(), self._writer.event
+            event("response.reasoning_summary_text.done", {**place, "text": text})
+            event("response.reasoning_summary_part.done", {**place, "part": part})
+            event(_DONE, {"output_index": self._index, "item": item})
         return item
 
     def _place(self) -> Fields:
@@ -160,7 +164,7 @@ class _Call:
         self._sent: list[str] = []
         self._input = InputReader() if tool.kind == "custom" else None
         self._template = b""
-        if self._kind.streamed:
+        if self._kind.streamed and writer.live:
             place = {"item_id": item_id, "output_index": index}
             self._template = writer.template(f"{self._kind.streamed}.delta", place)
             item = self._item({self._kind.needs: ""}, "in_progress")
@@ -181,7 +185,7 @@ class _Call:
         it."""
         fields = self._kind.write("".join(self._json))
         item = self._item(fields, status)
-        if status == "completed":
+        if status == "completed" and self._writer.live:
             self._finish(fields, item)
         return item
 
@@ -237,7 +241,7 @@ class Output:
     def feed(self, events: Sequence[Event]) -> None:
         """Process the next events."""
         for event in events:
-            if self._held is not None and not isinstance(event, ArgsDelta | CallEnd | TurnEnd):
+            if self._held is not None and not isinstance(event, _DURING_A_CALL):
                 self._held.append(event)
                 continue
             match event:
@@ -333,6 +337,12 @@ class Output:
         if self._open is not None:
             self.items.append(self._open.close(status))
             self._open = None
+
+
+def _blank_part(kind: str) -> Fields:
+    if kind == "refusal":
+        return {"type": kind, "refusal": ""}
+    return {"type": kind, "text": "", "annotations": [], "logprobs": []}
 
 
 def _logprobs(raw: bytes) -> list[Fields]:

@@ -9,15 +9,15 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.errors import RequestError
-from toolwire.protocol.json_limits import MOST_VALUES, check_width, is_deeper
+from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import FREE_CHOICE, ToolChoice
-from toolwire.surfaces.explain import decode, missing
+from toolwire.surfaces.explain import check_depth, check_length, could_be_deeper, decode, missing
 from toolwire.surfaces.json_body import read_members
-from toolwire.surfaces.responses.fields import Params, read_params
+from toolwire.surfaces.responses.fields import ResponsesParams, read_params
 from toolwire.surfaces.responses.items import Item, ReadInput, is_reference, read_items
 from toolwire.surfaces.responses.tool_choice import read_choice
-from toolwire.surfaces.responses.tools import NO_OFFER, OfferedTools, ToolReader
+from toolwire.surfaces.responses.tools import OfferedTools, ResponseToolReader
 
 _decode_input = msgspec.json.Decoder(str | list[dict[str, Any]])
 _encode = msgspec.json.Encoder().encode
@@ -27,22 +27,15 @@ _ADDING = ("additional_tools", "tool_search_output")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedResponsesRequest:
     """A decoded request, before stored items are added."""
 
-    params: Params
+    params: ResponsesParams
     items: Sequence[Item]
-
-    @property
-    def previous(self) -> str | None:
-        """The response that this one follows."""
-        previous: str | None = self.params.values.get("previous_response_id")
-        return previous
-
-    @property
-    def refers(self) -> bool:
-        """Whether the conversation refers to stored items."""
-        return self.previous is not None or any(map(is_reference, self.items))
+    previous: str | None
+    """The response that this one follows."""
+    refers: bool
+    """Whether the conversation refers to stored items."""
 
     @property
     def is_probe(self) -> bool:
@@ -65,23 +58,27 @@ class ReadRequest:
 class ResponseReader:
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
-    tools: ToolReader
+    tools: ResponseToolReader
     max_items: int
     strict_parallel: bool = False
     max_values: int = MOST_VALUES
 
-    def read(self, body: bytes) -> Asked:
+    def read(self, body: bytes) -> ParsedResponsesRequest:
         """Decode one body. Raises `RequestError`."""
         check_width(body, "", self.max_values)
-        fields = {name: raw for name, raw in read_members(body).items() if raw != _NULL}
+        fields = read_members(body)
+        if _NULL in fields.values():
+            fields = {name: raw for name, raw in fields.items() if raw != _NULL}
         params = read_params(fields, self.tools.max_depth)
         _check_model(params)
-        asked = Asked(params, self._items(fields))
+        items, previous = self._items(fields), params.values.get("previous_response_id")
+        refers = previous is not None or any(map(is_reference, items))
+        asked = ParsedResponsesRequest(params, items, previous, refers)
         if not asked.items and asked.previous is None and not asked.is_probe:
             raise missing("input")
         return asked
 
-    def request(self, asked: Asked, items: Sequence[Item]) -> ReadRequest:
+    def request(self, asked: ParsedResponsesRequest, items: Sequence[Item]) -> ReadRequest:
         """Build the request with these items as its conversation. Raises `RequestError`."""
         params = asked.params
         tools = self._tools(params, items)
@@ -112,31 +109,24 @@ class ResponseReader:
             return ()
         raw = fields["input"]
         said: str | list[dict[str, Any]] = decode(_decode_input, raw, "input")
-        if is_deeper(said, self.tools.max_depth):
-            raise RequestError(
-                f"Invalid 'input': it is nested more than {self.tools.max_depth} levels deep.",
-                param="input",
-                code="invalid_value",
-            )
+        if could_be_deeper(bytes(raw), self.tools.max_depth):
+            check_depth(said, "input", self.tools.max_depth)
         if isinstance(said, str):
             return ({"type": "message", "role": "user", "content": said},)
-        if len(said) > self.max_items:
-            raise RequestError(
-                f"Invalid 'input': array too long. Expected an array with maximum length "
-                f"{self.max_items}, but got an array with length {len(said)} instead.",
-                param="input",
-                code="array_above_max_length",
-            )
+        check_length("input", len(said), self.max_items)
         return said
 
-    def _tools(self, params: Params, items: Sequence[Item]) -> OfferedTools:
-        lists = {"tools": params.raws["tools"]} if "tools" in params.raws else {}
-        for at, item in enumerate(items):
-            if item.get("type") in _ADDING and item.get("tools"):
-                lists[f"input[{at}].tools"] = Raw(_encode(item["tools"]))
-        return self.tools.read(lists) if lists else NO_OFFER
+    def _tools(self, params: ResponsesParams, items: Sequence[Item]) -> OfferedTools:
+        more = {
+            f"input[{at}].tools": Raw(_encode(item["tools"]))
+            for at, item in enumerate(items)
+            if item.get("type") in _ADDING and item.get("tools")
+        }
+        return self.tools.read(params.raws.get("tools"), more)
 
-    def _parallel(self, params: Params, tools: OfferedTools) -> tuple[bool, tuple[str, ...]]:
+    def _parallel(
+        self, params: ResponsesParams, tools: OfferedTools
+    ) -> tuple[bool, tuple[str, ...]]:
         asked = params.values.get("parallel_tool_calls")
         if asked and tools.strict and not self.strict_parallel:
             return False, ("parallel_tool_calls",)
@@ -145,11 +135,12 @@ class ResponseReader:
     def _check_width(self, conversation: ReadInput) -> None:
         """Check the width of arguments: they are JSON inside JSON, and count towards the limit."""
         for message, at in zip(conversation.messages, conversation.positions, strict=True):
-            for call in message.calls or ():
-                check_width(call.arguments, f"input[{at}].arguments", self.max_values)
+            for call in message.calls:
+                if len(call.arguments) > self.max_values:
+                    check_width(call.arguments, f"input[{at}].arguments", self.max_values)
 
 
-def _check_model(params: Params) -> None:
+def _check_model(params: ResponsesParams) -> None:
     if "model" not in params.values:
         raise missing("model")
     if not 0 < len(params.values["model"]) <= 256:
@@ -160,7 +151,7 @@ def _check_model(params: Params) -> None:
         )
 
 
-def _choice(params: Params, tools: OfferedTools) -> ToolChoice:
+def _choice(params: ResponsesParams, tools: OfferedTools) -> ToolChoice:
     if "tool_choice" not in params.raws:
         return FREE_CHOICE
     return read_choice(bytes(params.raws["tool_choice"]), tools)

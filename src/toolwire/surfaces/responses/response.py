@@ -1,97 +1,116 @@
-"""The response object: its constant and its changing fields."""
+"""The response object: its constant and its changing fields.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+A stream contains it three times, and most of it repeats what the client sent. So the constant
+fields are encoded once.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolwire.protocol.usage import Usage
-from toolwire.surfaces.responses.fields import Params
+import msgspec
+
+from toolwire.protocol.usage import TokenUsage
+from toolwire.surfaces.responses.fields import ResponsesParams
 from toolwire.surfaces.responses.kinds import Fields
 
-_ECHOED: dict[str, Any] = {
-    "instructions": None,
+_ECHOED: Fields = {
     "max_output_tokens": None,
     "max_tool_calls": None,
     "metadata": {},
     "previous_response_id": None,
     "prompt_cache_key": None,
     "prompt_cache_retention": None,
+    "reasoning": {"effort": None, "summary": None},
     "safety_identifier": None,
     "service_tier": None,
     "temperature": None,
+    "text": {"format": {"type": "text"}},
     "tool_choice": "auto",
-    "tools": [],
     "top_logprobs": None,
     "top_p": None,
     "truncation": "disabled",
     "user": None,
 }
 """Fields that are echoed to the client, with their defaults."""
-_LONG: Fields = {"tools": [], "instructions": None}
+_LONG = {"tools": b"[]", "instructions": b"null"}
 """Fields omitted from progress events: clients send tens of kilobytes in them, and do not read them
 there."""
+_encode = msgspec.json.Encoder().encode
 
 
-@dataclass(slots=True)
+def _end(long: Mapping[str, bytes]) -> tuple[bytes, ...]:
+    """Return the long fields, in pieces, so that they are not copied again and again."""
+    tools, instructions = (long.get(name, blank) for name, blank in _LONG.items())
+    return b',"tools":', tools, b',"instructions":', instructions, b"}"
+
+
+_SHORT_END = _end({})
+
+
 class ResponseHead:
     """The fields of a response that are known before the answer."""
 
-    response_id: str
-    created: int
-    echo: Fields = field(default_factory=dict)
-    short: bool = False
-    """Whether long fields are never echoed."""
+    def __init__(
+        self, response_id: str, created: int, echo: Fields, long: Mapping[str, bytes]
+    ) -> None:
+        """`long` are fields to echo that may be large, as JSON."""
+        self.response_id = response_id
+        self.created = created
+        own = {"id": response_id, "object": "response", "created_at": created}
+        self._start = _encode({**own, **echo})[:-1] + b","
+        self._end = _end(long) if long else _SHORT_END
 
-    def object(
-        self,
-        status: str,
-        output: Sequence[Fields] = (),
-        *,
-        usage: Usage | None = None,
-        short: bool = False,
-        **more: Any,
-    ) -> Fields:
-        """Return the current response object."""
-        return {
-            "id": self.response_id,
-            "object": "response",
-            "created_at": self.created,
-            "status": status,
-            "background": False,
-            "completed_at": None,
-            "error": None,
-            "incomplete_details": None,
-            **self.echo,
-            **(_LONG if short or self.short else {}),
-            "output": output,
-            "usage": usage_object(usage) if usage is not None else None,
-            **more,
-        }
+    def encode(self, fields: Fields) -> bytes:
+        """Encode a response with these fields, and the constant ones."""
+        return b"".join(self.pieces(fields))
+
+    def pieces(self, fields: Fields, *, short: bool = False) -> Sequence[bytes]:
+        """Encode a response, as bytes to join. Long fields are omitted if `short`."""
+        end = _SHORT_END if short else self._end
+        return self._start, _encode(fields)[1:-1], *end
 
 
-def echo_of(params: Params, *, stored: bool, parallel: bool) -> Fields:
-    """Return the request fields that every response object echoes."""
-    echo = {name: params.raws.get(name, default) for name, default in _ECHOED.items()}
-    reasoning, text = params.values.get("reasoning"), params.values.get("text")
-    echo["model"] = params.values["model"]
-    echo["store"] = stored
-    echo["parallel_tool_calls"] = parallel
-    echo["reasoning"] = {
-        "effort": reasoning.effort if reasoning is not None else None,
-        "summary": reasoning.summary if reasoning is not None else None,
+def response_fields(
+    status: str,
+    output: Sequence[Fields] = (),
+    *,
+    stored: bool = False,
+    usage: TokenUsage | None = None,
+    **more: Any,
+) -> Fields:
+    """Return the fields of a response that change."""
+    return {
+        "status": status,
+        "background": False,
+        "completed_at": None,
+        "error": None,
+        "incomplete_details": None,
+        "output": output,
+        "store": stored,
+        "usage": usage_object(usage) if usage is not None else None,
+        **more,
     }
-    shown: Any = {"format": {"type": "text"}}
-    if text is not None:
-        shown = params.raws["text"] if text.format is not None else _with_format(text.verbosity)
-    echo["text"] = shown
+
+
+def echo_of(params: ResponsesParams, *, parallel: bool) -> Fields:
+    """Return the request fields that every response object echoes."""
+    raws = params.raws
+    given = {name: raws[name] for name in raws if name in _ECHOED}
+    echo = {"model": params.values["model"], **_ECHOED, **given, "parallel_tool_calls": parallel}
+    reasoning, text = params.values.get("reasoning"), params.values.get("text")
+    if reasoning is not None:
+        echo["reasoning"] = {"effort": reasoning.effort, "summary": reasoning.summary}
+    if text is not None and text.format is None:
+        echo["text"] = {"format": {"type": "text"}, "verbosity": text.verbosity}
     return echo
 
 
-def _with_format(verbosity: str | None) -> Fields:
-    return {"format": {"type": "text"}, "verbosity": verbosity}
+def long_echo_of(params: ResponsesParams) -> dict[str, bytes]:
+    """Return the request fields that are echoed, and may be large, as JSON."""
+    return {name: params.raws[name] for name in _LONG if name in params.raws}
 
 
-def usage_object(usage: Usage) -> Fields:
+def usage_object(usage: TokenUsage) -> Fields:
     """Return the usage with both details objects, which clients require."""
     details = usage.prompt_details
     return {

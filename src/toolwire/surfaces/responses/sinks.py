@@ -1,61 +1,59 @@
 """The sinks of this surface: a stream of events, or one body. Both fill the same `Output`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
-from toolwire.gateway.estimate import estimate
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
-from toolwire.protocol.usage import Usage
-from toolwire.surfaces.exchange import Exchange, Headers, header_list, header_word
-from toolwire.surfaces.openai_error import error_headers
+from toolwire.protocol.usage import TokenUsage
+from toolwire.surfaces.base import error_headers
+from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.responses.errors import error_body, stream_code, worded
 from toolwire.surfaces.responses.fields import REPORTED_AS
 from toolwire.surfaces.responses.kinds import Fields
 from toolwire.surfaces.responses.output import Output
-from toolwire.surfaces.responses.response import ResponseHead
+from toolwire.surfaces.responses.response import ResponseHead, response_fields
 from toolwire.surfaces.responses.tools import OfferedTools
 from toolwire.surfaces.responses.writer import EventWriter, NoEvents
+from toolwire.surfaces.sink import SurfaceSink, labels_of
 
-_encode = msgspec.json.Encoder().encode
 OVERFLOW = "context_length_exceeded"
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
+class ResponseContext(msgspec.Struct, frozen=True):
     """The request data that the sinks need, besides its plan."""
 
-    exchange: Exchange
-    context: RequestContext
     head: ResponseHead
     tools: OfferedTools
     positions: Sequence[int]
     new_id: Callable[[str], str]
     now: Callable[[], float]
+    stored: bool = False
+    """Whether the response will be stored."""
     sealed: bool = False
     """Whether reasoning includes `encrypted_content` for the client to send back."""
     overflow_in_stream: bool = False
     """Whether the client recognizes a full context only as a stream event."""
 
 
-class _Sink:
+class _Sink(SurfaceSink):
     """The base of both sinks."""
 
-    def __init__(self, about: Answering, plan: Plan, writer: EventWriter) -> None:
+    writes: type[EventWriter] = NoEvents
+
+    def __init__(
+        self, exchange: Exchange, context: RequestContext, plan: Plan, about: ResponseContext
+    ) -> None:
+        super().__init__(exchange, context, plan)
         self.about = about
-        self.plan = plan
-        self.committed = False
-        self._writer = writer
-        self._begun: Begun | None = None
+        self._writer = self.writes()
         self._finished: Fields | None = None
-        self._estimated: Usage | None = None
+        self._usage = TokenUsage(0, 0)
         self.output = self._fresh()
 
     def _fresh(self) -> Output:
@@ -64,168 +62,118 @@ class _Sink:
 
     def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
-        self._begun = begun
-        if not self.committed:
+        if self.begun is not None and not self.committed:  # another attempt
             self.output = self._fresh()
-        context = self.about.context
-        context.mode, context.backend = begun.mode, begun.backend
+        super().begin(begun)
 
-    def headers(self, repairs: Sequence[str], findings: Sequence[Finding] = ()) -> Headers:
-        """Return the headers that describe this answer."""
-        context, request = self.about.context, self.plan.request
-        headers = [*context.headers(), ("toolwire-profile", context.profile)]
-        ignored: Sequence[str] = request.ignored
-        if self._begun is not None:
-            headers.append(("toolwire-backend", header_word(context.backend)))
-            headers.append(("toolwire-mode", header_word(context.mode)))
-            unsent = [REPORTED_AS.get(name, name) for name in self._begun.ignored]
-            ignored = [*ignored, *unsent]
-        labels = [finding.label for finding in findings]
-        reports = {
-            "toolwire-ignored-params": ignored,
-            "toolwire-adjusted-params": request.adjusted,
-            "toolwire-repairs": repairs,
-            "toolwire-findings": labels,
-        }
-        headers += [(name, header_list(list(said))) for name, said in reports.items() if said]
-        return headers
+    def ignored(self) -> Sequence[str]:
+        """See `SurfaceSink.ignored`."""
+        unsent = self.begun.ignored if self.begun is not None else ()
+        return [*self.plan.request.ignored, *(REPORTED_AS.get(name, name) for name in unsent)]
 
-    def fail(self, error: GatewayError) -> None:
-        """Send an error body."""
-        headers = [*self.headers(self.plan.repairs), *error_headers(error)]
-        body = error_body(error, self.about.positions)
-        self.about.exchange.respond(error.status, headers, body)
+    def error(self, error: GatewayError) -> tuple[int, Headers, bytes]:
+        """See `SurfaceSink.error`."""
+        return error.status, error_headers(error), error_body(error, self.about.positions)
 
-    def usage_of(self, report: Report) -> Usage:
-        """Return the usage of the turn, estimated if the backend did not report it."""
-        if report.usage is not None:
-            return report.usage
-        if self._estimated is None:
-            self._estimated = self._estimate()
-        return self._estimated
-
-    def _estimate(self) -> Usage:
-        outgoing = self.plan.outgoing
-        return estimate(outgoing.messages, outgoing.tools.size, self.output.characters)
+    def error_event(self, error: GatewayError) -> bytes:
+        """See `SurfaceSink.error_event`. Some clients only know the event `error`, and others only
+        `response.failed`."""
+        message, param = worded(error, self.about.positions)
+        code = stream_code(error)
+        self._writer.event("error", {"code": code, "message": message, "param": param})
+        failure = {"code": code, "message": message}
+        items, about = self.output.items, self.about
+        response = response_fields("failed", items, stored=about.stored, error=failure)
+        self._writer.response("response.failed", about.head.pieces(response))
+        return self._writer.take()
 
     def finished(self, report: Report) -> Fields:
-        """Return the final response, which is known before it is sent."""
+        """Return the changing fields of the final response, which is known before it is sent."""
         if self._finished is None:
             self.output.finish()
-            self._finished = self._ended(self.usage_of(report))
+            self._usage = self.usage(report, self.output.characters)
+            self._finished = self._ended(self._usage)
         return self._finished
 
-    def _ended(self, usage: Usage) -> Fields:
+    def _ended(self, usage: TokenUsage) -> Fields:
         cut, items = self.output.cut, self.output.items
-        head = self.about.head
+        stored = self.about.stored
         if cut is None:
             now = int(self.about.now())
-            return head.object("completed", items, usage=usage, completed_at=now)
+            return response_fields("completed", items, stored=stored, usage=usage, completed_at=now)
         details = {"reason": cut}
-        return head.object("incomplete", items, usage=usage, incomplete_details=details)
+        return response_fields(
+            "incomplete", items, stored=stored, usage=usage, incomplete_details=details
+        )
 
 
 class StreamSink(_Sink):
-    """Sends events as they occur. The first ones wait until the backend answers: until then, an
-    error can have its own status, and another backend can be tried."""
+    """Sends events as they occur."""
 
-    def __init__(self, about: Answering, plan: Plan) -> None:
-        super().__init__(about, plan, EventWriter())
+    writes = EventWriter
 
     def send(self, choice: int, events: list[Event]) -> None:  # noqa: ARG002 - there is only one
         """See `Sink.send`."""
         if self.committed:
             self.output.feed(events)
             return
-        self._start()
+        self.start()
         self.output.feed(events)
         self.committed = self.output.begun
 
     def flush(self) -> None:
         """See `Sink.flush`."""
         if self._writer:
-            self.about.exchange.write(self._writer.take())
+            self.exchange.write(self._writer.take())
 
     def keepalive(self) -> None:
         """See `Sink.keepalive`. It is an event, since Codex counts only these."""
-        if self.about.exchange.started:
+        if self.exchange.started:
             self._progress()
-        self._start()
+        self.start()
         self.flush()
 
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
-        self._start()
+        self.start()
         response = self.finished(report)
-        notes: Fields = {}
-        if repairs := sorted(report.repairs.difference(self.plan.repairs)):
-            notes["repairs"] = repairs
-        if report.findings:
-            notes["findings"] = report.findings
-        if report.usage is None:
-            notes["usage"] = "estimated"
-        if notes:
+        if notes := self.notes(report):
             response = {**response, "toolwire": notes}
-        self._writer.event(f"response.{response['status']}", {"response": response})
-        self.about.exchange.end(self._writer.take())
-        return self.usage_of(report)
+        pieces = self.about.head.pieces(response)
+        self._writer.response(f"response.{response['status']}", pieces)
+        self.exchange.end(self._writer.take())
+        return self._usage
 
     def fail(self, error: GatewayError) -> None:
-        """Send an error body or, if a stream has started, two error events: some clients only know
-        the event `error`, and others only `response.failed`."""
-        about = self.about
-        if not about.exchange.started:
-            if error.code != OVERFLOW or not about.overflow_in_stream:
-                super().fail(error)
-                return
-            self._start()
-        message, param = worded(error, about.positions)
-        code = stream_code(error)
-        self._writer.event("error", {"code": code, "message": message, "param": param})
-        failure = {"code": code, "message": message}
-        response = about.head.object("failed", self.output.items, error=failure)
-        self._writer.event("response.failed", {"response": response})
-        about.exchange.end(self._writer.take())
+        """See `SurfaceSink.fail`."""
+        if error.code == OVERFLOW and self.about.overflow_in_stream:
+            self.start()
+        super().fail(error)
 
-    def _start(self) -> None:
-        about = self.about
-        if about.exchange.started:
+    def start(self) -> None:
+        """See `SurfaceSink.start`."""
+        if self.exchange.started:
             return
-        headers = self.headers(self.plan.repairs)
-        headers.append(("content-type", "text/event-stream; charset=utf-8"))
-        headers.append(("cache-control", "no-cache"))
-        headers.append(("x-accel-buffering", "no"))
-        about.exchange.start(200, headers)
-        self._writer.event("response.created", {"response": about.head.object("in_progress")})
+        super().start()
+        response = response_fields("in_progress", stored=self.about.stored)
+        self._writer.response("response.created", self.about.head.pieces(response))
         self._progress()
 
     def _progress(self) -> None:
-        response = self.about.head.object("in_progress", short=True)
-        self._writer.event("response.in_progress", {"response": response})
+        about = self.about
+        response = response_fields("in_progress", stored=about.stored)
+        self._writer.response("response.in_progress", about.head.pieces(response, short=True))
 
 
 class WholeSink(_Sink):
-    """Sends one body at the end. Nothing is sent earlier, so a failed attempt is invisible."""
-
-    def __init__(self, about: Answering, plan: Plan) -> None:
-        super().__init__(about, plan, NoEvents())
+    """Sends one body at the end."""
 
     def send(self, choice: int, events: list[Event]) -> None:  # noqa: ARG002 - there is only one
         """See `Sink.send`."""
         self.output.feed(events)
 
-    def flush(self) -> None:
-        """See `Sink.flush`."""
-
-    def keepalive(self) -> None:
-        """Nothing can be sent before a whole body."""
-
-    def done(self, report: Report) -> Usage:
+    def done(self, report: Report) -> TokenUsage:
         """Send the body."""
-        response = self.finished(report)
-        headers = self.headers(sorted(report.repairs), report.findings)
-        headers.append(("content-type", "application/json"))
-        if report.usage is None:
-            headers.append(("toolwire-usage", "estimated"))
-        self.about.exchange.respond(200, headers, _encode(response))
-        return self.usage_of(report)
+        response = self.about.head.encode(self.finished(report))
+        self.respond(report, response, self.headers(sorted(report.repairs), labels_of(report)))
+        return self._usage

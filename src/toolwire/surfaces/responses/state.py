@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from toolwire.errors import RequestError
 from toolwire.sessions.base import Key, Store
@@ -28,6 +29,13 @@ class StoredResponse(msgspec.Struct):
     """A response, and its input items."""
 
     response: dict[str, Any]
+    input: list[dict[str, Any]]
+
+
+class NewResponse(msgspec.Struct):
+    """A response to store, already encoded: see `StoredResponse`."""
+
+    response: Raw
     input: list[dict[str, Any]]
 
 
@@ -62,14 +70,16 @@ class ResponseStore:
             await self.store.delete(Key(ITEM, owner, item["id"]))
         await self.store.delete(Key(RESPONSE, owner, response_id))
 
-    async def put(self, owner: str, stored: StoredResponse) -> bool:
-        """Store a response. False if it is too large."""
+    async def put(
+        self, owner: str, response_id: str, new: NewResponse, output: Sequence[Fields]
+    ) -> bool:
+        """Store a response, and each of its items. False if it is too large."""
         assert self.store is not None  # noqa: S101
-        whole = _encode(stored)
+        whole = _encode(new)
         if len(whole) > self.max_bytes:
             return False
-        values = {Key(RESPONSE, owner, stored.response["id"]): whole}
-        for item in stored.response["output"]:
+        values = {Key(RESPONSE, owner, response_id): whole}
+        for item in output:
             values[Key(ITEM, owner, item["id"])] = _encode(item)
         await self.store.put(values, self.ttl)
         return True

@@ -2,13 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import parse_qs
-
-import msgspec
 
 from toolwire.errors import GatewayError, RequestError
 from toolwire.gateway.context import RequestContext
+from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.explain import bad_value
 from toolwire.surfaces.responses.errors import ResponseNotFound
@@ -34,13 +32,13 @@ class StoredResponses:
                 "stream",
             )
         found = await self.stored.get(context.key_name or "", _id(exchange))
-        _send(exchange, context, found.response)
+        send_json(exchange, context, found.response)
 
     async def delete(self, exchange: Exchange, context: RequestContext) -> None:
         """Delete a response and its items."""
         name = _id(exchange)
         await self.stored.delete(context.key_name or "", name)
-        _send(exchange, context, {"id": name, "object": "response", "deleted": True})
+        send_json(exchange, context, {"id": name, "object": "response", "deleted": True})
 
     async def list_input(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with a page of a response's input items."""
@@ -61,7 +59,7 @@ class StoredResponses:
             "last_id": page[-1]["id"] if page else None,
             "has_more": len(items) > limit,
         }
-        _send(exchange, context, body)
+        send_json(exchange, context, body)
 
     async def cancel(self, exchange: Exchange, context: RequestContext) -> None:
         """Refuse: background responses are not supported."""
@@ -105,8 +103,3 @@ def _limit(given: str | None) -> int:
 
 def _unsupported(message: str, param: str | None) -> GatewayError:
     return RequestError(message, param=param, code="unsupported_parameter")
-
-
-def _send(exchange: Exchange, context: RequestContext, body: Any) -> None:
-    headers = [*context.headers(), ("content-type", "application/json")]
-    exchange.respond(200, headers, msgspec.json.encode(body))

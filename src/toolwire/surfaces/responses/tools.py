@@ -14,11 +14,24 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from toolwire.errors import RequestError, ToolSchemaError
+from toolwire.errors import ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema
-from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, safe_name
-from toolwire.protocol.tools import Tool, ToolSet
-from toolwire.surfaces.explain import check_nesting, decode, json_kind, missing, wrong_type
+from toolwire.protocol.tool_cache import (
+    MAX_NAME,
+    ToolCache,
+    ToolSetDraft,
+    ToolSetReader,
+    safe_name,
+)
+from toolwire.protocol.tools import ToolSet, ToolSpec
+from toolwire.surfaces.explain import (
+    check_length,
+    check_nesting,
+    decode,
+    json_kind,
+    missing,
+    wrong_type,
+)
 from toolwire.surfaces.responses.kinds import INPUT, KINDS, ToolKind, WireTool
 
 DEFAULT_NAMESPACE = "functions"
@@ -56,6 +69,8 @@ class OfferedTools(ToolSet):
 
     def offered_name(self, tool: WireTool) -> str:
         """Return the model's name for a client's tool, even if it is no longer offered."""
+        if self.wire.get(tool.name) == tool:
+            return tool.name
         name = flat_name(tool)
         if self.wire.get(name) == tool:
             return name
@@ -126,7 +141,7 @@ def _aliases(wire: Mapping[str, WireTool]) -> dict[str, str]:
     }
 
 
-class ToolReader:
+class ResponseToolReader:
     """Reads lists of tools, with a cache."""
 
     def __init__(self, cache: ToolCache, max_tools: int) -> None:
@@ -138,17 +153,23 @@ class ToolReader:
         """Maximum nesting of the JSON."""
         return self._cache.limits.depth
 
-    def read(self, lists: Mapping[str, Raw]) -> OfferedTools:
-        """Decode and check JSON arrays of tools, keyed by location. Raises `RequestError`."""
-        places = tuple(lists)
-        first, *more = lists.values()
-        raw = Raw(b"\n".join(map(bytes, (first, *more)))) if more else first
+    def read(self, tools: Raw | None, more: Mapping[str, Raw]) -> OfferedTools:
+        """Decode and check the JSON array of tools, and arrays elsewhere by their location. Raises
+        `RequestError`."""
+        if tools is not None and not more:
+            return self._cached(tools, ("responses",), self._read_tools)
+        lists = {**({} if tools is None else {"tools": tools}), **more}
+        if not lists:
+            return NO_OFFER
+        raw = Raw(b"\n".join(map(bytes, lists.values())))
+        return self._cached(raw, ("responses", *lists), lambda _: self._check(lists))
 
-        def read(_raw: Raw) -> ToolSetDraft:
-            return self._check(lists)
+    def _cached(self, raw: Raw, kind: object, read: ToolSetReader) -> OfferedTools:
+        known = self._cache.toolset(raw, kind, read)
+        return known if isinstance(known, OfferedTools) else NO_OFFER
 
-        read_before = self._cache.toolset(raw, ("responses", places), read)
-        return read_before if isinstance(read_before, OfferedTools) else NO_OFFER
+    def _read_tools(self, raw: Raw) -> ToolSetDraft:
+        return self._check({"tools": raw})
 
     def _check(self, lists: Mapping[str, Raw]) -> _Draft:
         draft = _Draft()
@@ -156,13 +177,7 @@ class ToolReader:
             check_nesting(bytes(raw), where, self.max_depth)
             specs = decode(_decode_tools, raw, where)
             self._read(draft, specs, where)
-        if len(draft.tools) > self._max_tools:
-            raise RequestError(
-                f"Invalid 'tools': array too long. Expected at most {self._max_tools} tools, but "
-                f"got {len(draft.tools)} tools instead.",
-                param="tools",
-                code="array_above_max_length",
-            )
+        check_length("tools", len(draft.tools), self._max_tools)
         return draft
 
     def _read(
@@ -208,7 +223,7 @@ class ToolReader:
         name = self._name(draft, spec, "function", where, namespace)
         checked = self._schema(draft, parameters or {}, name, where, strict=bool(strict))
         about = _text(spec, "description", where)
-        draft.add(Tool(name, about, checked.schema, bool(strict)), checked)
+        draft.add(ToolSpec(name, about, checked.schema, bool(strict)), checked)
         draft.ignored += [f"{where}.{unused}" for unused in _UNUSED if spec.get(unused)]
 
     def _custom(self, draft: _Draft, spec: dict[str, Any], where: str, namespace: str) -> None:
@@ -223,7 +238,7 @@ class ToolReader:
             "additionalProperties": False,
         }
         checked = self._schema(draft, schema, name, where, strict=False)
-        tool = Tool(name, about + _grammar(spec, name), checked.schema, free_text=INPUT)
+        tool = ToolSpec(name, about + _grammar(spec, name), checked.schema, free_text=INPUT)
         draft.add(tool, checked)
 
     def _built_in(self, draft: _Draft, spec: dict[str, Any], kind: ToolKind, where: str) -> None:
@@ -233,7 +248,7 @@ class ToolReader:
         parameters = schema if isinstance(schema, dict) else dict(known.parameters)
         checked = self._schema(draft, parameters, name, where, strict=False)
         about = _text(spec, "description", where) or known.description
-        draft.add(Tool(name, about, checked.schema), checked)
+        draft.add(ToolSpec(name, about, checked.schema), checked)
 
     def _name(
         self, draft: _Draft, spec: dict[str, Any], kind: ToolKind, where: str, namespace: str
@@ -274,12 +289,12 @@ def _runs_elsewhere(spec: Mapping[str, Any]) -> bool:
 
 def _grammar(spec: Mapping[str, Any], name: str) -> str:
     """Describe the input format of a custom tool."""
-    form = spec.get("format")
-    definition = form.get("definition") if isinstance(form, dict) else None
-    if not isinstance(form, dict) or not isinstance(definition, str):
+    grammar = spec.get("format")
+    definition = grammar.get("definition") if isinstance(grammar, dict) else None
+    if not isinstance(grammar, dict) or not isinstance(definition, str):
         return ""
     syntax = {"lark": "Lark grammar", "regex": "regular expression"}.get(
-        str(form.get("syntax")), "grammar"
+        str(grammar.get("syntax")), "grammar"
     )
     example = _EXAMPLE if name == "apply_patch" else ""
     return f"\n\nThe {INPUT} must match this {syntax}:\n{definition}{example}"

@@ -1,15 +1,20 @@
 """Numbers and encodes the events of one stream."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 _encode = msgspec.json.Encoder().encode
+_EVENT = b'event: %b\ndata: {"type":"%b","sequence_number":%d,%b\n\n'
+_RESPONSE = b'event: %b\ndata: {"type":"%b","sequence_number":%d,"response":'
 
 
 class EventWriter:
     """Collects encoded events until `take`. Sequence numbers have no gaps."""
+
+    live = True
+    """Whether events are sent. If not, there is no need to build them."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -20,9 +25,17 @@ class EventWriter:
 
     def event(self, kind: str, fields: Mapping[str, Any]) -> None:
         """Add an event."""
-        data = _encode({"type": kind, "sequence_number": self._number, **fields})
+        name = kind.encode()
+        self._events.append(_EVENT % (name, name, self._number, _encode(fields)[1:]))
         self._number += 1
-        self._events.append(b"event: %b\ndata: %b\n\n" % (kind.encode(), data))
+
+    def response(self, kind: str, pieces: Iterable[bytes]) -> None:
+        """Add an event about the whole response, which is already encoded."""
+        name = kind.encode()
+        self._events.append(_RESPONSE % (name, name, self._number))
+        self._events.extend(pieces)
+        self._events.append(b"}\n\n")
+        self._number += 1
 
     def template(self, kind: str, fields: Mapping[str, Any], tail: bytes = b"") -> bytes:
         """Encode the constant part of an item's delta events once, for `delta`."""
@@ -46,6 +59,8 @@ class EventWriter:
 
 class NoEvents(EventWriter):
     """Discards events, for an answer that is sent whole."""
+
+    live = False
 
     def event(self, kind: str, fields: Mapping[str, Any]) -> None:
         """Nothing is sent."""

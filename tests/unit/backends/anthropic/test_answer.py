@@ -8,7 +8,7 @@ import pytest
 from toolwire.backends.anthropic.answer import MessagesDecoder
 from toolwire.errors import UpstreamError, UpstreamUnavailable
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 
 def event(kind: str, **fields: Any) -> bytes:
@@ -101,7 +101,7 @@ EXPECTED = {
     "reasoning": "Hm.",
     "calls": [["toolu_1", "f", {"a": 1}], ["toolu_2", "g", {}]],
     "finish": ["tool_calls"],
-    "usage": [Usage(100, 20, {"cached_tokens": 90, "cache_creation_tokens": 5})],
+    "usage": [TokenUsage(100, 20, {"cached_tokens": 90, "cache_creation_tokens": 5})],
 }
 
 
@@ -164,3 +164,9 @@ def test_what_is_no_answer_is_an_error(body: bytes) -> None:
 def test_a_call_in_pieces_that_never_began_is_left_out() -> None:
     stray = event("content_block_delta", index=9, delta=json_delta("{}"))
     assert read(stray)[0] == []
+
+
+def test_a_body_may_begin_with_white_space() -> None:
+    decoder = MessagesDecoder(max_line=100_000, streamed=False)
+    decoder.feed(b"\n " + json.dumps(WHOLE).encode())
+    assert said(decoder.finish()) == EXPECTED

@@ -10,12 +10,12 @@ from tests.contract.messaging import HELLO, TOOL, asked, blocks, ending, message
 from toolwire.backends.anthropic.answer import MessagesDecoder
 from toolwire.backends.anthropic.own import WIRE
 from toolwire.backends.anthropic.request import encode_request
-from toolwire.backends.base import Capabilities, Outgoing
+from toolwire.backends.base import BackendRequest, Capabilities
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai.request import encode_body
 from toolwire.errors import UpstreamRefused
 from toolwire.gateway.plan import Plan, make_plan
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.thinking import signature
 
@@ -72,7 +72,7 @@ def plan_of(**fields: Any) -> Plan:
     return make_plan(asked(**body).request, repair_history=True)
 
 
-def sent(outgoing: Outgoing) -> Any:
+def sent(outgoing: BackendRequest) -> Any:
     return json.loads(b"".join(encode_request(outgoing, DIALECTS["anthropic"], "claude-x")))
 
 
@@ -111,7 +111,7 @@ def test_thinking_of_another_model_and_empty_text_are_left_out() -> None:
 
 
 def test_what_the_gateway_adds_follows_the_clients_own_messages() -> None:
-    plan = plan_of().continued([Message("user", "That was wrong.")])
+    plan = plan_of().continued([ChatMessage("user", "That was wrong.")])
     *before, last = sent(plan.outgoing)["messages"]
     assert before == ASKED["messages"]
     assert last == {"role": "user", "content": [{"type": "text", "text": "That was wrong."}]}

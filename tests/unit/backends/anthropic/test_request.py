@@ -9,8 +9,8 @@ from tests.contract.wire import USER, asked, body, call, read, result, tool
 from toolwire.backends.anthropic.blocks import turns_of
 from toolwire.backends.anthropic.request import DEFAULT_MAX_TOKENS, encode_request
 from toolwire.backends.dialects import DIALECTS
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall
 
 DIALECT = DIALECTS["anthropic"]
 
@@ -87,8 +87,8 @@ def test_calls_and_results_are_blocks_and_results_come_first() -> None:
 def test_a_failed_tool_says_so() -> None:
     made = turns_of(
         [
-            Message("assistant", None, (ToolCall("a", "f", "{}"),)),
-            Message("tool", "no such file", call_id="a", is_error=True),
+            ChatMessage("assistant", None, (AssistantCall("a", "f", "{}"),)),
+            ChatMessage("tool", "no such file", call_id="a", is_error=True),
         ],
         "anthropic",
     )

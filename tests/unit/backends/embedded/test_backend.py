@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from tests.asking import asking
 
-from toolwire.backends.base import Constraint, Outgoing
+from toolwire.backends.base import BackendRequest, Constraint
 from toolwire.backends.embedded.backend import EmbeddedBackend
 from toolwire.backends.embedded.tuning import AS_WRITTEN, Bounds, ModelTuning
 from toolwire.backends.gguf import GgufFacts
 from toolwire.errors import GatewayError, Place, UpstreamError, UpstreamRefused
 from toolwire.gateway.strategies.prompted import Constrained
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message, Request
-from toolwire.protocol.tools import NO_TOOLS, Tool, ToolCall, ToolSet
+from toolwire.protocol.requests import ChatMessage, Request
+from toolwire.protocol.tools import NO_TOOLS, AssistantCall, ToolSet, ToolSpec
 
-MESSAGES = (Message("user", "hi"),)
+MESSAGES = (ChatMessage("user", "hi"),)
 USAGE = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}}
 OVERFLOW = {
     "code": 400,
@@ -71,7 +71,7 @@ class FakeEngine:
 def relay(engine: FakeEngine, **params: bytes) -> tuple[list[Fragment], bool]:
     async def work() -> tuple[list[Fragment], bool]:
         fragments: list[Fragment] = []
-        outgoing = Outgoing(asking(MESSAGES, params), MESSAGES, NO_TOOLS)
+        outgoing = BackendRequest(asking(MESSAGES, params), MESSAGES, NO_TOOLS)
         answer = await EmbeddedBackend("embedded", engine).open(outgoing)  # type: ignore[arg-type]
         done = await answer.relay(fragments.extend)
         answer.close()
@@ -133,8 +133,8 @@ def test_a_failure_in_the_middle_is_the_backends() -> None:
 
 
 def test_tools_that_the_template_would_leave_out_are_refused() -> None:
-    tools = ToolSet({"look": Tool("look")})
-    outgoing = Outgoing(Request("m", MESSAGES, tools=tools), MESSAGES, tools)
+    tools = ToolSet({"look": ToolSpec("look")})
+    outgoing = BackendRequest(Request("m", MESSAGES, tools=tools), MESSAGES, tools)
     engine = FakeEngine(USAGE)
     with pytest.raises(UpstreamRefused, match="has no tools") as caught:
         asyncio.run(EmbeddedBackend("embedded", engine).open(outgoing))  # type: ignore[arg-type]
@@ -172,8 +172,8 @@ def test_only_what_the_engine_has_is_sent() -> None:
 
 SCHEMA = b'{"type":"object"}'
 MAY_CALL = Constraint(SCHEMA, optional=True)
-RESULT = (*MESSAGES, Message("assistant", None, (ToolCall("c", "look", "{}"),)),
-          Message("tool", "seen", call_id="c"))  # fmt: skip
+RESULT = (*MESSAGES, ChatMessage("assistant", None, (AssistantCall("c", "look", "{}"),)),
+          ChatMessage("tool", "seen", call_id="c"))  # fmt: skip
 
 
 def opening(**likelihoods: float) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def opening(**likelihoods: float) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [place]}}]}
 
 
-def asked(outgoing: Outgoing, **likelihoods: float) -> list[dict[str, Any]]:
+def asked(outgoing: BackendRequest, **likelihoods: float) -> list[dict[str, Any]]:
     engine = FakeEngine(opening(**likelihoods), USAGE)
     asyncio.run(EmbeddedBackend("embedded", engine).open(outgoing))  # type: ignore[arg-type]
     return engine.bodies
@@ -200,7 +200,7 @@ def asked(outgoing: Outgoing, **likelihoods: float) -> list[dict[str, Any]]:
 def test_how_likely_a_call_is_decides_whether_the_answer_is_held_to_the_schema(
     likelihoods: dict[str, float], held: bool
 ) -> None:
-    outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, MAY_CALL)
+    outgoing = BackendRequest(Request("m", MESSAGES), MESSAGES, NO_TOOLS, MAY_CALL)
     probe, *_, answer = asked(outgoing, **likelihoods)
     assert (probe["max_tokens"], "grammar" in probe) == (1, False)
     assert ("grammar" in answer) is held
@@ -216,14 +216,16 @@ def test_a_model_with_a_threshold_can_be_let_choose(threshold: float, chooses: b
 
 
 def test_a_demanded_schema_is_not_up_to_the_model() -> None:
-    _, answer = asked(Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, Constraint(SCHEMA)))
+    _, answer = asked(
+        BackendRequest(Request("m", MESSAGES), MESSAGES, NO_TOOLS, Constraint(SCHEMA))
+    )
     assert "grammar" in answer
 
 
 def held(engine: FakeEngine, schema: bytes = SCHEMA, **params: bytes) -> list[Fragment]:
     async def work() -> list[Fragment]:
         fragments: list[Fragment] = []
-        outgoing = Outgoing(asking(MESSAGES, params), MESSAGES, NO_TOOLS, Constraint(schema))
+        outgoing = BackendRequest(asking(MESSAGES, params), MESSAGES, NO_TOOLS, Constraint(schema))
         answer = await EmbeddedBackend("embedded", engine).open(outgoing)  # type: ignore[arg-type]
         await answer.relay(fragments.extend)
         return fragments
@@ -260,7 +262,7 @@ def test_the_clients_own_limit_stands(limit: str) -> None:
 def test_the_one_token_is_one_token_whatever_limits_the_client_sets() -> None:
     params = {"max_tokens": b"7", "max_completion_tokens": b"8"}
     request = asking(MESSAGES, params)
-    probe, _ = asked(Outgoing(request, MESSAGES, NO_TOOLS, MAY_CALL), The=0.9)
+    probe, _ = asked(BackendRequest(request, MESSAGES, NO_TOOLS, MAY_CALL), The=0.9)
     assert probe["max_tokens"] == 1
 
 
@@ -313,7 +315,7 @@ def test_a_grammar_is_tried_once(keeps: bool) -> None:
     async def ask(schema: bytes) -> None:
         with suppress(UpstreamRefused):
             await backend.open(
-                Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, Constraint(schema))
+                BackendRequest(Request("m", MESSAGES), MESSAGES, NO_TOOLS, Constraint(schema))
             )
 
     for schema in (SCHEMA, SCHEMA, b'{"type":"object","minProperties":1}'):
@@ -325,7 +327,7 @@ def test_a_grammar_is_tried_once(keeps: bool) -> None:
 def test_a_grammar_that_could_not_be_tried_is_tried_again() -> None:
     engine = TemptedEngine()
     backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
-    outgoing = Outgoing(Request("m", MESSAGES), MESSAGES, NO_TOOLS, Constraint(SCHEMA))
+    outgoing = BackendRequest(Request("m", MESSAGES), MESSAGES, NO_TOOLS, Constraint(SCHEMA))
     engine.too_long = True
     with pytest.raises(UpstreamRefused, match="maximum context length"):
         asyncio.run(backend.open(outgoing))
@@ -341,7 +343,7 @@ def test_a_stop_sequence_ends_neither_the_trial_of_a_grammar_nor_the_one_token()
         relay(engine, response_format=form, stop=b'["A"]')
     assert "stop" not in engine.body
     request = asking(MESSAGES, {"stop": b'["["]'})
-    probe, text = asked(Outgoing(request, MESSAGES, NO_TOOLS, MAY_CALL), The=0.9)
+    probe, text = asked(BackendRequest(request, MESSAGES, NO_TOOLS, MAY_CALL), The=0.9)
     assert ("stop" in probe, text["stop"]) == (False, ["["])
 
 
@@ -361,9 +363,9 @@ def test_a_schema_that_nothing_fits_never_reaches_the_engine() -> None:
 
 
 def test_a_call_that_was_chosen_is_asked_for_with_the_conversation_for_it() -> None:
-    shown = (Message("user", "an example"), *MESSAGES)
+    shown = (ChatMessage("user", "an example"), *MESSAGES)
     request = Request("m", MESSAGES)
-    outgoing = Outgoing(
+    outgoing = BackendRequest(
         request, MESSAGES, NO_TOOLS, Constraint(SCHEMA, optional=True, messages=shown)
     )
     for likelihood, messages in ((0.5, 2), (0.0001, 1)):
@@ -377,11 +379,11 @@ def test_prompts_with_and_without_examples_have_places_of_their_own(examples: in
     engine.tuning = ModelTuning(call_threshold=-5.0, examples=examples)
     backend: Any = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
     request = asking(MESSAGES, {"id_slot": b"7"})
-    chosen = Outgoing(
+    chosen = BackendRequest(
         request, MESSAGES, NO_TOOLS, Constraint(SCHEMA, optional=True, messages=MESSAGES)
     )
     asyncio.run(backend.open(chosen))
-    asyncio.run(backend.open(Outgoing(request, MESSAGES, NO_TOOLS)))
+    asyncio.run(backend.open(BackendRequest(request, MESSAGES, NO_TOOLS)))
     slots = [body.get("id_slot") for body in engine.bodies]
     assert slots == ([0, 0, 1] if examples else [None, None, None])
     assert backend.ignored(request) == ["id_slot"]

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.openai.answer import AnswerDecoder, error_text
+from toolwire.backends.openai.answer import AnswerDecoder
+from toolwire.backends.openai.error_kinds import error_text
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 
 def chunk(
@@ -175,11 +176,13 @@ class TestUsage:
         return decode(sse({"choices": [], "usage": given}))[0]
 
     def test_it_may_come_alone(self) -> None:
-        assert self.usage(prompt_tokens=3, completion_tokens=4) == [Fragment(usage=Usage(3, 4))]
+        assert self.usage(prompt_tokens=3, completion_tokens=4) == [
+            Fragment(usage=TokenUsage(3, 4))
+        ]
 
     def test_it_may_come_with_text(self) -> None:
         both = {**chunk({"content": "x"}), "usage": {"prompt_tokens": 3, "completion_tokens": 4}}
-        assert decode(sse(both))[0] == [Fragment(text="x"), Fragment(usage=Usage(3, 4))]
+        assert decode(sse(both))[0] == [Fragment(text="x"), Fragment(usage=TokenUsage(3, 4))]
 
     @pytest.mark.parametrize("given", [{}, {"prompt_tokens": 3}, {"completion_tokens": None}])
     def test_half_of_it_is_none(self, given: dict[str, Any]) -> None:
@@ -193,7 +196,7 @@ class TestUsage:
             prompt_tokens_details={"cached_tokens": 2, "audio_tokens": None},
             completion_tokens_details=None,
         )
-        assert made == [Fragment(usage=Usage(3, 4, {"cached_tokens": 2}))]
+        assert made == [Fragment(usage=TokenUsage(3, 4, {"cached_tokens": 2}))]
 
     def test_null_on_every_chunk_is_nothing(self) -> None:
         assert decode(sse({**chunk({"content": "x"}), "usage": None}))[0] == [Fragment(text="x")]

@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.errors import UpstreamRefused
 from toolwire.gateway.strategies.native import Hybrid
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 
 
@@ -30,9 +30,9 @@ def refused(status: int, body: bytes) -> UpstreamRefused:
             port = server.sockets[0].getsockname()[1]
             pool = HttpPool(Origin.of(f"http://127.0.0.1:{port}/v1"), connect_timeout=2)
             backend = OpenAiHttpBackend("b", pool, DIALECTS["generic"])
-            messages = (Message("user", "hi"),)
+            messages = (ChatMessage("user", "hi"),)
             with pytest.raises(UpstreamRefused) as caught:
-                await backend.open(Outgoing(Request("m", messages), messages, NO_TOOLS))
+                await backend.open(BackendRequest(Request("m", messages), messages, NO_TOOLS))
         return caught.value
 
     return asyncio.run(ask())

@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 from tests.asking import asking, parts
 
-from toolwire.backends.base import Constraint as Held
-from toolwire.backends.base import Outgoing
-from toolwire.backends.dialects import DIALECTS, Constraint
+from toolwire.backends.base import BackendRequest, Constraint
+from toolwire.backends.dialects import DIALECTS, ConstraintKind
 from toolwire.backends.openai.completions_request import completions_dialect, encode_completion
 from toolwire.backends.openai.params import ignored_params
 from toolwire.backends.templates.messages import folded, template_messages
 from toolwire.errors import Place, UpstreamRefused
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import NO_TOOLS
 
-MESSAGES = (Message("user", "hi"),)
+MESSAGES = (ChatMessage("user", "hi"),)
 SCHEMA = {"type": "object", "properties": {"a": {"const": 1}}}
 FIELDS = ("structured_outputs", "json_schema", "response_format")
 FORM = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
@@ -30,14 +29,14 @@ def body(
     special: bool = False,
     end: str = "",
     remove: tuple[str, ...] = (),
-    constraint: Constraint | None = None,
+    constraint: ConstraintKind | None = None,
     **params: Any,
 ) -> dict[str, Any]:
     stream = params.pop("stream", False)
     raw = {name: json.dumps(value).encode() for name, value in params.items()}
     request = asking(MESSAGES, raw, stream=stream, include_usage=stream)
-    held = Held(json.dumps(schema).encode()) if schema else None
-    outgoing = Outgoing(request, MESSAGES, NO_TOOLS, held, keep_special_tokens=special)
+    held = Constraint(json.dumps(schema).encode()) if schema else None
+    outgoing = BackendRequest(request, MESSAGES, NO_TOOLS, held, keep_special_tokens=special)
     kind = DIALECTS[dialect].with_params((), remove)
     spoken = completions_dialect(replace(kind, constraint=constraint or kind.constraint))
     sent: dict[str, Any] = json.loads(encode_completion(outgoing, "P", spoken, None, stop=end))
@@ -157,9 +156,9 @@ AUDIO = b'{"type":"input_audio","input_audio":{"data":"","format":"wav"}}'
 def test_messages_are_given_to_templates_as_plain_text() -> None:
     part = b'{"type":"text","text":"a"}'
     said = (
-        Message("developer", "S", name="x"),
-        Message("user", parts(part, part)),
-        Message("assistant", None, reasoning="R"),
+        ChatMessage("developer", "S", name="x"),
+        ChatMessage("user", parts(part, part)),
+        ChatMessage("assistant", None, reasoning="R"),
     )
     assert template_messages(said) == [
         {"role": "system", "content": "S"},
@@ -167,7 +166,7 @@ def test_messages_are_given_to_templates_as_plain_text() -> None:
         {"role": "assistant", "content": "", "reasoning_content": "R"},
     ]
     with pytest.raises(UpstreamRefused, match="input_audio") as caught:
-        template_messages([Message("user", parts(part, AUDIO))])
+        template_messages([ChatMessage("user", parts(part, AUDIO))])
     assert caught.value.place == Place(message=0, part=1)
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.openai.detection import dialect_of_host
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 from toolwire.server.assembly import build_routes
 from toolwire.server.config.loader import load
@@ -107,7 +107,11 @@ def test_each_kind_of_server_is_known_and_asked_once(kind: str) -> None:
 
 
 EXTRA = {"top_k": b"20", "chat_template_kwargs": b'{"enable_thinking":false}', "odd": b"1"}
-SAID = (Message("user", "a"), Message("assistant", "b", reasoning="R"), Message("user", "c"))
+SAID = (
+    ChatMessage("user", "a"),
+    ChatMessage("assistant", "b", reasoning="R"),
+    ChatMessage("user", "c"),
+)
 REQUEST = Request("m", SAID, extras=EXTRA)
 
 
@@ -116,7 +120,7 @@ def test_what_the_server_takes_is_then_forwarded() -> None:
 
     async def go(backend: OpenAiHttpBackend) -> None:
         await backend.probe()
-        outgoing = Outgoing(REQUEST, SAID, NO_TOOLS, keep_special_tokens=True)
+        outgoing = BackendRequest(REQUEST, SAID, NO_TOOLS, keep_special_tokens=True)
         (await backend.open(outgoing)).close()
         assert backend.ignored(REQUEST) == ["odd"]
 

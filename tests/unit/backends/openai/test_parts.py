@@ -5,24 +5,24 @@ from typing import Any
 
 import pytest
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.openai.params import ignored_parts
 from toolwire.backends.openai.parts import WIRE
 from toolwire.backends.openai.request import encode_body
 from toolwire.protocol.content import FilePart, TextPart, WireJson
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 
 PDF = FilePart("data:application/pdf;base64,QUJD", "plan.pdf")
 
 
 def asking(*files: FilePart) -> Request:
-    return Request("m", (Message("user", (TextPart("Look."), *files)),))
+    return Request("m", (ChatMessage("user", (TextPart("Look."), *files)),))
 
 
 def content(request: Request, dialect: str) -> list[dict[str, Any]]:
-    outgoing = Outgoing(request, request.messages, NO_TOOLS)
+    outgoing = BackendRequest(request, request.messages, NO_TOOLS)
     body = json.loads(b"".join(encode_body(outgoing, DIALECTS[dialect], None)))
     made: list[dict[str, Any]] = body["messages"][0]["content"]
     return made

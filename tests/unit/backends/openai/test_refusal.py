@@ -10,7 +10,8 @@ from toolwire.backends.http import Head
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.backends.openai.refusal import refusal
 from toolwire.errors import KeyRefused, UpstreamError, UpstreamRefused, UpstreamUnavailable
-from toolwire.surfaces.openai.errors import error_headers, error_type
+from toolwire.surfaces.base import error_headers
+from toolwire.surfaces.openai_error import error_type
 
 
 def refused(status: int, error: Any) -> UpstreamError:

@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 from tests.contract.wire import USER, asked, body, call, history, read, result, tool
 
-from toolwire.backends.base import Constraint as Held
-from toolwire.backends.dialects import DIALECTS, Constraint, Dialect
+from toolwire.backends.base import Constraint
+from toolwire.backends.dialects import DIALECTS, ConstraintKind, Dialect
 from toolwire.backends.openai.params import ignored_params
 from toolwire.backends.openai.request import encode_body
 
@@ -192,7 +192,7 @@ def test_a_demanded_call_takes_the_place_of_the_clients_response_format() -> Non
     """A key must not be sent twice: servers differ in which of the two they read."""
     plan = read(body(response_format={"type": "json_object"}))
     for name in ("openai", "llamacpp"):
-        outgoing = structs.replace(plan.outgoing, constraint=Held(b'{"type":"object"}'))
+        outgoing = structs.replace(plan.outgoing, constraint=Constraint(b'{"type":"object"}'))
         made = b"".join(encode_body(outgoing, DIALECTS[name], None))
         assert made.count(b'"response_format"') == 1
         assert b"json_object" not in made
@@ -212,13 +212,13 @@ FORM = {"type": "json_schema", "json_schema": NAMED_FORM}
     ],
 )
 def test_the_schema_of_calls_is_sent_once_and_in_the_form_that_the_server_takes(
-    constraint: Constraint, field: str, value: dict[str, Any]
+    constraint: ConstraintKind, field: str, value: dict[str, Any]
 ) -> None:
     own = {field: {"type": "json_object"}, "skip_special_tokens": True}
     dialect = replace(VLLM.with_params(own, ()), constraint=constraint)
     outgoing = read(body(**own)).outgoing
     outgoing = structs.replace(
-        outgoing, constraint=Held(b'{"type":"object"}'), keep_special_tokens=True
+        outgoing, constraint=Constraint(b'{"type":"object"}'), keep_special_tokens=True
     )
     made = b"".join(encode_body(outgoing, dialect, None))
     assert (json.loads(made)[field], json.loads(made)["skip_special_tokens"]) == (value, False)

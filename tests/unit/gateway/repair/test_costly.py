@@ -13,8 +13,8 @@ from toolwire.gateway.repair.loops import find_loop
 from toolwire.gateway.repair.rules import RepairRules
 from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TurnEnd
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import ToolCall, ToolSet
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import AssistantCall, ToolSet
 
 TEXT = '{"p": "x"}'
 EVENTS: list[Event] = [
@@ -92,5 +92,5 @@ def test_but_never_for_a_strict_tool(final: bool) -> None:
 
 
 def test_a_loop_that_would_take_long_to_see_is_not_looked_for() -> None:
-    turns: list[Any] = [Message("assistant", calls=(ToolCall("c", "f", TEXT),))] * 3
+    turns: list[Any] = [ChatMessage("assistant", calls=(AssistantCall("c", "f", TEXT),))] * 3
     assert find_loop(turns, costly_tools(), 3) is None

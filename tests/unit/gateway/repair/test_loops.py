@@ -8,24 +8,24 @@ from toolwire.gateway.repair.arguments import check_call
 from toolwire.gateway.repair.correction import correction
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.loops import break_loop, find_loop
-from toolwire.protocol.requests import Message, Request
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.requests import ChatMessage, Request
+from toolwire.protocol.tools import AssistantCall
 
 TOOLS = toolset(x={"type": "integer"})
 BAD = ("f", '{"x": "a"}')
 GOOD = ("f", '{"x": 1}')
 
 
-def talk(*turns: tuple[str, str] | str) -> list[Message]:
+def talk(*turns: tuple[str, str] | str) -> list[ChatMessage]:
     """A conversation: each turn a call with its result, or what the assistant said."""
-    messages = [Message("user", "go")]
+    messages = [ChatMessage("user", "go")]
     for number, turn in enumerate(turns):
         if isinstance(turn, str):
-            messages.append(Message("assistant", turn))
+            messages.append(ChatMessage("assistant", turn))
             continue
-        call = ToolCall(f"c{number}", *turn)
-        messages.append(Message("assistant", calls=(call,)))
-        messages.append(Message("tool", "error", call_id=f"c{number}"))
+        call = AssistantCall(f"c{number}", *turn)
+        messages.append(ChatMessage("assistant", calls=(call,)))
+        messages.append(ChatMessage("tool", "error", call_id=f"c{number}"))
     return messages
 
 
@@ -59,7 +59,7 @@ def test_an_unknown_tool_again_and_again_is_a_loop() -> None:
 
 def test_what_a_user_says_in_between_does_not_end_a_loop() -> None:
     messages = talk(BAD, BAD, BAD)
-    messages.insert(3, Message("user", "that was wrong"))
+    messages.insert(3, ChatMessage("user", "that was wrong"))
     assert find_loop(messages, TOOLS, 3) is not None
 
 
@@ -85,9 +85,9 @@ def test_a_plan_explains_the_loop_to_the_backend_alone_and_says_so() -> None:
     assert (len(quiet.outgoing.messages), quiet.repairs) == (len(request.messages), ())
 
 
-def objected(*calls: tuple[str, str], said: str = "") -> list[Message]:
+def objected(*calls: tuple[str, str], said: str = "") -> list[ChatMessage]:
     """What is said about these calls."""
-    made = [ToolCall(f"c{n}", *call) for n, call in enumerate(calls)]
+    made = [AssistantCall(f"c{n}", *call) for n, call in enumerate(calls)]
     found = [check_call(n, *call, TOOLS, Allowance()) for n, call in enumerate(calls)]
     return correction(said, made, [finding for finding in found if finding])
 
@@ -111,6 +111,6 @@ def test_arguments_that_are_not_json_never_enter_a_history() -> None:
 
 def test_an_objection_keeps_the_rules_of_a_history() -> None:
     for calls in ([GOOD, BAD], [BAD], [("g", "{}")], [("f", "{")]):
-        messages = (Message("user", "go"), *objected(*calls))
+        messages = (ChatMessage("user", "go"), *objected(*calls))
         plan = make_plan(Request("m", messages, TOOLS), repair_history=False)
         assert plan.outgoing.messages == list(messages)

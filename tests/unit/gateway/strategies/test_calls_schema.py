@@ -15,7 +15,7 @@ from toolwire.gateway.strategies.calls_schema import (
     calls_schema,
     response_schema,
 )
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 NODE = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -32,10 +32,12 @@ NODE = {
     "$defs": {"tag": {"type": "string", "minLength": 2}},
 }
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-TOOLS = (Tool("get_weather", "", WEATHER), Tool("add_node", "", NODE), Tool("now"))
+TOOLS = (ToolSpec("get_weather", "", WEATHER), ToolSpec("add_node", "", NODE), ToolSpec("now"))
 
 
-def fits(*calls: Mapping[str, Any], tools: tuple[Tool, ...] = TOOLS, parallel: bool = True) -> bool:
+def fits(
+    *calls: Mapping[str, Any], tools: tuple[ToolSpec, ...] = TOOLS, parallel: bool = True
+) -> bool:
     validator = jsonschema_rs.validator_for(json.loads(calls_schema(tools, parallel=parallel)))
     return bool(validator.is_valid({"tool_calls": list(calls)}))
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.contract.wire import body, read, tool
 
-from toolwire.gateway.attempt import Attempt
-from toolwire.gateway.collect import Whole
+from toolwire.gateway.answer.attempt import Attempt
+from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE
 from toolwire.gateway.strategies.prompted import Constrained, Prompted

@@ -16,7 +16,6 @@ from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import REMEMBERED, StrategySelector
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.surfaces.base import TurnEndpoint
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.openai.chat import OpenAiChat
 
@@ -67,8 +66,8 @@ class Served:
             new_call_id=lambda: "call_1",
             now=lambda: 0.0,
         )
-        surface = OpenAiChat(READER, lambda prefix: f"{prefix}1", lambda: 0.0)
-        await TurnEndpoint(surface, turns).answer(client, context)
+        surface = OpenAiChat(READER, turns, lambda prefix: f"{prefix}1", lambda: 0.0)
+        await surface.answer(client, context)
 
 
 def calls(client: Client) -> list[tuple[str, Any]]:

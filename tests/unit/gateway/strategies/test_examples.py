@@ -8,26 +8,26 @@ import pytest
 from toolwire.formats import extract, names, provider_id
 from toolwire.gateway.strategies.examples import MOST_EXAMPLES, examples_for
 from toolwire.gateway.strategies.prompting import prompted
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import FREE_CHOICE, Tool, ToolCall, ToolChoice, ToolSet
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import FREE_CHOICE, AssistantCall, ToolChoice, ToolSet, ToolSpec
 
-TOOLS = ToolSet({"look": Tool("look", "Look around.")})
-SYSTEM, HELLO = Message("system", "Be brief."), Message("user", "hello")
+TOOLS = ToolSet({"look": ToolSpec("look", "Look around.")})
+SYSTEM, HELLO = ChatMessage("system", "Be brief."), ChatMessage("user", "hello")
 
 
 def called(tools: tuple[str, ...], count: int) -> list[str]:
     return [call.name for message in examples_for(tools, count) for call in message.calls]
 
 
-def shown(*messages: Message, examples: int, name: str = "hermes") -> list[Message]:
+def shown(*messages: ChatMessage, examples: int, name: str = "hermes") -> list[ChatMessage]:
     return prompted(
         messages, TOOLS, FREE_CHOICE, parallel=True, format_name=name, examples=examples
     )
 
 
-def tool_of(call: ToolCall) -> Tool:
+def tool_of(call: AssistantCall) -> ToolSpec:
     properties: dict[str, Any] = {key: {} for key in json.loads(call.arguments)}
-    return Tool(call.name, "", {"type": "object", "properties": properties})
+    return ToolSpec(call.name, "", {"type": "object", "properties": properties})
 
 
 @pytest.mark.parametrize("count", range(MOST_EXAMPLES + 1))
@@ -67,9 +67,9 @@ def test_there_are_none_where_nothing_may_be_called_or_none_are_wanted() -> None
 def test_calls_of_the_client_keep_their_numbers_behind_those_of_the_examples() -> None:
     # The client may use our ids as its own: its calls are still numbered one after the other.
     (example,) = [call for message in examples_for((), 1) for call in message.calls]
-    turn = Message("assistant", None, (ToolCall(example.call_id, "look", "{}"),))
-    result = Message("tool", "a wall", call_id=example.call_id)
-    again = Message("assistant", None, (ToolCall("c2", "look", "{}"),))
+    turn = ChatMessage("assistant", None, (AssistantCall(example.call_id, "look", "{}"),))
+    result = ChatMessage("tool", "a wall", call_id=example.call_id)
+    again = ChatMessage("assistant", None, (AssistantCall("c2", "look", "{}"),))
     written = shown(HELLO, turn, result, again, examples=1, name="kimi_k2")
     said = "".join(str(message.content) for message in written[1:])
     for number, name in enumerate((example.name, "look", "look")):

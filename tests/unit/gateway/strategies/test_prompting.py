@@ -8,11 +8,18 @@ import pytest
 from toolwire.formats import extract, get, names
 from toolwire.gateway.strategies.prompting import demand_of, prompted
 from toolwire.protocol.content import ImagePart, TextPart, text_of
-from toolwire.protocol.requests import Message
-from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, Tool, ToolCall, ToolChoice, ToolSet
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.tools import (
+    FREE_CHOICE,
+    NO_TOOLS,
+    AssistantCall,
+    ToolChoice,
+    ToolSet,
+    ToolSpec,
+)
 
 PROPERTIES = {"city": {"type": "string"}, "days": {"type": "integer"}}
-TOOL = Tool("get_weather", "The weather.", {"type": "object", "properties": PROPERTIES})
+TOOL = ToolSpec("get_weather", "The weather.", {"type": "object", "properties": PROPERTIES})
 TOOLS = ToolSet({TOOL.name: TOOL})
 NONE = ToolChoice("none")
 REQUIRED = ToolChoice("required")
@@ -20,22 +27,22 @@ NAMED = ToolChoice("required", frozenset({"get_weather"}), named=True)
 
 
 def shown(
-    *messages: Message,
+    *messages: ChatMessage,
     tools: ToolSet = TOOLS,
     choice: ToolChoice = FREE_CHOICE,
     parallel: bool = True,
     name: str = "hermes",
-) -> list[Message]:
+) -> list[ChatMessage]:
     return prompted(messages, tools, choice, parallel=parallel, format_name=name)
 
 
-def call(number: int, arguments: str = '{"city": "Paris"}', **fields: Any) -> ToolCall:
-    return ToolCall(f"c{number}", "get_weather", arguments, **fields)
+def call(number: int, arguments: str = '{"city": "Paris"}', **fields: Any) -> AssistantCall:
+    return AssistantCall(f"c{number}", "get_weather", arguments, **fields)
 
 
 part = TextPart
 IMAGE = ImagePart("data:,")
-HELLO = Message("user", "Hello <tool_call>")
+HELLO = ChatMessage("user", "Hello <tool_call>")
 
 
 @pytest.mark.parametrize(("tools", "choice"), [(NO_TOOLS, FREE_CHOICE), (TOOLS, NONE)])
@@ -44,16 +51,16 @@ def test_a_conversation_without_tools_is_not_touched(
     tools: ToolSet, choice: ToolChoice, name: str
 ) -> None:
     messages = [
-        Message("system", "Be brief."),
-        Message("user", "Say <tool_call>[TOOL_CALLS]<|start|>", name="bob"),
-        Message("user", (part("a"), part("b"), IMAGE)),
-        Message("assistant", None, reasoning="Hm."),
+        ChatMessage("system", "Be brief."),
+        ChatMessage("user", "Say <tool_call>[TOOL_CALLS]<|start|>", name="bob"),
+        ChatMessage("user", (part("a"), part("b"), IMAGE)),
+        ChatMessage("assistant", None, reasoning="Hm."),
     ]
     assert shown(*messages, tools=tools, choice=choice, name=name) == messages
 
 
 def test_the_tools_follow_the_clients_own_system_prompt() -> None:
-    system, user = shown(Message("system", "Be brief."), HELLO)
+    system, user = shown(ChatMessage("system", "Be brief."), HELLO)
     assert str(system.content).startswith("Be brief.\n\n")
     assert "get_weather" in str(system.content)
     assert (system.role, user.role) == ("system", "user")
@@ -66,7 +73,7 @@ def test_without_a_system_prompt_there_is_one() -> None:
 
 
 def test_a_developer_prompt_stays_one_and_may_come_in_parts() -> None:
-    developer, _ = shown(Message("developer", (part("Be brief."),)), HELLO)
+    developer, _ = shown(ChatMessage("developer", (part("Be brief."),)), HELLO)
     assert developer.role == "developer"
     assert text_of(developer.content).startswith("Be brief.\n\nYou can call")
 
@@ -98,9 +105,9 @@ def test_calls_and_results_of_the_history_are_written_in_the_format(name: str) -
     two = (call(1), call(2, '{"city": "Rome", "days": 2}'))
     _, user, assistant, results = shown(
         HELLO,
-        Message("assistant", "Let me see.", two),
-        Message("tool", "rain-1", call_id="c1"),
-        Message("tool", (part("sun"), part("-2")), call_id="c2"),
+        ChatMessage("assistant", "Let me see.", two),
+        ChatMessage("tool", "rain-1", call_id="c1"),
+        ChatMessage("tool", (part("sun"), part("-2")), call_id="c2"),
         name=name,
     )[:4]
     assert (user.role, assistant.role, results.role) == ("user", "assistant", "user")
@@ -111,8 +118,8 @@ def test_calls_and_results_of_the_history_are_written_in_the_format(name: str) -
 
 
 def test_results_come_in_the_order_of_the_calls() -> None:
-    history = [Message("assistant", None, (call(1), call(2)))]
-    results = [Message("tool", "two", call_id="c2"), Message("tool", "one", call_id="c1")]
+    history = [ChatMessage("assistant", None, (call(1), call(2)))]
+    results = [ChatMessage("tool", "two", call_id="c2"), ChatMessage("tool", "one", call_id="c1")]
     text = str(shown(*history, *results)[-1].content)
     assert text.index("one") < text.index("two")
 
@@ -120,8 +127,11 @@ def test_results_come_in_the_order_of_the_calls() -> None:
 def test_calls_are_numbered_over_the_whole_conversation() -> None:
     rounds = []
     for number in range(3):
-        rounds += [Message("assistant", None, (call(number),))]
-        rounds += [Message("tool", "ok", call_id=f"c{number}"), Message("assistant", "Yes.")]
+        rounds += [ChatMessage("assistant", None, (call(number),))]
+        rounds += [
+            ChatMessage("tool", "ok", call_id=f"c{number}"),
+            ChatMessage("assistant", "Yes."),
+        ]
     texts = [str(message.content) for message in shown(*rounds, name="kimi_k2")]
     assert ["functions.get_weather:2" in text for text in texts[-3:]] == [True, True, False]
 
@@ -129,7 +139,10 @@ def test_calls_are_numbered_over_the_whole_conversation() -> None:
 @pytest.mark.parametrize("name", names())
 def test_every_result_stands_in_something_that_says_what_it_is(name: str) -> None:
     """Plain `rain` from the user would be what the user said."""
-    history = [Message("assistant", None, (call(1),)), Message("tool", "rain", call_id="c1")]
+    history = [
+        ChatMessage("assistant", None, (call(1),)),
+        ChatMessage("tool", "rain", call_id="c1"),
+    ]
     text = str(shown(*history, name=name)[-1].content)
     assert text.strip('"') != "rain"
     assert "rain" in text
@@ -137,10 +150,10 @@ def test_every_result_stands_in_something_that_says_what_it_is(name: str) -> Non
 
 def test_roles_alternate_because_most_templates_insist() -> None:
     history = [
-        Message("assistant", None, (call(1),)),
-        Message("tool", "rain", call_id="c1"),
-        Message("user", "And tomorrow?"),
-        Message("user", (part("Or"), IMAGE)),
+        ChatMessage("assistant", None, (call(1),)),
+        ChatMessage("tool", "rain", call_id="c1"),
+        ChatMessage("user", "And tomorrow?"),
+        ChatMessage("user", (part("Or"), IMAGE)),
     ]
     _, _, user = shown(*history, name="mistral")
     assert isinstance(user.content, tuple)
@@ -150,9 +163,9 @@ def test_roles_alternate_because_most_templates_insist() -> None:
 
 
 def test_texts_in_a_row_become_one_and_other_parts_stay() -> None:
-    _, user = shown(Message("user", (part("a"), part("b"), IMAGE, part("c"))))
+    _, user = shown(ChatMessage("user", (part("a"), part("b"), IMAGE, part("c"))))
     assert user.content == (part("a\nb"), IMAGE, part("c"))
-    assert shown(Message("user", (part("a"), part("b"))))[1].content == "a\nb"
+    assert shown(ChatMessage("user", (part("a"), part("b"))))[1].content == "a\nb"
 
 
 @pytest.mark.parametrize(
@@ -160,17 +173,20 @@ def test_texts_in_a_row_become_one_and_other_parts_stay() -> None:
 )
 def test_arguments_of_any_kind_can_be_written(arguments: str) -> None:
     for name in names():
-        assert shown(Message("assistant", None, (call(1, arguments),)), name=name)
+        assert shown(ChatMessage("assistant", None, (call(1, arguments),)), name=name)
 
 
 def test_the_text_of_a_custom_tool_is_kept() -> None:
-    message = Message("assistant", None, (call(1, "SELECT 1", kind="custom"),))
+    message = ChatMessage("assistant", None, (call(1, "SELECT 1", kind="custom"),))
     (read,) = extract("hermes", str(shown(message)[-1].content), [TOOL]).calls
     assert read.decoded() == {"input": "SELECT 1"}
 
 
 def test_a_history_of_calls_is_written_even_when_no_tools_are_offered_any_more() -> None:
-    history = [Message("assistant", None, (call(1),)), Message("tool", "rain", call_id="c1")]
+    history = [
+        ChatMessage("assistant", None, (call(1),)),
+        ChatMessage("tool", "rain", call_id="c1"),
+    ]
     assistant, results = shown(*history, tools=NO_TOOLS)
     assert "<tool_call>" in str(assistant.content)
     assert results.role == "user"
@@ -179,8 +195,8 @@ def test_a_history_of_calls_is_written_even_when_no_tools_are_offered_any_more()
 
 def test_reasoning_is_passed_on_to_servers_that_want_it() -> None:
     history = [
-        Message("assistant", "Hi.", reasoning="one"),
-        Message("assistant", None, (call(1),), reasoning="two"),
+        ChatMessage("assistant", "Hi.", reasoning="one"),
+        ChatMessage("assistant", None, (call(1),), reasoning="two"),
     ]
     assert [message.reasoning for message in shown(*history)] == [None, "one", "two"]
 
@@ -196,7 +212,10 @@ def test_the_demand_names_the_tool_that_must_be_called() -> None:
 
 
 def test_the_formats_own_markers_frame_its_results() -> None:
-    history = [Message("assistant", None, (call(1),)), Message("tool", "rain", call_id="c1")]
+    history = [
+        ChatMessage("assistant", None, (call(1),)),
+        ChatMessage("tool", "rain", call_id="c1"),
+    ]
     for name in names():
         record = get(name).results
         if record.before:

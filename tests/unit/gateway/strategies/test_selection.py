@@ -11,7 +11,7 @@ from tests.contract.wire import USER, asked, body, call, read, result, tool
 
 from toolwire.backends.base import UNKNOWN, Capabilities
 from toolwire.errors import (
-    ArgumentsUnfit,
+    InvalidToolArguments,
     KeyRefused,
     ToolChoiceUnmet,
     UpstreamError,
@@ -301,7 +301,7 @@ def test_a_call_of_another_tool_than_the_one_demanded_says_that_there_are_tools(
     assert CONSTRAINED.lack(unmet) == "constraint"
 
 
-@pytest.mark.parametrize("kind", [KeyRefused, UpstreamTimeout, ArgumentsUnfit])
+@pytest.mark.parametrize("kind", [KeyRefused, UpstreamTimeout, InvalidToolArguments])
 def test_a_backend_that_fails_lacks_nothing(kind: type[UpstreamError]) -> None:
     assert HYBRID.lack(kind("The tools are not supported.")) is None
 

@@ -14,7 +14,7 @@ from toolwire.gateway.trace.replay import CannotReplay, check_replayable
 from toolwire.gateway.trace.text import encode_trace
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, TextDelta, TurnEnd
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.server.redact import Redactor
+from toolwire.server.telemetry.redact import Redactor
 
 SECRET = "hunter2-hunter2"
 REDACT = Redactor([SECRET]).redact

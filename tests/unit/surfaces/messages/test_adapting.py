@@ -8,7 +8,7 @@ import pytest
 from tests.contract.chatting import Backend, Recitation
 from tests.contract.messaging import HELLO, blocks, ending, message
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamRefused
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.sampling import SamplingParams
@@ -26,7 +26,7 @@ class Picky(Backend):
     words: list[UpstreamRefused] = field(default_factory=list)
     finish: str = "stop"
 
-    async def open(self, outgoing: Outgoing) -> Recitation:
+    async def open(self, outgoing: BackendRequest) -> Recitation:
         self.opened.append(outgoing)
         if self.words:
             raise self.words.pop(0)

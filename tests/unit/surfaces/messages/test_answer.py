@@ -8,7 +8,7 @@ from tests.contract.messaging import TOOL, blocks, ending, events, message
 
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.messages.thinking import is_changed, signature
 
 STREAMED = pytest.mark.parametrize("stream", [False, True])
@@ -28,7 +28,7 @@ TWO_CALLS = (
     call(0, None, '"Paris"}'),
     call(1, arguments='{"city":"Oslo"}'),
     Fragment(finish="tool_calls"),
-    Fragment(usage=Usage(70, 5, {"cached_tokens": 40}, {"reasoning_tokens": 2})),
+    Fragment(usage=TokenUsage(70, 5, {"cached_tokens": 40}, {"reasoning_tokens": 2})),
 )
 
 
@@ -183,7 +183,7 @@ STOPS = ["a1", "a2", "a3", "a4", "STOP"]
 
 @STREAMED
 def test_a_stop_sequence_that_the_backend_was_not_given_ends_the_answer(stream: bool) -> None:
-    usage = Fragment(usage=Usage(7, 3))
+    usage = Fragment(usage=TokenUsage(7, 3))
     backend = speaking(Fragment(text="Hello ST"), Fragment(text="OP and"), Fragment(text=" more"))
     client = message(backend, stream=stream, stop_sequences=STOPS)
     assert blocks(client) == [{"type": "text", "text": "Hello "}]

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.contract.chatting import Backend, Client, Recitation
 
-from toolwire.backends.base import Outgoing
+from toolwire.backends.base import BackendRequest
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
@@ -19,7 +19,7 @@ from toolwire.gateway.strategies.selection import Mode, StrategySelector
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.tool_cache import ToolCache
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.sessions.base import Store
 from toolwire.sessions.memory import MemoryStore
 from toolwire.surfaces.exchange import HttpRequest
@@ -44,13 +44,13 @@ WEATHER = {
     },
 }
 ASKED = {"role": "user", "content": "What is the weather in Paris?"}
-TEXT = (Fragment(text="It rains.", finish="stop"), Fragment(usage=Usage(7, 3)))
+TEXT = (Fragment(text="It rains.", finish="stop"), Fragment(usage=TokenUsage(7, 3)))
 
 
 def calling(*calls: tuple[str, str, str], text: str = "") -> tuple[Fragment, ...]:
     """What a backend says that makes these calls: id, name, arguments."""
     made = tuple(CallFragment(at, *call) for at, call in enumerate(calls))
-    usage = Fragment(usage=Usage(7, 5))
+    usage = Fragment(usage=TokenUsage(7, 5))
     said = (Fragment(text=text),) if text else ()
     return (*said, Fragment(calls=made), Fragment(finish="tool_calls"), usage)
 
@@ -68,7 +68,7 @@ class Scripted(Backend):
     before: Callable[[], Any] | None = None
     """Awaited while the backend is asked."""
 
-    async def open(self, outgoing: Outgoing) -> Recitation:
+    async def open(self, outgoing: BackendRequest) -> Recitation:
         self.opened.append(outgoing)
         if self.before is not None:
             await self.before()
@@ -107,7 +107,7 @@ class Gateway:
         self.backend.answers = list(answers)
 
     @property
-    def asked(self) -> list[Outgoing]:
+    def asked(self) -> list[BackendRequest]:
         """What the backend was asked."""
         return self.backend.opened
 

@@ -19,7 +19,7 @@ from tests.unit.surfaces.native.speaking import (
 
 from toolwire.errors import UpstreamRefused
 from toolwire.protocol.fragments import CallFragment, Fragment
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 
 BOTH = pytest.mark.parametrize("stream", [False, True])
 
@@ -62,9 +62,9 @@ ANSWERS = {
     ),
     "reasoning": (Fragment(reasoning="Hm."), *TEXT),
     "no usage": (Fragment(text="Hello", finish="stop"),),
-    "cut off": (Fragment(text="Hel", finish="length"), Fragment(usage=Usage(1, 1))),
+    "cut off": (Fragment(text="Hel", finish="length"), Fragment(usage=TokenUsage(1, 1))),
     "repaired": calling(("a", "get_weather", '{"city": "Paris",}')),
-    "nothing": (Fragment(text="", finish="stop"), Fragment(usage=Usage(1, 0))),
+    "nothing": (Fragment(text="", finish="stop"), Fragment(usage=TokenUsage(1, 0))),
 }
 
 

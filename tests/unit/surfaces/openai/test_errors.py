@@ -3,7 +3,9 @@ import json
 import pytest
 
 from toolwire import errors
-from toolwire.surfaces.openai.errors import error_body, error_event, error_headers, error_type
+from toolwire.surfaces.base import error_headers
+from toolwire.surfaces.openai.errors import error_body, error_event
+from toolwire.surfaces.openai_error import error_type
 
 EVERY = [
     kind

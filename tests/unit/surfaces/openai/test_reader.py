@@ -20,18 +20,18 @@ from tests.contract.wire import (
 
 from toolwire.backends.openai.parts import WIRE
 from toolwire.protocol.content import ImagePart, WireJson
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tool_cache import safe_name
-from toolwire.protocol.tools import ToolCall
+from toolwire.protocol.tools import AssistantCall
 
 
-def messages(*given: Any, **more: Any) -> tuple[Message, ...]:
+def messages(*given: Any, **more: Any) -> tuple[ChatMessage, ...]:
     return READER.read(history(*given), **more).messages
 
 
 def test_the_smallest_request_has_every_default() -> None:
     request = READER.read(body())
-    assert (request.model, request.messages) == ("m", (Message("user", "hello"),))
+    assert (request.model, request.messages) == ("m", (ChatMessage("user", "hello"),))
     assert (request.stream, request.include_usage, request.parallel) == (False, False, True)
     assert (request.choice.mode, request.tools.tools, given(request)) == ("auto", {}, {})
 
@@ -80,7 +80,7 @@ def test_an_assistant_message_may_have_no_calls(empty: Any) -> None:
 def test_calls_are_read_with_their_kind() -> None:
     custom = {"id": "b", "type": "custom", "custom": {"name": "sh", "input": "not {JSON"}}
     made = messages(asked(call("a"), custom), result("a"), result("b"))[0].calls
-    assert made == (ToolCall("a", "f", "{}"), ToolCall("b", "sh", "not {JSON", "custom"))
+    assert made == (AssistantCall("a", "f", "{}"), AssistantCall("b", "sh", "not {JSON", "custom"))
 
 
 def test_a_call_without_a_type_is_a_function() -> None:

@@ -11,12 +11,12 @@ from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import CallEnd, CallStart, TextDelta, TurnEnd
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import HttpRequest, header_list
-from toolwire.surfaces.openai.chunks import AnswerHead
+from toolwire.surfaces.openai.chunks import CompletionHead
 from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
 
-HEAD = AnswerHead("chatcmpl-1", 5, "m")
+HEAD = CompletionHead("chatcmpl-1", 5, "m")
 
 
 class Watched(Client):
@@ -88,7 +88,7 @@ def test_the_end_is_one_write() -> None:
     made.send(0, [TextDelta("a")])
     made.flush()
     made.send(0, [TurnEnd("stop")])
-    made.done(Report(usage=Usage(1, 2)))
+    made.done(Report(usage=TokenUsage(1, 2)))
     assert client.writes == 2
     assert client.written.endswith(b"data: [DONE]\n\n")
 
@@ -98,7 +98,7 @@ def test_a_whole_answer_forgets_an_attempt_that_failed() -> None:
     made.send(0, [TextDelta("first"), CallStart(0, "f", "call_1")])
     made.begin(Begun("backend", "native"))
     made.send(0, [TextDelta("second"), TurnEnd("stop")])
-    made.done(Report(usage=Usage(1, 2)))
+    made.done(Report(usage=TokenUsage(1, 2)))
     assert client.json["choices"][0]["message"]["content"] == "second"
     assert "tool_calls" not in client.json["choices"][0]["message"]
 

@@ -19,16 +19,16 @@ from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.tool_cache import ToolCache
-from toolwire.protocol.usage import Usage
+from toolwire.protocol.usage import TokenUsage
 from toolwire.sessions.base import Store
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.responses.reader import ResponseReader
 from toolwire.surfaces.responses.state import ResponseStore
 from toolwire.surfaces.responses.surface import Responses
-from toolwire.surfaces.responses.tools import ToolReader
+from toolwire.surfaces.responses.tools import ResponseToolReader
 
 EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
-READER = ResponseReader(ToolReader(ToolCache(1 << 20), max_tools=128), max_items=10_000)
+READER = ResponseReader(ResponseToolReader(ToolCache(1 << 20), max_tools=128), max_items=10_000)
 WEATHER = {
     "type": "function",
     "name": "get_weather",
@@ -36,8 +36,8 @@ WEATHER = {
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
 PATCH = {"type": "custom", "name": "apply_patch", "description": "Edit files."}
-END = Fragment(finish="stop", usage=Usage(7, 5))
-CALLED = Fragment(finish="tool_calls", usage=Usage(7, 5))
+END = Fragment(finish="stop", usage=TokenUsage(7, 5))
+CALLED = Fragment(finish="tool_calls", usage=TokenUsage(7, 5))
 
 
 def piece(text: str | None = None, *, name: str | None = None, index: int = 0) -> Fragment:

@@ -17,13 +17,13 @@ from tests.unit.surfaces.responses.responding import (
 
 from toolwire.protocol.content import ImagePart, TextPart, text_of
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message
+from toolwire.protocol.requests import ChatMessage
 from toolwire.surfaces.responses.reasoning import seal
 
 PNG = "data:image/png;base64,AAAA"
 
 
-def asked(*items: Any, **fields: Any) -> list[Message]:
+def asked(*items: Any, **fields: Any) -> list[ChatMessage]:
     """The messages that the backend gets for these items."""
     answer = answered(*items, **fields)
     return list(answer.asked[0].messages)
@@ -36,7 +36,7 @@ def answered(*items: Any, **fields: Any) -> Answer:
     return answer
 
 
-def roles(messages: list[Message]) -> list[str]:
+def roles(messages: list[ChatMessage]) -> list[str]:
     return [message.role for message in messages]
 
 

@@ -17,10 +17,10 @@ from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import make_plan
 from toolwire.protocol.fragments import Fragment
-from toolwire.protocol.requests import Message, Request
+from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.responses.response import ResponseHead
-from toolwire.surfaces.responses.sinks import Answering, StreamSink
+from toolwire.surfaces.responses.sinks import ResponseContext, StreamSink
 from toolwire.surfaces.responses.tools import NO_OFFER
 
 BOTH = pytest.mark.parametrize("stream", [False, True])
@@ -277,11 +277,11 @@ def test_codex_is_spared_what_it_does_not_read() -> None:
 
 def quiet_sink(client: Answer) -> StreamSink:
     """A sink of a turn in which the model has said nothing yet."""
-    plan = make_plan(Request("m", (Message("user", "hi"),), stream=True), repair_history=True)
-    head = ResponseHead("resp_1", 0, {"model": "m", "tools": [], "tool_choice": "auto"})
-    head.echo["parallel_tool_calls"] = True
-    about = Answering(client, RequestContext("req_1"), head, NO_OFFER, (), str, float)
-    return StreamSink(about, plan)
+    plan = make_plan(Request("m", (ChatMessage("user", "hi"),), stream=True), repair_history=True)
+    echo = {"model": "m", "tool_choice": "auto", "parallel_tool_calls": True}
+    head = ResponseHead("resp_1", 0, echo, {})
+    about = ResponseContext(head, NO_OFFER, (), str, float)
+    return StreamSink(client, RequestContext("req_1"), plan, about)
 
 
 def test_a_silent_model_is_covered_by_events_which_commit_to_nothing() -> None:

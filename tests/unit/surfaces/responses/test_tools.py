@@ -16,7 +16,7 @@ from tests.unit.surfaces.responses.responding import (
     user,
 )
 
-from toolwire.protocol.tools import Tool
+from toolwire.protocol.tools import ToolSpec
 
 MCP = {
     "type": "namespace",
@@ -27,7 +27,7 @@ MCP = {
 ARGUMENTS = '{"city":"Paris"}'
 
 
-def offered(*tools: Any, **fields: Any) -> dict[str, Tool]:
+def offered(*tools: Any, **fields: Any) -> dict[str, ToolSpec]:
     """The tools that the backend is sent."""
     answer = ask(tools=list(tools), **fields)
     assert answer.status == 200, answer.written

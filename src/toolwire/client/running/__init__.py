@@ -1,0 +1,1 @@
+"""The loop that calls the model and its tools until an answer is there."""

@@ -1,0 +1,1 @@
+"""Tools from Python functions: their schemas, arguments and results."""

@@ -1,0 +1,1 @@
+"""Arguments: copied or converted to JSON while they arrive."""

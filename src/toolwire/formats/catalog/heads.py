@@ -1,0 +1,70 @@
+"""The headers of calls, for formats that write more in them than a tool's name."""
+
+from dataclasses import dataclass
+
+from toolwire.formats.engines.head_json import CallHeader, plain_name
+
+
+@dataclass(frozen=True, slots=True)
+class IdBehind:
+    """`NAME MARKER ID`."""
+
+    marker: str
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """See `HeadParser.fields`."""
+        return (self.marker,)
+
+    def parse(self, text: str) -> CallHeader:
+        """See `HeadParser.parse`."""
+        name, _, wire_id = text.partition(self.marker)
+        return plain_name(name), wire_id.strip() or None
+
+
+@dataclass(frozen=True, slots=True)
+class IdBefore:
+    """`ID MARKER NAME`."""
+
+    marker: str
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """See `HeadParser.fields`."""
+        return (self.marker,)
+
+    def parse(self, text: str) -> CallHeader:
+        """See `HeadParser.parse`."""
+        wire_id, _, name = text.rpartition(self.marker)
+        return plain_name(name), wire_id.strip() or None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeBefore:
+    """`TYPE MARKER NAME`, or `NAME MARKER`: the type of the call may be missing."""
+
+    fields: tuple[str, ...]
+
+    def parse(self, text: str) -> CallHeader:
+        """See `HeadParser.parse`."""
+        marker = next((one for one in self.fields if one in text), self.fields[0])
+        first, _, second = text.partition(marker)
+        return plain_name(second if second.strip() else first), None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedName:
+    """`functions.NAME:NUMBER`, which is also the id. A number or a foreign id names no tool."""
+
+    fields: tuple[str, ...] = ()
+
+    def parse(self, text: str) -> CallHeader:
+        """See `HeadParser.parse`."""
+        wire = text.strip()
+        if not wire or "\n" in wire:
+            wire = "".join(wire.split())
+        name = wire.removeprefix("functions.").rpartition(":")[0] if ":" in wire else wire
+        if name.isdecimal() or name.startswith("call_"):
+            return "", wire
+        named = plain_name(name.removeprefix("functions."))
+        return named, None if named is None else wire

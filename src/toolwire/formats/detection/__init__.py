@@ -1,0 +1,1 @@
+"""Which format a text, a template or a model uses."""

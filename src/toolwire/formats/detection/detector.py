@@ -1,0 +1,280 @@
+"""Finds calls in an unexpected format while the text streams.
+
+A turn uses it instead of a parser, or after one, on the text that the parser leaves over:
+
+    detector = OutputDetector(tools)
+    for delta in deltas:
+        events = detector.feed(delta)       # text as it comes; a call's events once one is found
+    events = detector.finish()
+    detector.found                          # the format, to remember for the model; or None
+    detector.why                            # why something like a call stayed text; or ""
+
+Theory of operation. Plain text costs one search for characters that can begin a sign of a call, and
+passes at once. At a sign (`signatures.py`), every format that has this sign reads on in lockstep,
+character by character, so chunk boundaries do not matter. The first format that finds the name of a
+declared tool and the beginning of its arguments wins, and reads the rest of the turn. If none does,
+the sign was text. A sign inside closed Markdown or quotation marks is a mention.
+
+If `fences` is set (a call was required, or tools are in the prompt, or the model never called
+natively), an answer that consists only of code fences with calls becomes these calls. With
+`only_fences` nothing else is detected, and `over` is set as soon as the answer begins differently.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+
+from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.detection.detect import Detection, written_in
+from toolwire.formats.detection.fenced_answer import FencedAnswer
+from toolwire.formats.detection.signatures import is_structure, signatures
+from toolwire.formats.detection.trial import Trial
+from toolwire.formats.mentions import Mentions
+from toolwire.formats.parser import Delivery, Parser
+from toolwire.formats.quotes import FENCE, Quotes
+from toolwire.formats.reader import Need, Reader, peek
+from toolwire.protocol.events import Event, TextDelta
+from toolwire.protocol.tools import ToolSpec
+
+_LIMIT = 1024  # maximum text held before one of the formats must have won
+_OVERLAP = 64  # after all formats gave up, a sign may have begun this far back
+_BUDGET = 2_000  # characters tried, in vain or as mentions, before detection stops
+_EACH = 64  # cost of starting a trial, in characters
+_PLAIN = 256  # plain pieces kept before they are scanned
+_SPACE = 64  # maximum whitespace before an answer
+
+
+class OutputDetector:
+    """Reads one turn whose format is unknown. Never raises on model text."""
+
+    __slots__ = (
+        "_budget",
+        "_delivery",
+        "_events",
+        "_fences",
+        "_idle",
+        "_mentions",
+        "_only_fences",
+        "_parser",
+        "_plain",
+        "_quotes",
+        "_rare",
+        "_reader",
+        "_run",
+        "_signs",
+        "_tools",
+        "_toolset",
+        "found",
+        "over",
+        "why",
+    )
+
+    def __init__(
+        self,
+        tools: Iterable[ToolSpec],
+        *,
+        fences: bool = False,
+        only_fences: bool = False,
+        delivery: Delivery = "live",
+    ) -> None:
+        self.found: Detection | None = None
+        self.over = False
+        """Whether detection has stopped: all further input is text."""
+        self.why = ""
+        self._only_fences = only_fences
+        self._tools = tuple(tools)
+        self._toolset = DeclaredTools(self._tools)
+        self._signs = signatures()
+        self._rare = self._signs.rare.search
+        self._plain: list[str] = []
+        self._fences = fences
+        self._delivery = delivery
+        self._budget = _BUDGET
+        self._idle = False  # nothing is held, and detection is on
+        self._reader = Reader()
+        self._quotes = Quotes()
+        self._mentions = Mentions(self._reader, self._quotes)
+        self._events: list[Event] = []
+        self._parser: Parser | None = None
+        self._run = self._read()
+        if self._tools:
+            next(self._run)
+
+    @property
+    def held(self) -> int:
+        """The number of characters currently held back."""
+        return 0 if self._parser else self._reader.held()
+
+    def feed(self, text: str) -> list[Event]:
+        """Consume the next piece of the turn. Return the events that are now certain."""
+        if self._parser:
+            return self._parser.feed(text)
+        if self.over:
+            return [TextDelta(text)] if text else []
+        if not self._tools or (self._idle and not self._rare(text)):
+            self._plain.append(text)
+            if len(self._plain) > _PLAIN:
+                self._see_plain()
+            return [TextDelta(text)] if text else []
+        self._see_plain()
+        self._reader.add(text)
+        return self._take()
+
+    def finish(self) -> list[Event]:
+        """End the turn. Return the remaining events."""
+        if self._parser or self.over or not self._tools:
+            return self._parser.finish() if self._parser else []
+        self._see_plain()
+        self._reader.add("")
+        self._reader.final = True
+        events = self._take()
+        return [*events, *self._parser.finish()] if self._parser else events
+
+    def _see_plain(self) -> None:
+        """Keep plain text: it is scanned only once a sign follows."""
+        if self._plain:
+            self._quotes.see("".join(self._plain))
+            self._plain.clear()
+
+    def _take(self) -> list[Event]:
+        next(self._run, None)
+        events, self._events = self._events, []
+        return events
+
+    def _read(self) -> Need[None]:
+        """Read the turn until a call begins."""
+        reader, lexer = self._reader, self._signs.anywhere
+        if (yield from self._begin()):
+            return
+        if self._only_fences:
+            self._stop()
+            return
+        while True:
+            start, end, sign = lexer.search(reader)
+            if start > reader.pos:
+                self._say(start - reader.pos)
+            if sign and self._budget <= 0:
+                self.why = self.why or "too much that looked like calls was none"
+                self._stop()
+                return
+            if sign:
+                if (yield from self._meet(sign, end - start)):
+                    return
+            elif reader.final:
+                return
+            else:
+                self._idle = reader.pos == len(reader.buf)
+                yield
+                self._idle = False
+
+    def _stop(self) -> None:
+        """Stop detection: the rest is text."""
+        self.over = True
+        self._say(len(self._reader.buf) - self._reader.pos)
+
+    def _begin(self) -> Need[bool]:
+        """Read the start of the answer, where calls need no markers. True if one was found."""
+        reader = self._reader
+        space = 0
+        while (yield from peek(reader, space + 1))[space:].isspace() and space < _SPACE:
+            space += 1
+        ahead = (yield from peek(reader, space + 1))[space:]
+        if ahead == "`":
+            ahead = (yield from peek(reader, space + len(FENCE)))[space:]
+            own_fence, _ = yield from self._signs.at_start.at(reader, space)
+            if ahead == FENCE and not own_fence:
+                return (yield from self._fenced())
+        if self._only_fences:
+            return False
+        for lead in dict.fromkeys((0, space)):  # some calls begin with whitespace
+            sign, _ = yield from self._signs.at_start.at(reader, lead)
+            best = (yield from self._try(sign, lead)) if sign else None
+            if best:
+                self._hand_over(best, lead)
+                return True
+        return False
+
+    def _meet(self, sign: str, size: int) -> Need[bool]:
+        """Handle a sign in the text. If it begins a call, hand over to the format."""
+        quotes = self._quotes
+        if sign[0] == "\n":  # a call without markers, at the start of a line
+            self._say(1)
+            sign, size = yield from self._signs.at_start.at(self._reader)
+        words = not is_structure(sign)
+        if words and not quotes.at_line_start():
+            self._say(size)
+            return False
+        before = self._budget
+        best = yield from self._try(sign)
+        if best is None:
+            read = before - self._budget - _EACH
+            self._say(max(size, read - _OVERLAP))
+            return False
+        if quotes.open() and (quoted := (yield from self._mentions.quoted(size, None))):
+            self.why = self.why or "a call that is quoted is mentioned, not made"
+            self._say(quoted)
+            quotes.close_spans()
+            return False
+        self._hand_over(best)
+        return True
+
+    def _try(self, sign: str, lead: int = 0) -> Need[Trial | None]:
+        """Let every format with this sign read ahead. Return the winner, if any."""
+        reader, names = self._reader, self._toolset
+        trials = [Trial(one, self._tools, sign) for one in self._signs.candidates(sign)]
+        reader.mark()
+        reader.pos += lead
+        won: list[Trial] = []
+        read = 0
+        while trials and not won and read < _LIMIT:
+            if reader.pos == len(reader.buf) and not reader.final:
+                yield
+                continue
+            char = reader.buf[reader.pos : reader.pos + 1]
+            reader.pos += len(char)
+            read += 1
+            trials = [one for one in trials if not one.refuses(char, names)]
+            won = [one for one in trials if one.won]
+            if not char:
+                break
+        text = reader.raw()
+        reader.give_back(text)
+        self._budget -= read + _EACH
+        return max(won, key=lambda one: written_in(one.record, text), default=None)
+
+    def _hand_over(self, trial: Trial, lead: int = 0) -> None:
+        reader, record = self._reader, trial.record
+        self.found = Detection(record.name, f"it reads the text as calls of {trial.name}")
+        self._say(lead)
+        self._parser = Parser(record, self._tools, delivery=self._delivery)
+        self._events += self._parser.feed(reader.buf[reader.pos :])
+
+    def _fenced(self) -> Need[bool]:
+        """Read an answer that begins with a code fence. True if it is only calls in fences."""
+        reader = self._reader
+        reader.mark()
+        answer = FencedAnswer(partial(OutputDetector, self._tools, delivery=self._delivery))
+        while not answer.why:
+            start = reader.pos
+            reader.pos = reader.buf.find("\n", start) + 1 or len(reader.buf)
+            over = reader.final and reader.pos == len(reader.buf)
+            answer.feed(reader.buf[start : reader.pos], final=over)
+            if over:
+                break
+            if reader.pos == len(reader.buf) and not answer.why:
+                yield
+        if answer.made() and self._fences:
+            reader.unmark()
+            self.found = answer.found
+            self._events += answer.events
+            return True
+        self.why = answer.reason(fences=self._fences)
+        reader.give_back(reader.raw())
+        return False
+
+    def _say(self, size: int) -> None:
+        reader = self._reader
+        text = reader.buf[reader.pos : reader.pos + size]
+        reader.pos += size
+        if text:
+            self._quotes.see(text)
+            self._events.append(TextDelta(text))

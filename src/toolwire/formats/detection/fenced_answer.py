@@ -1,0 +1,112 @@
+"""Reads an answer that consists only of calls in code fences."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from toolwire.formats.detection.detect import Detection
+from toolwire.formats.quotes import FENCE
+from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta
+
+_MOST = 32  # maximum code fences in an answer, because each is tried in every format
+
+
+class Inner(Protocol):
+    """Reads the content of one fence, in any format."""
+
+    found: Detection | None
+
+    def feed(self, text: str) -> list[Event]: ...
+
+    def finish(self) -> list[Event]: ...
+
+
+class FencedAnswer:
+    """Reads an answer line by line, as long as it consists only of calls in code fences."""
+
+    __slots__ = (
+        "_fences",
+        "_inner",
+        "_line",
+        "_make",
+        "_ticks",
+        "calls",
+        "events",
+        "found",
+        "why",
+    )
+
+    def __init__(self, make: Callable[[], Inner]) -> None:
+        self.events: list[Event] = []
+        self.found: Detection | None = None
+        self.calls = 0
+        self.why = ""
+        self._make = make
+        self._inner: Inner | None = None
+        self._ticks = 0
+        self._fences = 0
+        self._line: list[str] = []
+
+    def made(self) -> bool:
+        """Whether the answer was only calls."""
+        return self.calls > 0 and not self.why
+
+    def reason(self, *, fences: bool) -> str:
+        """Why the answer is text; "" if nothing in it resembled a call."""
+        if not self.calls:
+            return ""
+        return self.why or ("" if fences else "a call in a code fence where none was demanded")
+
+    def feed(self, text: str, *, final: bool) -> None:
+        """Consume the next piece. A line is processed once it is complete."""
+        self._line.append(text)
+        if text.endswith("\n") or final:
+            line = "".join(self._line)
+            self._line.clear()
+            self._take(line)
+        if final and self._inner:
+            self._close(self._inner)
+
+    def _take(self, line: str) -> None:
+        bare = line.strip()
+        ticks = len(bare) - len(bare.lstrip("`"))
+        if self._inner is None:
+            if ticks >= len(FENCE) and "`" not in bare[ticks:]:
+                self._open(ticks)
+            elif bare:
+                self.why = "text stands beside the code fence that holds the call"
+        elif ticks >= self._ticks and len(bare) == ticks:
+            self._close(self._inner)
+        else:
+            self._put(self._inner.feed(line))
+
+    def _open(self, ticks: int) -> None:
+        self._fences += 1
+        if self._fences > _MOST:
+            self.why = "there are too many code fences"
+            return
+        self._ticks = ticks
+        self._inner = self._make()
+
+    def _close(self, inner: Inner) -> None:
+        self._put(inner.finish())
+        self.found = self.found or inner.found
+        self.calls = sum(isinstance(event, CallStart) for event in self.events)
+        self._inner = None
+
+    def _put(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event, CallStart | ArgsDelta | CallEnd):
+                self.events.append(msgspec.structs.replace(event, index=event.index + self.calls))
+                if isinstance(event, CallEnd) and not event.complete:
+                    self.why = "the call in the code fence is not complete"
+            elif not _is_blank(event):
+                self.why = "the code fence holds other things than calls"
+        if self.why:
+            self.calls = sum(isinstance(event, CallStart) for event in self.events)
+
+
+def _is_blank(event: Event) -> bool:
+    """Whether an event is only whitespace."""
+    return isinstance(event, TextDelta) and event.text.isspace()

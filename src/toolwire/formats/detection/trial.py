@@ -1,0 +1,58 @@
+"""Tries one format at the sign of a call that several formats may have written."""
+
+from toolwire.formats.channels import Channels
+from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.parser import Parser
+from toolwire.formats.record import Format
+from toolwire.protocol.events import (
+    ArgsDelta,
+    CallEnd,
+    CallStart,
+    Event,
+    ReasoningDelta,
+    TextDelta,
+)
+from toolwire.protocol.tools import ToolSpec
+
+
+class Trial:
+    """One format on trial. `won` once it has a declared tool and the beginning of arguments."""
+
+    __slots__ = ("_args", "_inner", "_parser", "_seen", "_sign", "name", "record", "won")
+
+    def __init__(self, record: Format, tools: tuple[ToolSpec, ...], sign: str) -> None:
+        self.record = record
+        self.name = ""
+        self.won = False
+        self._parser = Parser(record, tools)
+        framing = record.framing
+        self._inner = framing.inner if isinstance(framing, Channels) else ()
+        self._sign = sign
+        self._seen = ""
+        self._args = ""
+
+    def refuses(self, char: str, tools: DeclaredTools) -> bool:
+        """Read the next character, or the end; True if this is not the format."""
+        self._seen += char if self._inner else ""
+        events = self._parser.feed(char) if char else self._parser.finish()
+        return any(self._refuses(event, tools) for event in events)
+
+    def _refuses(self, event: Event, tools: DeclaredTools) -> bool:
+        if self.won:
+            return False
+        if isinstance(event, TextDelta | ReasoningDelta):
+            # Message formats contain other text too, so a parsed header counts as progress.
+            understood = any(marker in self._seen for marker in self._inner)
+            self.won = understood and not self._sign.startswith(event.text[:1])
+            return not self.won
+        if isinstance(event, CallStart):
+            self.name = event.name
+            return not tools.allows(event.name)
+        if isinstance(event, ArgsDelta):
+            self._args += event.json
+            self.won = len(self._args) > 1
+            return not self._args.startswith("{")
+        if isinstance(event, CallEnd):
+            self.won = event.complete
+            return not event.complete
+        return False

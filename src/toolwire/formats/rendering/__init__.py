@@ -1,0 +1,1 @@
+"""Prompts: tools, calls and results in a model's own format, and escaped text."""

@@ -1,0 +1,208 @@
+"""Processes one backend's answer to one plan: fragments in, events out. Pure."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from toolwire.errors import InvalidToolArguments, UncheckedToolArguments, UpstreamError
+from toolwire.gateway.answer.choice import ChoicePipeline, Reading
+from toolwire.gateway.answer.native import NativeReader
+from toolwire.gateway.answer.text_calls import TextCallReader
+from toolwire.gateway.plan import Plan
+from toolwire.gateway.repair.correction import correction
+from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
+from toolwire.gateway.repair.findings import Finding
+from toolwire.gateway.repair.validation import BufferedValidator
+from toolwire.gateway.stop_watcher import SURE, StopWatcher
+from toolwire.gateway.strategies.base import ToolStrategy
+from toolwire.gateway.strategies.text_reader import TextReader
+from toolwire.gateway.trace.records import AttemptTrace
+from toolwire.protocol.events import Event
+from toolwire.protocol.fragments import MOST_CHOICES, STOPPED_BY, Fragment
+from toolwire.protocol.requests import ChatMessage
+from toolwire.protocol.usage import TokenUsage
+
+Send = Callable[[int, list[Event]], None]
+
+
+class Attempt:
+    """Feeds fragments to their choices, and sends the events that may go out.
+
+    `final`: the model will not be asked again. `resumed`: the client has seen text of the previous
+    attempt.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        strategy: ToolStrategy,
+        send: Send,
+        new_call_id: Callable[[], str],
+        *,
+        final: bool = True,
+        resumed: bool = False,
+        trace: AttemptTrace | None = None,
+    ) -> None:
+        self.usage: TokenUsage | None = None
+        self.about: dict[str, str] = {}
+        self.repairs: set[str] = set()
+        self.findings: list[Finding] = []
+        self.calls = 0
+        self.stopped = False
+        """Whether the answer is complete at a stop sequence, although the backend may go on."""
+        self._plan = plan
+        self._strategy = strategy
+        self._send = send if trace is None else trace.recording(send)
+        self._trace = trace
+        self._new_call_id = new_call_id
+        self._final = final
+        self._resumed = resumed
+        self._choices: dict[int, ChoicePipeline] = {}
+        self._sent: list[tuple[int, list[Event]]] = []
+        self._ends: list[tuple[int, list[Event]]] = []
+        self._allowance = Allowance()
+        self._may_be_repeated = not final and not plan.request.stream and plan.delivery == "whole"
+
+    def feed(self, fragments: list[Fragment]) -> bool:
+        """Process the fragments of one read. Return whether any events were sent."""
+        sent = False
+        for fragment in fragments:
+            if fragment.usage is not None or fragment.about:
+                self.usage = fragment.usage or self.usage
+                self.about.update(fragment.about)
+                if fragment.of_no_choice:
+                    continue
+            index = fragment.choice
+            choice = self._choices.get(index) or self._open(index)
+            if events := choice.feed(fragment):
+                self._send(index, events)
+                sent = True
+                if self._may_be_repeated:
+                    self._sent.append((index, events))
+            if choice.stops is not None and choice.stops.met:
+                self.about[STOPPED_BY] = choice.stops.met
+                self.stopped = True
+        return sent
+
+    def finish(self, *, done: bool) -> None:
+        """Process the end of the answer. If there are `costly` calls, `resolve` must follow.
+
+        Raises `UpstreamError` if the answer is incomplete. Raises `InvalidToolArguments` if a call
+        must not be delivered; in that case the held events are not sent.
+        """
+        if not self._choices:
+            raise UpstreamError("The backend's answer was empty.")
+        for index, choice in sorted(self._choices.items()):
+            self._ends.append((index, choice.finish(done=done)))
+        if not self.costly:
+            self._conclude()
+
+    @property
+    def costly(self) -> list[CostlyCall]:
+        """The calls to validate off the event loop."""
+        calls: list[CostlyCall] = []
+        for _, choice in sorted(self._choices.items()):
+            if choice.validator is not None:
+                calls += choice.validator.costly
+        return calls
+
+    def resolve(self, checked: Sequence[CheckedCall]) -> None:
+        """Take the results for the `costly` calls, and end the answer as `finish` does."""
+        left = list(checked)
+        for index, choice in sorted(self._choices.items()):
+            if choice.validator is not None and (many := len(choice.validator.costly)):
+                if events := choice.validator.resolve(left[:many]):
+                    self._ends.append((index, events))
+                del left[:many]
+        self._conclude()
+
+    def _conclude(self) -> None:
+        for _, choice in sorted(self._choices.items()):
+            self.repairs |= choice.repairs
+            self.findings += choice.validator.findings if choice.validator is not None else ()
+            self.calls += choice.policy.calls
+        for choice in self._choices.values():
+            validator = choice.validator
+            if isinstance(validator, BufferedValidator) and validator.rejected is not None:
+                raise _unfit(validator.rejected, validator)
+        self.deliver()
+
+    @property
+    def called(self) -> bool:
+        """Whether the backend has made a native call in any choice."""
+        return any(choice.reading.called for choice in self._choices.values())
+
+    @property
+    def resumable(self) -> bool:
+        """Whether another attempt can continue although the client has seen part of this one: it
+        has seen only text, and a call has started that is held back."""
+        if len(self._choices) != 1:
+            return False
+        (choice,) = self._choices.values()
+        validator = choice.validator
+        return isinstance(validator, BufferedValidator) and (self._resumed or validator.holds)
+
+    @property
+    def deliverable(self) -> bool:
+        """Whether the attempt may be delivered if there is no better one."""
+        return not self._plan.request.exact_calls and not self.breaks_strict
+
+    @property
+    def breaks_strict(self) -> bool:
+        """Whether a call of a strict tool is invalid."""
+        tools = self._plan.outgoing.tools.tools
+        return any(f.tool in tools and tools[f.tool].strict for f in self.findings)
+
+    def deliver(self, *, again: bool = False) -> None:
+        """Send the held events; with `again`, also the events that were sent before."""
+        if again and self._trace is not None:
+            self._trace.sent.clear()
+        for index, events in [*(self._sent if again else ()), *self._ends]:
+            if events:  # none while a call is validated off the event loop
+                self._send(index, events)
+
+    def correction(self) -> list[ChatMessage]:
+        """Return the messages that tell the model what is wrong with its rejected calls."""
+        for choice in self._choices.values():
+            validator = choice.validator
+            if isinstance(validator, BufferedValidator) and validator.rejected is not None:
+                return correction(validator.said, validator.calls, validator.findings)
+        return []
+
+    def _open(self, index: int) -> ChoicePipeline:
+        if len(self._choices) >= MOST_CHOICES:
+            raise UpstreamError(f"The backend's answer has more than {MOST_CHOICES} choices.")
+        plan, strategy = self._plan, self._strategy
+        native = NativeReader(plan.outgoing.tools.tools, self._new_call_id)
+        reading: Reading = native
+        if strategy.reads_text(plan):
+            make_parser = partial(_parser, strategy, plan, self._trace, index, native.repairs)
+            reading = TextCallReader(
+                native, make_parser, self._new_call_id, promoting=strategy.promotes
+            )
+        validator = plan.validator(self._allowance, final=self._final, resumed=self._resumed)
+        more = plan.request.sampling.stop[SURE:]
+        stops = StopWatcher(more) if more else None
+        policy = plan.policy(final=self._final)
+        choice = self._choices[index] = ChoicePipeline(reading, policy, validator, stops)
+        return choice
+
+
+def _parser(
+    strategy: ToolStrategy, plan: Plan, trace: AttemptTrace | None, index: int, repairs: set[str]
+) -> TextReader:
+    """Create the text reader. It does not reference the attempt, which avoids a cycle."""
+    spans = trace.format_trace(index) if trace is not None else None
+    return strategy.parser(plan, spans, repairs)
+
+
+def _unfit(finding: Finding, validator: BufferedValidator) -> UpstreamError:
+    text = f"The model's call of the tool '{finding.tool}' cannot be delivered: {finding.message}"
+    if finding.code == "unchecked_tool_arguments":
+        return UncheckedToolArguments(f"{text} Simplify the tool's schema.")
+    hint = "Allow more tokens" if validator.cut_off else "Ask again, or simplify the tool"
+    error = InvalidToolArguments(f"{text} {hint}.", code=finding.code)
+    error.cut_off = validator.cut_off
+    error.said = validator.said
+    error.calls = tuple((call.name, call.arguments) for call in validator.calls)
+    error.faults = tuple((found.index, found.code, found.message) for found in validator.findings)
+    return error

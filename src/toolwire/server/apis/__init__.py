@@ -1,0 +1,1 @@
+"""The APIs that are served: each built from the configuration, and their reference."""

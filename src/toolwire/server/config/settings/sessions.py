@@ -1,0 +1,52 @@
+"""Stored conversations, and the native API that uses them."""
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from toolwire.server.config import values
+from toolwire.server.config.secret import Secret
+from toolwire.server.config.settings.option import DAY, KIB, MIB, Option, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """Where conversations are stored, and how much of them: see [sessions](sessions.md)."""
+
+    store: Annotated[
+        str,
+        Option(
+            "`sqlite:PATH`, `redis://...`, `rediss://...`, `memory`, or `off`; default: a file in "
+            "`$XDG_STATE_HOME/toolwire` or `~/.local/state/toolwire`",
+            parse=values.store,
+            show=values.without_credentials,
+            env="TOOLWIRE_SESSIONS",
+            flag="sessions",
+        ),
+    ] = field(default=values.DEFAULT_STORE, repr=False)
+    ttl: Annotated[
+        float, seconds("how long something is kept after it was last written", 3650 * DAY, 1)
+    ] = 30.0 * DAY
+    max_turns: Annotated[int, Option("maximum turns of a conversation", 1, 1_000_000)] = 1000
+    max_bytes: Annotated[
+        int, Option("maximum size of a conversation as it is stored", KIB, 256 * MIB)
+    ] = 8 * MIB
+    max_conversations: Annotated[
+        int, Option("maximum number of conversations of a client key", 1, 100_000_000)
+    ] = 10_000
+    required: Annotated[bool, Option("whether `/readyz` fails while the store is unavailable")] = (
+        False
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSettings:
+    """The native API: see [native-api](native-api.md)."""
+
+    call_map_key: Annotated[
+        Secret | None,
+        Option(
+            "NAME of the environment variable that holds the key that `toolwire-call-map` is "
+            "signed with; default: a random key, which only works with a single process",
+            keys=("call_map_key_env",),
+        ),
+    ] = None

@@ -1,0 +1,1 @@
+"""This process: its event loop, memory, open files and child processes."""

@@ -1,0 +1,230 @@
+"""Which format: by model name, chat template and answer, each with the reason."""
+
+import pytest
+from tests.templates import path_of
+
+from toolwire.formats import RenderedCall as Call
+from toolwire.formats import (
+    detect_model,
+    detect_output,
+    detect_template,
+    notice_mismatch,
+    render_calls,
+)
+from toolwire.protocol.tools import ToolSpec
+
+TOOLS = [ToolSpec("get_time", None, {"properties": {"tz": {"type": "string"}}})]
+MODELS = {
+    "NousResearch/Hermes-3-Llama-3.1-8B": "hermes",
+    "Qwen/Qwen2.5-7B-Instruct": "hermes",
+    "Qwen/Qwen3-32B-AWQ": "hermes",
+    "Qwen/Qwen3-0.6B": "hermes",
+    "qwen3:1.7b": "hermes",
+    "Qwen/Qwen3.5-0.8B": "qwen3_coder",
+    "Qwen/Qwen3-Coder-30B-A3B-Instruct": "qwen3_coder",
+    "meta-llama/Llama-3.3-70B-Instruct": "llama3_json",
+    "meta-llama/Llama-4-Scout-17B": "llama4_pythonic",
+    "mistralai/Mistral-7B-Instruct-v0.3": "mistral_v3",
+    "mistralai/Devstral-Small-2507": "mistral",
+    "mistralai/Mistral-Large-Instruct-2407": "mistral_v3",
+    "mistralai/Mistral-Large-Instruct-2411": "mistral_v7",
+    "mistralai/Mistral-Small-24B-Instruct-2501": "mistral_v7",
+    "mistralai/Mistral-Small-3.1-24B-Instruct-2503": "mistral_v7",
+    "mistralai/Mistral-Small-3.2-24B-Instruct-2506": "mistral_call_id",
+    "internlm/Intern-S1": "internlm",
+    "internlm/Intern-S2-Preview": "qwen3_coder",
+    "mistral-small3.2:24b": "mistral_call_id",
+    "mistralai/Ministral-8B-Instruct-2410": "mistral_v3",
+    "mistralai/Ministral-3-8B-Instruct-2512": "mistral",
+    "granite4:tiny-h": "granite4",
+    "ibm-granite/granite-4.2-8b": "qwen3_coder",
+    "NousResearch/Hermes-4-14B": "hermes",
+    "LGAI-EXAONE/EXAONE-4.0-32B": "hermes",
+    "ByteDance-Seed/SeedOss-36B": "seed_oss",
+    "MM-M3-preview": "minimax_m3",
+    "deepseek-ai/DeepSeek-V3-0324": "deepseek_v3",
+    "deepseek-ai/DeepSeek-V3.1": "deepseek_v31",
+    "deepseek-ai/DeepSeek-V3.2-Exp": "deepseek_v31",
+    "deepseek-ai/DeepSeek-V3.2": "deepseek_v32",
+    "moonshotai/Kimi-K2-Instruct": "kimi_k2",
+    "zai-org/GLM-4.6": "glm45",
+    "zai-org/GLM-4.7": "glm47",
+    "openai/gpt-oss-20b": "openai",
+    "google/gemma-4-9b": "gemma4",
+    "google/functiongemma-270m": "functiongemma",
+    "MiniMaxAI/MiniMax-M2": "minimax_m2",
+    "CohereForAI/c4ai-command-r7b-12-2024": "cohere_command3",
+    "Team-ACE/ToolACE-2-Llama-3.1-8B": "pythonic",
+    "watt-ai/watt-tool-8B": "pythonic",
+    "deepseek/deepseek-chat-v3.1": "deepseek_v31",
+    "deepseek/deepseek-chat-v3-0324": "deepseek_v3",
+    "Kwaipilot/KAT-Dev": "qwen3_coder",
+    "PrimeIntellect/INTELLECT-3": "qwen3_coder",
+}
+
+
+@pytest.mark.parametrize(("model", "expected"), MODELS.items())
+def test_a_model_is_known_by_its_name(model: str, expected: str) -> None:
+    found = detect_model(model)
+    assert found is not None
+    assert found.format == expected
+    assert "the model name contains" in found.reason
+
+
+def test_a_model_of_no_known_family_is_not_guessed() -> None:
+    assert detect_model("acme/unheard-of-7b") is None
+    assert detect_model("tencent/Hunyuan-4B-Instruct") is None  # a size, not version 4
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ '<tool_call>\\n' }}{{ call | tojson }}{{ '\\n</tool_call>' }}", "hermes"),
+        (
+            "<tool_call>\n<function={{ n }}>\n<parameter={{ k }}>\n</parameter></function>"
+            "</tool_call>",
+            "qwen3_coder",
+        ),
+        ("[TOOL_CALLS]{{ name }}[ARGS]{{ args }}", "mistral"),
+        ("{{ '[TOOL_CALLS][' + (message.tool_calls | tojson) + ']' }}", "mistral_v3"),
+        ("{{ content }}", None),
+        ("<b>{{ content }}</b>{% if x %}</think>{% endif %}", None),
+        (
+            "{% set t = '｜DSML｜' %}{{ '<' + t + 'function_calls>' }}{{ m.tool_calls }}",
+            "deepseek_v32",
+        ),
+        ("{% set t = '｜DSML｜' %}{{ '<' + t + 'tool_calls>' }}{{ m.tool_calls }}", "deepseek_v4"),
+        ("{% set b = '<tool_call{}>'.format(x) %}<arg_key{}><tool_sep{}>", "hy_v3"),
+        ("<|message_sep|>{{ 'function call' }}<|role_sep|>", "gigachat3"),
+        ("<|START_ACTION|>[{{ c }}]<|END_ACTION|><|START_TEXT|>", "cohere_command4"),
+        ("<|START_ACTION|>[{{ c }}]<|END_ACTION|><|START_RESPONSE|>", "cohere_command3"),
+        (
+            "<tool_call>\n<function={{ n }}>\n<parameter={{ k }}></parameter></function>"
+            "</tool_call><|im_start|>tool_response",
+            "step3p5",
+        ),
+        ("<tool_calls>{{ c }}</tool_calls><|extra_0|>", "hunyuan_a13b"),
+        ("<tool_calls>{{ c }}</tool_calls>[BEGIN FINAL RESPONSE]", "apriel"),
+        ("<|start|>assistant to={{ 'functions.' + n }}<|channel|>x<|message|>", "openai"),
+        ("{{ '>>>all\\n' + content }}", "functionary_v32"),
+        ("<|header_start|>as in [func_name1(a=1)]", "llama4_pythonic"),
+        ("<|header_start|>{{ '{\"name\": \"' + n + '\", ' + '\"parameters\": ' }}", "llama3_json"),
+        ("as in [func_name1(a=1)]", "pythonic"),
+        ("write functools[{{ c }}]<|end|>", "phi4_mini_json"),
+        ("<|start_header_id|>write functools[{{ c }}]", "firefunction_v2"),
+        ('so: [{"name": "tool_call_name", "arguments": {}}]', "xlam"),
+        ("List of tools: [{{ t }}]", "lfm2"),
+        ("{{ '\\nAction:\\n```json\\n[' }}<|START_OF_TURN_TOKEN|>", "command_r_plus"),
+        ("<tool_call>{{ c }}</tool_call><|start_of_role|>", "granite4"),
+        ("[TOOL_CALLS][{{ c }}][TOOL_CONTENT]", "mistral_v7"),
+        ("{% if message.tool_calls %}{{ message['arguments'] }}{% endif %}", None),
+    ],
+)
+def test_a_template_is_known_by_the_tags_that_it_writes(
+    template: str, expected: str | None
+) -> None:
+    found = detect_template(template)
+    assert (found.format if found else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("qwen25", "hermes"),
+        ("qwen3_coder", "qwen3_coder"),
+        ("llama3", "llama3_json"),
+        ("mistral", "mistral"),
+        ("deepseek", "deepseek_v31"),
+        ("gemma", None),
+        ("vicuna", None),
+    ],
+)
+def test_the_templates_of_the_common_families_are_known(name: str, expected: str | None) -> None:
+    found = detect_template(path_of(name).read_text())
+    assert (found.format if found else None) == expected
+
+
+def test_a_template_may_put_a_call_together_from_many_pieces() -> None:
+    template = (
+        "{{ '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' + tool.type + '<｜tool▁sep｜>' + name"
+        " + '\\n' + '```json' + '\\n' + args + '```' + '<｜tool▁call▁end｜>' }}<｜tool▁calls▁end｜>"
+    )
+    found = detect_template(template)
+    assert found is not None
+    assert found.format == "deepseek_v3"
+
+
+def test_of_formats_that_a_template_cannot_tell_apart_the_models_name_chooses() -> None:
+    template = (
+        "<tool_call>{{ n }}<arg_key>{{ k }}</arg_key><arg_value>{{ v }}</arg_value></tool_call>"
+    )
+    for model in ("GLM-4.6", "GLM-4.7"):
+        found, named = detect_template(template, model), detect_model(model)
+        assert found is not None
+        assert named is not None
+        assert found.format == named.format
+    other = detect_template(template, "Mistral-7B-Instruct-v0.3")
+    assert other is not None
+    assert other.format == "glm45"
+
+
+@pytest.mark.parametrize(
+    "name", ["hermes", "mistral", "deepseek_v3", "deepseek_v31", "qwen3_coder", "gemma4", "openai"]
+)
+def test_an_answer_is_known_by_what_is_in_it(name: str) -> None:
+    text = render_calls(name, [Call("get_time", {"tz": "CET"}, "0")])
+    found = detect_output(text, TOOLS)
+    assert found is not None
+    assert found.format == name
+    assert "get_time" in found.reason
+
+
+def test_plain_text_has_no_format() -> None:
+    assert detect_output("Hello <there>", TOOLS) is None
+
+
+def test_a_wrong_configuration_is_noticed() -> None:
+    text = render_calls("hermes", [Call("get_time", {"tz": "CET"})])
+    found = notice_mismatch("mistral", text, TOOLS)
+    assert found is not None
+    assert found.format == "hermes"
+    assert notice_mismatch("hermes", text, TOOLS) is None
+    assert notice_mismatch("hermes", "just text", TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("microsoft/Phi-4-mini-instruct", "phi4_mini"),
+        ("naver-hyperclovax/HyperCLOVAX-SEED-Think-14B", "hyperclovax"),
+        ("ByteDance-Seed/UI-TARS-1.5-7B", "ui_tars"),
+        ("zai-org/GLM-4-32B-0414", "glm4_0414"),
+        ("google/gemma-3-27b-it", "gemma3"),
+        ("meituan-longcat/LongCat-Flash-Chat", "longcat"),
+        ("meituan-longcat/LongCat-Flash-Thinking", "longcat_tagged"),
+    ],
+)
+def test_models_with_rare_formats_are_known_by_their_names(model: str, expected: str) -> None:
+    found = detect_model(model)
+    assert found is not None
+    assert found.format == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("<|im_start|>{{ content }}<|im_end|>", None),
+        ("<|im_start|>assistant -> tool/function_call\n{{ c }}<|im_end|>", "hyperclovax"),
+        ("<|tool|>{{ tools }}<|/tool|>{{ content }}<|end|>", "phi4_mini"),
+        ("[gMASK]<sop>{{ content }}<|observation|>", "glm4_0414"),
+        ("write ```tool_code\nf()\n```", "gemma3"),
+        (
+            "<longcat_tool_call>{{ n }}<longcat_arg_key>{{ k }}</longcat_arg_key>"
+            "<longcat_arg_value>{{ v }}</longcat_arg_value></longcat_tool_call>",
+            "longcat_tagged",
+        ),
+    ],
+)
+def test_templates_of_rare_formats_are_known(template: str, expected: str | None) -> None:
+    found = detect_template(template)
+    assert (found.format if found else None) == expected

@@ -1,0 +1,262 @@
+"""Calls in a format that nobody expected: found while the text streams, and nothing else is."""
+
+import json
+import random
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from toolwire.formats import (
+    OutputDetector,
+    RenderedCall,
+    join,
+    names,
+    provider_id,
+    render_calls,
+)
+from toolwire.formats.detection.trial import Trial
+from toolwire.formats.record import Format
+from toolwire.protocol.events import CallEnd, CallStart, Event, TextDelta
+from toolwire.protocol.tools import ToolSpec
+
+_CASES = files("toolwire.conformance") / "cases"
+TOOLS = [
+    ToolSpec(tool["name"], None, tool["parameters"])
+    for tool in json.loads((_CASES / "_tools.json").read_text("utf-8"))
+]
+WEATHER = {"city": "Paris", "days": 2}
+TIME = {"tz": "CET"}
+JSON_CALL = '{"name": "get_time", "arguments": {"tz": "CET"}}'
+# The same wire under another name: which of these models wrote it, the text does not say.
+ALIKE = {
+    "hermes": {"granite4", "trinity", "ernie45", "hf"},
+    "jamba": {"hunyuan_a13b", "apriel", "minimax_m1"},
+    "json": {"llama3_json", "xlam", "generic"},
+    "glm45": {"glm47", "ling3", "poolside_v1", "spark25"},
+    "qwen3_coder": {"step3p5", "mimo"},
+    "granite": {"phi4_mini"},
+    "cohere_command3": {"cohere_command4"},
+    "mistral_v3": {"mistral_v7"},
+    "hy_v3": {"hy_v4"},
+    "phi4_mini_json": {"firefunction_v2"},
+    "longcat": {"longcat_tagged"},
+}
+
+FOUND = [name for name in names() if name != "cline_xml"]
+"""All but one, whose signs are the names of the tools."""
+
+
+def _written(name: str) -> str:
+    calls = (("get_weather", WEATHER), ("get_time", TIME))
+    rendered = [RenderedCall(n, a, provider_id(name, n, i)) for i, (n, a) in enumerate(calls)]
+    return render_calls(name, rendered)
+
+
+def _outcome(events: list[Event]) -> tuple[Any, ...]:
+    joined = join(events)
+    ends = [event.complete for event in events if isinstance(event, CallEnd)]
+    return joined.content, joined.reasoning, tuple(joined.calls), tuple(ends)
+
+
+def _read(text: str, size: int = 0, **how: Any) -> tuple[OutputDetector, list[Event]]:
+    detector = OutputDetector(TOOLS, **how)
+    step = size or len(text) or 1
+    events = [
+        event
+        for start in range(0, len(text), step)
+        for event in detector.feed(text[start : start + step])
+    ]
+    return detector, [*events, *detector.finish()]
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize("name", FOUND)
+def test_calls_of_any_format_are_found(name: str, size: int) -> None:
+    detector, events = _read(_written(name), size)
+    found = join(events)
+    calls = [(call.name, json.loads(call.arguments)) for call in found.calls]
+    assert calls == [("get_weather", WEATHER), ("get_time", TIME)]
+    assert not (found.content or "").strip()
+    assert detector.found is not None
+    assert name in {detector.found.format, *ALIKE.get(detector.found.format, ())}
+
+
+BEHIND_TEXT = sorted(set(FOUND) - {"glm4_0414"})  # its calls are messages, after a token
+
+
+@pytest.mark.parametrize("name", BEHIND_TEXT)
+def test_text_in_front_of_the_calls_is_text(name: str) -> None:
+    _, events = _read("Let me `look`.\n" + _written(name), 7)
+    found = join(events)
+    assert len(found.calls) == 2
+    assert (found.content or "").rstrip() == "Let me `look`."
+
+
+def _cases() -> Iterator[tuple[str, str]]:
+    for name in names():
+        page = json.loads((_CASES / f"{name}.json").read_text("utf-8"))
+        for case in page["cases"]:
+            if case["tools"] == "standard" and len(case["text"]) < 300:
+                yield f"{name}:{case['name']}", case["text"]
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_it_does_not_matter_how_the_text_is_cut(name: str) -> None:
+    texts = [text for case, text in _cases() if case.startswith(f"{name}:")]
+    choose = random.Random(name)
+    for text in choose.sample(texts, min(12, len(texts))):
+        for how in ({}, {"fences": True}):
+            whole = _outcome(_read(text, **how)[1])
+            cut = choose.randint(1, max(len(text) - 1, 1))
+            for size in (1, 3, cut):
+                assert _outcome(_read(text, size, **how)[1]) == whole, (text, size)
+
+
+PIECES = ["`", "```", "```json\n", "\n", " ", '"', "{", "[", "<", "Action: ", "text ", JSON_CALL]
+PIECES += ["<tool_call>", "</tool_call>", "[get_time(tz='CET')]", "<|channel|>", "functools["]
+
+
+def test_nothing_is_lost_or_doubled_where_there_is_no_call() -> None:
+    choose = random.Random(7)
+    for _ in range(400):
+        text = "".join(choose.choice(PIECES) for _ in range(choose.randint(1, 9)))
+        _, events = _read(text, choose.randint(1, 6))
+        if not any(isinstance(event, CallStart) for event in events):
+            assert "".join(e.text for e in events if isinstance(e, TextDelta)) == text
+
+
+def test_plain_text_is_not_held() -> None:
+    detector = OutputDetector(TOOLS)
+    text = "Plain words, a <b>, f(x) = {1}, [2] and `code`; Also action.\n- one\n> two\n" * 20
+    given = 0
+    for fed, char in enumerate(text, 1):
+        given += sum(len(e.text) for e in detector.feed(char) if isinstance(e, TextDelta))
+        assert fed - given <= 32, text[:fed]
+        assert detector.held == fed - given
+
+
+def test_code_in_a_fence_streams() -> None:
+    detector = OutputDetector(TOOLS, fences=True)
+    events = detector.feed("```python\nimport os\n")
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "```python\nimport os"
+    events = detector.feed("x = {\n")
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "\nx = {"
+
+
+def test_without_tools_everything_is_text() -> None:
+    detector = OutputDetector([])
+    assert detector.feed(f"<tool_call>{JSON_CALL}</tool_call>") != []
+    assert detector.finish() == []
+    assert detector.found is None
+
+
+def test_a_tool_that_nobody_declared_is_not_called() -> None:
+    text = '<tool_call>{"name": "rm", "arguments": {"path": "/"}}</tool_call>'
+    detector, events = _read(text)
+    assert _outcome(events)[:3] == (text, None, ())
+    assert detector.found is None
+
+
+FENCED = [
+    f"```json\n{JSON_CALL}\n```",
+    f"\n```\n[{JSON_CALL}]\n```\n",
+    f"```xml\n<tool_call>\n{JSON_CALL}\n</tool_call>\n```",
+    "```python\n[get_time(tz='CET')]\n```",
+    '```\nAction: get_time\nAction Input: {"tz": "CET"}\n```',
+    f"```json\n{JSON_CALL}",
+]
+
+
+@pytest.mark.parametrize("size", [0, 1, 4])
+@pytest.mark.parametrize("text", FENCED)
+def test_a_fence_of_nothing_but_calls_is_calls_where_one_is_wanted(text: str, size: int) -> None:
+    detector, events = _read(text, size, fences=True)
+    found = join(events)
+    assert [(call.name, json.loads(call.arguments)) for call in found.calls] == [("get_time", TIME)]
+    assert found.content is None
+    assert detector.found is not None
+
+
+def test_several_fences_make_several_calls() -> None:
+    fence = f"```json\n{JSON_CALL}\n```\n"
+    _, events = _read(fence + "\n" + fence, 3, fences=True)
+    assert [event.index for event in events if isinstance(event, CallStart)] == [0, 1]
+    assert join(events).content is None
+
+
+@pytest.mark.parametrize(
+    ("text", "fences", "why"),
+    [
+        (f"```json\n{JSON_CALL}\n```", False, "none was demanded"),
+        (f"```json\n{JSON_CALL}\n```\nThis would do.", True, "text stands beside"),
+        (f"```json\n{JSON_CALL}\nand so on\n```", True, "other things than calls"),
+        (f"Write:\n```\n<tool_call>{JSON_CALL}</tool_call>\n```", True, "mentioned, not made"),
+        (f"Write `<tool_call>{JSON_CALL}</tool_call>`.", True, "mentioned, not made"),
+    ],
+)
+@pytest.mark.parametrize("size", [0, 1])
+def test_what_stays_text_has_a_reason(text: str, fences: bool, why: str, size: int) -> None:
+    detector, events = _read(text, size, fences=fences)
+    assert _outcome(events)[:3] == (text, None, ())
+    assert why in detector.why
+
+
+@pytest.mark.parametrize("flood", ["<tool_call>", "\n[a(", '<tool_call>{"name": "x', "Action: x\n"])
+def test_a_flood_of_signs_is_given_up(flood: str) -> None:
+    detector = OutputDetector(TOOLS)
+    events = [*detector.feed(flood * 6_000), *detector.finish()]
+    assert join(events).content == flood * 6_000
+    assert "looked like calls" in detector.why
+
+
+def test_a_call_behind_text_like_calls_is_found() -> None:
+    text = '<tool_call>no</tool_call> [1] {"a": 1}\n[x](y)\n{"b": 2}\n<function=f> '
+    detector, events = _read(f"{text}<tool_call>{JSON_CALL}</tool_call>", 4)
+    assert detector.found is not None
+    assert join(events).content == text
+
+
+QUOTED = {
+    "span": "See `{call}` there.\n\n",
+    "fence": "So:\n\n```\n{call}\n```\n\n",
+}
+CALL = '<tool_call>{"name": "get_time", "arguments": {"tz": "CET"}}</tool_call>'
+
+
+@pytest.mark.parametrize("size", [0, 4096])
+@pytest.mark.parametrize("around", QUOTED.values(), ids=QUOTED)
+def test_a_flood_of_mentions_is_given_up_too(
+    monkeypatch: pytest.MonkeyPatch, around: str, size: int
+) -> None:
+    tried: list[str] = []
+
+    class Counted(Trial):
+        def __init__(self, record: Format, tools: tuple[ToolSpec, ...], sign: str) -> None:
+            tried.append(record.name)
+            super().__init__(record, tools, sign)
+
+    monkeypatch.setattr("toolwire.formats.detection.detector.Trial", Counted)
+    text = around.format(call=CALL) * 300
+    detector, events = _read(text, size)
+    assert _outcome(events)[:3] == (text, None, ())
+    assert detector.over
+    assert len(tried) < 40 * len(set(tried))
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_fence_right_behind_a_fence_hides_its_call_too(size: int) -> None:
+    fence = f"```json\n{JSON_CALL}\n```\n"
+    text = f"{fence}{fence}or so."
+    detector, events = _read(text, size)
+    assert (detector.found, _outcome(events)[:3]) == (None, (text, None, ()))
+
+
+@pytest.mark.parametrize("fences", [True, False])
+@pytest.mark.parametrize("size", [0, 64])
+def test_an_answer_of_too_many_code_fences_is_text(size: int, fences: bool) -> None:
+    text = '```json\n{"name": "get_time", "arguments": {"tz": "CET"}}\n```\n' * 40
+    detector, events = _read(text, size, fences=fences)
+    assert _outcome(events)[:3] == (text, None, ())
+    assert detector.why == "there are too many code fences"

@@ -1,0 +1,107 @@
+"""Requests begin in the order of arrival, a few per iteration of the loop, or are told soon."""
+
+import asyncio
+
+import pytest
+
+from toolwire.server.http.request_queue import RequestQueue
+
+
+class Request:
+    """Notes what becomes of it."""
+
+    def __init__(self, name: int, notes: list[tuple[str, int]], size: int = 1000) -> None:
+        self.name, self.notes, self.size = name, notes, size
+
+    def begin(self) -> None:
+        self.notes.append(("begin", self.name))
+
+    def give_up(self) -> None:
+        self.notes.append(("give up", self.name))
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """A loop whose clock the test sets."""
+
+    now = 100.0
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def loop() -> "asyncio.AbstractEventLoop":
+    loop = Loop()
+    yield loop
+    loop.close()
+
+
+def turn(loop: asyncio.AbstractEventLoop) -> None:
+    """One turn of the loop."""
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+
+
+def test_a_rush_begins_in_order_over_several_turns(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
+    for number in range(20):
+        queue.put(Request(number, notes))
+    counts = [len(notes)]
+    while counts[-1] < 20:
+        turn(loop)
+        counts.append(len(notes))
+    assert counts == [8, 16, 20]
+    assert notes == [("begin", number) for number in range(20)]
+
+
+def test_large_requests_begin_one_per_turn_and_nobody_overtakes(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
+    for number, size in enumerate([1000, 40_000, 120_000, 1000, 9_000_000, 1000, 1000]):
+        queue.put(Request(number, notes, size))
+    counts = [len(notes)]
+    while counts[-1] < 7:
+        turn(loop)
+        counts.append(len(notes))
+    assert counts == [2, 3, 4, 5, 7]
+    assert notes == [("begin", number) for number in range(7)]
+
+
+def test_whoever_waits_for_too_long_is_told(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
+    for number in range(10):
+        queue.put(Request(number, notes))
+    loop.now += 5.1
+    turn(loop)
+    assert notes[8:] == [("give up", 8), ("give up", 9)]
+
+
+def test_once_the_rush_lasts_only_short_waits_are_worth_it(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
+    for number in range(30):
+        queue.put(Request(number, notes))
+    loop.now += 4.9
+    turn(loop)  # 8 to 15 begin, after almost 5 s
+    for number in range(30, 40):
+        queue.put(Request(number, notes))
+    loop.now += 0.6
+    turn(loop)
+    assert notes[16:] == [("give up", number) for number in range(16, 40)]
+
+
+def test_a_queue_that_has_been_empty_is_a_new_one(loop: Loop) -> None:
+    notes: list[tuple[str, int]] = []
+    queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
+    for number in range(9):
+        queue.put(Request(number, notes))
+    turn(loop)
+    turn(loop)
+    loop.now += 60
+    for number in range(9, 18):
+        queue.put(Request(number, notes))
+    loop.now += 3
+    turn(loop)
+    assert notes == [("begin", number) for number in range(18)]
