@@ -350,12 +350,12 @@ def errors() -> str:
         "backends, the next one is asked instead after 401, 402, 403 and 404, too.",
         "An error that ends a stream names the backend, and says what to do.",
         "## What is refused before its body is read",
-        "The head of a request is judged first: its key (401), its path and method (404, 405), the "
-        "length it announces (413). Such a request is answered while its body is still on its way; "
-        "the rest of it is thrown away and the connection closed. A client that asks with "
-        "`Expect: 100-continue` need not send it.",
-        "What is no request at all is refused in the same form, and the connection closed: 400 for "
-        "what is not HTTP/1.1 or can be read in two ways (no `Host`, two of them, another than in "
+        "The head of a request is checked first: its key (401), its path and method (404, 405), "
+        "and its announced length (413). A refusal is sent while the body is still arriving; the "
+        "rest of the body is discarded and the connection closed. A client that sends "
+        "`Expect: 100-continue` does not have to send the body.",
+        "Invalid HTTP is refused in the same form, and the connection closed: 400 for "
+        "anything that is not HTTP/1.1 or is ambiguous (no `Host`, two of them, or another than in "
         "the target), 408 `request_timeout`, 417 `expectation_failed`, 431 `headers_too_large` "
         "(including trailers), 501 `unsupported_coding` for a transfer coding other than "
         "`chunked`. Earlier requests on the same connection are answered first.",
@@ -442,7 +442,7 @@ OTHER_REPAIRS = (
     ("tool_dropped:TOOL", "a tool that the model is not offered (`tools_allowed`, `tools_denied`)"),
     (
         "tool_descriptions_cut:NUMBER",
-        "so many tools have shorter descriptions (`tool_description_chars`, "
+        "number of tools with shortened descriptions (`tool_description_chars`, "
         "`parameter_description_chars`)",
     ),
     (
@@ -461,7 +461,7 @@ OTHER_REPAIRS = (
     ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
     ("asked_again:CODE", "the model was told what was wrong, and asked again"),
     ("call_resumed", "the backend failed inside a call, which another attempt has made"),
-    ("loop_explained:TOOL", "the model was told that it makes the same wrong call over and over"),
+    ("loop_explained:TOOL", "the model was told that it keeps repeating the same invalid call"),
 )
 
 FINDINGS = (
@@ -493,31 +493,31 @@ def repairs() -> str:
                 ("a call is sent", "as the model writes it", "at the end of the turn"),
                 ("repaired", "only if it does not start as an object", "yes"),
                 ("asked for again", "no", "`[repair] ask_again` times, once by default"),
-                ("and if it still does not fit", "delivered as it is", "delivered as it is"),
-                ("and if it is no JSON object", "delivered as it is", "delivered as text"),
+                ("if it is still invalid", "delivered as it is", "delivered as it is"),
+                ("if it is not a JSON object", "delivered as it is", "delivered as text"),
                 ("of a strict tool", "(never live)", "error 502; cut off by `length`: left out"),
             ),
         ),
-        "A model's bad call is no HTTP error, unless the tool is strict or, delivered whole, "
-        "it is no JSON object and `tool_choice` demands a call: agents recover from a bad "
-        "call and stop at an error. Arguments that have a key twice are malformed, so the model is "
-        "asked again. Clients can decode them, so if it insists they are delivered as they are. "
-        "What was delivered although it does not fit is named in "
-        "`toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), counted in "
-        "`toolwire_unfit_calls_total` and recorded in the [trace](traces.md):",
+        "An invalid call is not an HTTP error, because agents recover from an invalid call and "
+        "stop at an error. It is one if the tool is strict, or if a call that is delivered whole "
+        "is not a JSON object although `tool_choice` requires a call. Arguments with a duplicate "
+        "key are malformed, so the model is asked again. Clients can decode them, so if the "
+        "model repeats them they are delivered as they are. Invalid calls that were delivered are "
+        "named in `toolwire-findings` (or `toolwire.findings` on the last chunk of a stream), "
+        "counted in `toolwire_unfit_calls_total` and recorded in the [trace](traces.md):",
         table(("code", "what is wrong"), [(f"`{code}`", text) for code, text in FINDINGS]),
         "When the model is asked again, the client never sees the failed attempt, and usage is the "
         "sum. If asking again fails, the first answer is delivered.",
         "Text is always streamed as it arrives, also where calls are delivered whole. If the "
-        "backend fails inside such a call, the turn is made again and its calls follow the text "
-        "that the client already has (`call_resumed`); text of the second attempt goes out only if "
-        "it has no call.",
+        "backend fails inside such a call, the turn is retried, and its calls follow the text that "
+        "the client already has (`call_resumed`). Text of the second attempt is sent only if it "
+        "makes no call.",
         "A call that is cut off (`max_tokens`) is never complete: its `finish_reason` is `length`. "
-        "One whose arguments had begun is delivered as far as it came; one that had not begun is "
-        "left out (`call_dropped:cut_off`), with the brackets and commas around it, where the "
-        "server was held to a schema of calls. Where a model wrote the call freely, as text, what "
-        "is left of it is that text, unless it is delivered live. A call whose JSON is not closed "
-        "ends in `length` also where the backend said `stop` or `tool_calls`.",
+        "If its arguments had begun, they are delivered as far as they came; otherwise the call is "
+        "left out (`call_dropped:cut_off`), together with the brackets and commas around it if the "
+        "server was constrained to a schema of calls. A call that the model wrote as text stays "
+        "text, unless it is delivered live. A call whose JSON is not closed always ends in "
+        "`length`, even if the backend said `stop` or `tool_calls`.",
         "## Repairs",
         "A rule fires only when the fix is unambiguous, and its change is kept only if the call is "
         "valid afterwards, or is JSON where it was not. Every repair is reported in "

@@ -42,11 +42,12 @@ def parts(table: Table) -> Iterable[str]:
     )
     yield f"```python\n{USE}```"
     yield (
-        "Nothing is refused that can be ignored. What is ignored, adjusted or repaired is named in "
-        "the headers `toolwire-ignored-params`, `toolwire-adjusted-params` and `toolwire-repairs`; "
-        "what becomes known during a stream is in a `toolwire` object of its `message_delta`. Any "
+        "Anything that can be ignored is accepted. What is ignored, adjusted or repaired is named "
+        "in the headers `toolwire-ignored-params`, `toolwire-adjusted-params` and "
+        "`toolwire-repairs`; what becomes known during a stream is in a `toolwire` object of its "
+        "`message_delta`. Any "
         "`anthropic-version` and `anthropic-beta` is accepted, also none. `/messages` and "
-        "`/v1/v1/messages` are the same endpoint, for base URLs that have a `/v1` too few or many."
+        "`/v1/v1/messages` are the same endpoint, for base URLs with a missing or an extra `/v1`."
     )
     yield "## Fields"
     yield _rules(table, "field", FIELDS)
@@ -87,7 +88,7 @@ def parts(table: Table) -> Iterable[str]:
     yield (
         "`usage` has what the backend says: `input_tokens` without what came from its cache, which "
         "is `cache_read_input_tokens`. If it says nothing, Toolwire counts with the model's "
-        "`tokenizer` (see [configuration](configuration.md)), or estimates a little too much. "
+        "`tokenizer` (see [configuration](configuration.md)), or makes a slightly high estimate. "
         "`count_tokens` counts in the same way and asks no model for an answer."
     )
     yield "## What a backend refuses"

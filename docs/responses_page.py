@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from toolwire.surfaces.responses.fields import FIELDS
+from toolwire.surfaces.responses.fields import FIELDS, OWN
 from toolwire.surfaces.responses.items import ITEMS
 from toolwire.surfaces.responses.tools import TOOLS
 
@@ -47,7 +47,7 @@ def parts(table: Table) -> Iterable[str]:
     yield f"```python\n{USE}```"
     yield table(("endpoint", ""), ENDPOINTS)
     yield (
-        "Nothing is refused that can be ignored: clients add fields, items and tools with every "
+        "Anything that can be ignored is accepted: clients add fields, items and tools with every "
         "release. What is ignored, adjusted or repaired is named in the headers "
         "`toolwire-ignored-params`, `toolwire-adjusted-params` and `toolwire-repairs`; what "
         "becomes known during a stream is in a `toolwire` object of the last response."
@@ -55,6 +55,12 @@ def parts(table: Table) -> Iterable[str]:
     yield "## Fields"
     rows = [(f"`{name}`", rule.use, rule.about) for name, rule in FIELDS.items()]
     yield table(("field", "", "how"), [*rows, ("others", "ignored", "never forwarded")])
+    kept = ", ".join(f"`{name}`" for name in sorted(OWN))
+    yield (
+        'A backend that speaks this API itself (`dialect = "responses"`) also gets these fields as '
+        f"they are, and they are not reported: {kept}. Its encrypted reasoning is passed to the "
+        "client, and back."
+    )
     yield "## Input items"
     items = [(f"`{name}`", rule.about) for name, rule in ITEMS.items()]
     yield table(("item", "becomes"), [*items, ("others", "left out and reported")])

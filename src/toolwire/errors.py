@@ -171,7 +171,7 @@ class ModelNotFound(ResourceNotFound):
 
 
 class ConversationNotFound(ResourceNotFound):
-    """There is no such conversation: it never was, has expired, or belongs to another key."""
+    """There is no such conversation: it never existed, has expired, or belongs to another key."""
 
     code = "conversation_not_found"
 
@@ -214,7 +214,7 @@ class TooLarge(GatewayError):
 
 
 class ConversationFull(TooLarge):
-    """The conversation has as many turns or bytes as it may have: see `[sessions]`."""
+    """The conversation has reached its maximum number of turns or bytes: see `[sessions]`."""
 
     code = "conversation_full"
 

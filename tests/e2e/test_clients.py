@@ -6,6 +6,7 @@ Each client is run on every kind of server, and on every one that breaks it dire
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,7 +127,7 @@ def test_a_client_does_the_task(
 ) -> None:
     gateway, model = gateway_for(setup), model_of(client)
     if setup.demanded:
-        backend.use(setup.variant, setup.script(client))
+        backend.use(setup.variant, setup.script(replace(client, script="file_task")))
         demand_a_call(gateway, model)
     backend.use(setup.variant, setup.script(client))
     work(client, gateway.url, model=model)

@@ -20,7 +20,7 @@ from toolwire.backends.openai.detection import AUTO
 from toolwire.protocol.effort import EFFORTS
 
 CallIds: TypeAlias = Literal["openai", "mistral", "kimi", "anthropic", "keep"]
-MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "both"]
+MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "max_output_tokens", "both"]
 ConstraintKind: TypeAlias = Literal[
     "none", "json_schema", "structured_outputs", "guided_json", "grammar"
 ]
@@ -68,12 +68,12 @@ class Dialect:
 
     @property
     def max_tokens(self) -> MaxTokens:
-        """Which of the two names for the token limit the server takes."""
+        """Which of the names for the token limit the server takes."""
         if self.renames.get("max_completion_tokens") == "max_tokens":
             return "max_tokens"
         if self.renames.get("max_tokens") == "max_completion_tokens":
             return "max_completion_tokens"
-        return "both"
+        return "max_output_tokens" if "max_tokens" in self.renames else "both"
 
     def forwarded_as(self, param: str) -> str | None:
         """The name under which the server takes `param`; None if it is not forwarded."""
@@ -90,6 +90,9 @@ def _names(text: str) -> frozenset[str]:
 
 _OLD_LIMIT = MappingProxyType({"max_completion_tokens": "max_tokens"})
 _NEW_LIMIT = MappingProxyType({"max_tokens": "max_completion_tokens"})
+_OUTPUT_LIMIT = MappingProxyType(
+    {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
+)
 
 _CORE = _names(
     "model messages stream tools max_tokens max_completion_tokens temperature top_p stop "
@@ -275,6 +278,25 @@ _ALL = (
         "sent as `x-api-key`. A client of the same API keeps all of its own fields; for others, "
         "thinking is not asked for, because they cannot keep its signatures. Without a token "
         "limit, it is 8,192.",
+    ),
+    Dialect(
+        name="responses",
+        params=_CORE - {"stop"}
+        | _names(
+            "max_output_tokens tool_choice parallel_tool_calls logprobs top_logprobs "
+            "reasoning_effort verbosity metadata prompt_cache_key prompt_cache_retention "
+            "safety_identifier service_tier user"
+        ),
+        renames=_OUTPUT_LIMIT,
+        efforts=_OPENAI_EFFORTS,
+        call_ids="openai",
+        developer_role=True,
+        message_names=False,
+        constraint="none",
+        note="A server with OpenAI's Responses API (`/v1/responses`), for one that has no chat "
+        "completions, or for models that reason only there. The conversation is sent whole, with "
+        "`store: false`. Reasoning is sent back only if it is encrypted, for clients of the "
+        "Responses API.",
     ),
 )
 

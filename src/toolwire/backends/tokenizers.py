@@ -48,7 +48,7 @@ def open_tokenizer(path: Path) -> FileTokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # noqa: BLE001  # the library raises nothing more specific
-        raise NoTokenizer(f"{path} is no tokenizer.json: {error}") from None
+        raise NoTokenizer(f"{path} is not a tokenizer.json: {error}") from None
 
     def encode(text: str) -> Sequence[int]:
         ids: Sequence[int] = tokenizer.encode(text, add_special_tokens=False).ids

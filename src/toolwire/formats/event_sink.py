@@ -4,6 +4,8 @@
 complete. Staged calls can be discarded without a trace.
 """
 
+from collections.abc import Callable
+
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, ReasoningDelta, TextDelta
 
 _TEXT, _REASONING, _ARGS = range(3)
@@ -20,6 +22,7 @@ class EventSink:
         "_kind",
         "_parts",
         "_staged",
+        "args",
         "blank",
         "live",
     )
@@ -34,6 +37,8 @@ class EventSink:
         self._parts: list[str] = []
         self._kind = _TEXT
         self._count = 0
+        self.args: Callable[[str], None] = self._parts.append
+        """Adds the next piece of the current call's arguments."""
 
     @property
     def calls(self) -> int:
@@ -81,11 +86,6 @@ class EventSink:
         self._call_events().append(CallStart(self._count, name, provider_id=provider_id))
         self._count += 1
 
-    def args(self, piece: str) -> None:
-        """Add the next piece of the current call's arguments."""
-        if piece:
-            self._parts.append(piece)
-
     def end(self, *, complete: bool = True) -> None:
         """End the current call."""
         self._flush()
@@ -107,7 +107,7 @@ class EventSink:
 
     def take_back(self) -> None:
         """Discard the staged call that was started."""
-        self._parts = []
+        self._parts.clear()
         self._kind = _TEXT
         self._count -= 1
         while type(self._staged.pop()) is not CallStart:
@@ -136,13 +136,14 @@ class EventSink:
         self._kind = kind
 
     def _flush(self) -> None:
-        if not self._parts:
-            return
         joined = "".join(self._parts)
-        self._parts = []
+        self._parts.clear()
+        if not joined:
+            return
         if self._kind == _TEXT:
             self._events.append(TextDelta(joined))
         elif self._kind == _REASONING:
             self._events.append(ReasoningDelta(joined))
         else:
-            self._call_events().append(ArgsDelta(self._count - 1, joined))
+            events = self._events if self.live else self._staged
+            events.append(ArgsDelta(self._count - 1, joined))

@@ -17,6 +17,9 @@ from toolwire.formats.reader import Need, Reader
 
 TAIL = r"[:/\w]{1,32}+"  # what a loose marker may carry before its ">"
 _NEAR = 16  # maximum plain characters between openers that are skipped together
+# Matches nothing. A third first character makes `re` look for any of them in a table, which takes
+# two thirds of the time of comparing each character with two.
+_THIRD = r"\x00(?!)"
 NO_CALL = "an opener of no call"  # reported as marker and kind for skipped openers
 
 
@@ -185,6 +188,8 @@ def _node(node: dict[str, Any], *, top: bool, partial: bool) -> str:
             branches.append(f"(?:>|{TAIL}(?:>{at_end}))")
         elif char:
             branches.append(re.escape(char) + _node(child, top=False, partial=partial))
+    if top and len(branches) == 2:
+        branches.append(_THIRD)
     if partial and not top and branches:
         branches.append(r"\Z")
     if node.get(""):

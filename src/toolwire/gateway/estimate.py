@@ -16,7 +16,9 @@ def estimate(
     """Estimate four characters per token, which is within 20 % for English and code."""
     characters = tools_bytes
     for message in messages:
-        characters += size_of(message.content)
-        characters += sum(len(call.name) + len(call.arguments) for call in message.calls)
+        said = message.content
+        characters += len(said) if isinstance(said, str) else size_of(said)
+        for call in message.calls:
+            characters += len(call.name) + len(call.arguments)
     prompt = characters // _CHARACTERS_PER_TOKEN + _PER_MESSAGE * len(messages)
     return TokenUsage(prompt, -(-answer_characters // _CHARACTERS_PER_TOKEN))

@@ -147,25 +147,11 @@ class TurnService:
     async def _answer(
         self, caller: Caller, context: RequestContext, trace: TurnTrace | None = None
     ) -> None:
-        large = len(caller.body) > LARGE_BODY
-        request = await asyncio.to_thread(caller.read) if large else caller.read()
-        kept = caller.conversation
-        if kept is not None:
-            request = await kept.load(request)
-            large = large or is_long(request.messages)
-        asker = context.key_name or ""
-        if large:
-            plan, model = await asyncio.to_thread(self._plan, request, asker, large=True)
-        else:
-            plan, model = self._plan(request, asker)
+        request, plan, model = await self._prepared(caller, context)
         if trace is not None:
-            trace.plan, trace.route = plan, model.name
-            trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
-            if model.tool_limiter is not None:
-                trace.tool_limits = model.tool_limiter.limits
-        context.model, context.route, context.stream = request.model, model.name, request.stream
+            self._note(trace, plan, model)
         sink = caller.sink(plan)
-        counter = _counter(model, request)
+        kept, counter = caller.conversation, _counter(model, request)
         recorded = sink if kept is None and counter is None else Recorder(sink)
         turn = Pump(
             plan,
@@ -182,11 +168,11 @@ class TurnService:
         try:
             report = await turn.run()
             if isinstance(recorded, Recorder):
+                said = recorded.whole()
                 if counter is not None and report.usage is None:
-                    said = recorded.whole()
                     report.usage = await count_usage(counter, plan.outgoing, said, report.backend)
                 if kept is not None:
-                    await kept.keep(request, recorded.whole(), report)
+                    await kept.keep(request, said, report)
             context.usage = sink.done(report)
         except GatewayError as error:
             context.error = error.code
@@ -204,6 +190,30 @@ class TurnService:
             context.backend = report.backend
             if trace is not None:
                 trace.record(report)
+
+    async def _prepared(
+        self, caller: Caller, context: RequestContext
+    ) -> tuple[Request, Plan, ServedModel]:
+        """Read the request, with its stored history, and plan it: in a thread if it is large."""
+        large = len(caller.body) > LARGE_BODY
+        request = await asyncio.to_thread(caller.read) if large else caller.read()
+        kept = caller.conversation
+        if kept is not None:
+            request = await kept.load(request)
+            large = large or is_long(request.messages)
+        asker = context.key_name or ""
+        if large:
+            plan, model = await asyncio.to_thread(self._plan, request, asker, large=True)
+        else:
+            plan, model = self._plan(request, asker)
+        context.model, context.route, context.stream = request.model, model.name, request.stream
+        return request, plan, model
+
+    def _note(self, trace: TurnTrace, plan: Plan, model: ServedModel) -> None:
+        trace.plan, trace.route = plan, model.name
+        trace.repair_history, trace.custom_tools = self.repair_history, model.custom_tools
+        if model.tool_limiter is not None:
+            trace.tool_limits = model.tool_limiter.limits
 
     async def count_prompt(
         self, request: Request, context: RequestContext, estimate: Callable[[ToolSet], int]

@@ -24,6 +24,10 @@ PAUSED = "paused"
 waits for the client before it goes on with its own tools."""
 
 
+ENCRYPTED_REASONING = "encrypted_reasoning"
+"""The name in `Fragment.extras` for reasoning that only the backend can read, as a string."""
+
+
 class CallFragment(msgspec.Struct, frozen=True, gc=False):
     """One delta of one native call, as the backend sent it. `arguments` may be any JSON value."""
 

@@ -27,6 +27,8 @@ class ChatMessage(msgspec.Struct, frozen=True):
     reasoning: str | None = None
     name: str | None = None
     is_error: bool = False
+    encrypted_reasoning: tuple[str, ...] = ()
+    """Reasoning that only the backend it came from can read."""
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
+from toolwire.backends.responses.backend import ResponsesBackend
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
 from toolwire.formats.detection.signatures import signatures
 from toolwire.formats.opened_reasoning import opened_reasoning
@@ -148,8 +149,11 @@ def _backend(
     return CompletionsBackend(config.name, pool, dialect, config.chat_template, **options)
 
 
-_KINDS: dict[str, type[OpenAiHttpBackend]] = {"anthropic": AnthropicBackend}
-"""Backend classes for other APIs than OpenAI's, by dialect."""
+_KINDS: dict[str, type[OpenAiHttpBackend]] = {
+    "anthropic": AnthropicBackend,
+    "responses": ResponsesBackend,
+}
+"""Backend classes for other APIs than OpenAI's chat completions, by dialect."""
 
 
 def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:

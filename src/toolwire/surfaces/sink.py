@@ -1,7 +1,7 @@
 """The sinks of every surface: the headers of an answer, its start, and its errors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolwire.errors import GatewayError
@@ -79,6 +79,21 @@ class SurfaceSink(ABC):
     def ignored(self) -> Sequence[str]:
         """Return the client's parameters that are not sent, in the words of this API."""
         return self.plan.request.ignored if self.begun is None else self.begun.ignored
+
+    @property
+    def own(self) -> bool:
+        """Whether the backend speaks this API itself."""
+        return self.begun is not None and self.begun.own
+
+    def translated(self, words: Mapping[str, str]) -> Sequence[str]:
+        """Return the parameters that are not sent, with other words for some of them.
+
+        A backend that speaks this API itself gets more of them.
+        """
+        request, unsent = self.plan.request, self.begun.ignored if self.begun is not None else ()
+        origin = request.origin if not self.own else None
+        others = origin.ignored if origin is not None else ()
+        return [*request.ignored, *others, *(words.get(name, name) for name in unsent)]
 
     def adjusted(self) -> Sequence[str]:
         """Return the client's parameters that are sent with another value."""

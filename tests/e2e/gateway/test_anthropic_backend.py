@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from tests.contract.joining import join, whole
-from tests.e2e.gateway.messages_server import KEY, MessagesServer, messages_server
+from tests.e2e.gateway.api_server import serving
+from tests.e2e.gateway.messages_server import KEY, MessagesServer
 from tests.e2e.gateway.process import Gateway, running
 from tests.e2e.gateway.wire import Reply, ask, chat_body
 
@@ -34,7 +35,7 @@ ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content":
 
 @pytest.fixture(scope="module")
 def claude() -> Iterator[MessagesServer]:
-    with messages_server() as server:
+    with serving(MessagesServer) as server:
         yield server
 
 
@@ -47,9 +48,7 @@ def gateway(claude: MessagesServer) -> Iterator[Gateway]:
 
 @pytest.fixture(autouse=True)
 def _fresh(claude: MessagesServer) -> None:
-    claude.bodies.clear()
-    claude.heads.clear()
-    claude.status, claude.breaks = 200, False
+    claude.reset()
 
 
 def send(gateway: Gateway, messages: list[Any], **more: Any) -> Reply:

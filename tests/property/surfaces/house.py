@@ -48,7 +48,7 @@ class House:
             models=(RouteConfig("m", (BackendConfig(name="backend", url="http://127.0.0.1:9"),)),)
         )
         logs = Logs(level=50, as_json=False, redactor=Redactor(), stream=io.StringIO())
-        with patch("toolwire.server.app.build_routes", return_value=routes):
+        with patch("toolwire.server.services.build_routes", return_value=routes):
             self.app = App(config, logs, clock=lambda: 0.0)
 
     def ask(

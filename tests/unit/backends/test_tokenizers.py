@@ -51,7 +51,7 @@ def test_a_file_counts(tmp_path: Path) -> None:
     assert asyncio.run(counter.count(["abc", ""], backend="b", model="m")) == [3, 0]
 
 
-@pytest.mark.parametrize(("text", "why"), [(None, "there is no file"), ("x", "is no tokenizer")])
+@pytest.mark.parametrize(("text", "why"), [(None, "there is no file"), ("x", "is not a tokenizer")])
 def test_a_file_that_is_none_is_said_at_the_start(
     tmp_path: Path, text: str | None, why: str
 ) -> None:

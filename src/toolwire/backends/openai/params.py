@@ -1,6 +1,7 @@
 """Encodes request parameters under the names of OpenAI's API."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import msgspec
@@ -16,6 +17,7 @@ Params: TypeAlias = dict[str, Any]
 """JSON-encodable values, by name."""
 
 _encode = msgspec.json.Encoder().encode
+_reasoning = attrgetter("reasoning")
 _SCHEMA = b'{"type":"json_schema","json_schema":{"name":"%b","strict":true,"schema":%b}}'
 _KINDS = {"text": b'{"type":"text"}', "json_object": b'{"type":"json_object"}'}
 
@@ -67,7 +69,7 @@ def forwarded(params: Params, dialect: Dialect) -> Params:
 def ignored_params(request: Request, dialect: Dialect) -> list[str]:
     """Return the client's parameters that this dialect does not accept."""
     ignored = [name for name in wire_params(request) if dialect.forwarded_as(name) is None]
-    if not dialect.reasoning_in_history and any(said.reasoning for said in request.messages):
+    if not dialect.reasoning_in_history and any(map(_reasoning, request.messages)):
         ignored.append("reasoning_content")
     return ignored
 

@@ -124,14 +124,12 @@ def _string_body(reader: Reader, put: Put, head: re.Match[str], ends: Ends) -> N
     raw, delimiter = bool(head[2]), head[3]
     quote = delimiter[0]
     copied = _PLAIN if raw else _COPIED[delimiter]
-    single = len(delimiter) == 1
     while True:
         buf, pos = reader.buf, reader.pos
         end = copied.match(buf, pos).end()  # type: ignore[union-attr]
         if end > pos:
             piece = buf[pos:end]
-            alike = raw or (single and "\\" not in piece and '"' not in piece)
-            put(piece if alike else _as_json(piece, delimiter))
+            put(piece if raw else _as_json(piece, delimiter))
             reader.pos = end
         if end == len(buf):
             if reader.final:

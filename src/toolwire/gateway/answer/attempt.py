@@ -6,13 +6,13 @@ from functools import partial
 from toolwire.errors import InvalidToolArguments, UncheckedToolArguments, UpstreamError
 from toolwire.gateway.answer.choice import ChoicePipeline, Reading
 from toolwire.gateway.answer.native import NativeReader
+from toolwire.gateway.answer.stop_watcher import SURE, StopWatcher
 from toolwire.gateway.answer.text_calls import TextCallReader
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.repair.correction import correction
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.validation import BufferedValidator
-from toolwire.gateway.stop_watcher import SURE, StopWatcher
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.gateway.trace.records import AttemptTrace

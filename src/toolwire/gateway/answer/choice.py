@@ -15,8 +15,8 @@ from typing import Protocol
 
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.policy import Policy
+from toolwire.gateway.answer.stop_watcher import StopWatcher
 from toolwire.gateway.repair.validation import Validator
-from toolwire.gateway.stop_watcher import StopWatcher
 from toolwire.protocol.events import ArgsDelta, Event
 from toolwire.protocol.fragments import Fragment
 

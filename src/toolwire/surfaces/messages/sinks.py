@@ -76,11 +76,6 @@ class _Sink(SurfaceSink):
         """See `SurfaceSink.error_event`."""
         return error_event(error, self.asked.origins, self._prompt_tokens())
 
-    @property
-    def _own(self) -> bool:
-        """Whether the backend speaks this API itself."""
-        return self.begun is not None and self.begun.own
-
     def _message(self, usage: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
         return {
             "id": self._message_id,
@@ -118,10 +113,7 @@ class _Sink(SurfaceSink):
 
     def ignored(self) -> Sequence[str]:
         """See `SurfaceSink.ignored`."""
-        unsent = self.begun.ignored if self.begun is not None else ()
-        origin = self.plan.request.origin
-        own = origin.ignored if origin is not None and not self._own else ()
-        return [*self.plan.request.ignored, *own, *(_OURS.get(name, name) for name in unsent)]
+        return self.translated(_OURS)
 
     def adjusted(self) -> Sequence[str]:
         """See `SurfaceSink.adjusted`."""
@@ -129,7 +121,7 @@ class _Sink(SurfaceSink):
 
     def headers(self, repairs: Sequence[str], findings: Sequence[str] = ()) -> Headers:
         """See `SurfaceSink.headers`."""
-        if self._own:
+        if self.own:
             repairs = [repair for repair in repairs if not repair.startswith(LEFT_OUT)]
         return [*super().headers(repairs, findings), ("request-id", self.context.request_id)]
 

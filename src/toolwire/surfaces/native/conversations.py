@@ -25,7 +25,7 @@ from toolwire.surfaces.native.wire import (
 
 _DEFAULT_PAGE, _LARGEST_PAGE = 20, 100
 _ID = re.compile(CONVERSATION_ID.replace("$", r"\Z"))
-_UNKNOWN = "There is no such conversation: it never was, it has expired, or it was deleted."
+_UNKNOWN = "There is no such conversation: it never existed, has expired, or was deleted."
 _encode = msgspec.json.Encoder().encode
 
 

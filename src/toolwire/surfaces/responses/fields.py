@@ -5,15 +5,19 @@ A value of the wrong type is an error that names the field. Unknown names are ne
 are reported, and not forwarded, since a backend might not know them. `null` means "not given".
 """
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, Raw
 
-from toolwire.backends.openai.parts import WIRE
+from toolwire.backends.openai.parts import WIRE as CHAT_WIRE
+from toolwire.backends.responses.request import WIRE
 from toolwire.errors import RequestError
 from toolwire.protocol.content import WireJson
+from toolwire.protocol.requests import Request, WireRequest
 from toolwire.protocol.sampling import (
     DEFAULT_SAMPLING,
     FormatKind,
@@ -135,6 +139,11 @@ REPORTED_AS = {
 }
 """This API's names for parameters that were dropped for a backend."""
 
+OWN = frozenset(
+    {"include", "reasoning", "truncation", "max_tool_calls", "metadata", "context_management"}
+    | {"prompt_cache_options", "moderation", "client_metadata"}
+)
+"""Fields that a backend of this API gets as they are. Others have no equivalent of them."""
 _NESTED = frozenset({"stream_options", "text", "reasoning", "include", "metadata"})
 """Fields whose values are not scalars."""
 _SAMPLING = frozenset(
@@ -161,13 +170,12 @@ _INSTEAD = {
 }
 
 
-@dataclass(slots=True)
-class ResponsesParams:
+class ResponsesParams(msgspec.Struct):
     """The decoded fields of one request."""
 
-    values: dict[str, Any] = field(default_factory=dict)
-    raws: dict[str, Raw] = field(default_factory=dict)
-    ignored: list[str] = field(default_factory=list)
+    raws: dict[str, Raw]
+    values: dict[str, Any] = {}
+    ignored: list[str] = []
 
     def sampling(self) -> SamplingParams:
         """Return the sampling parameters that the client set."""
@@ -199,6 +207,18 @@ class ResponsesParams:
             extras["verbosity"] = _encode(text.verbosity)
         return extras
 
+    def with_own_fields(self, request: Request, sealed: Sequence[str]) -> Request:
+        """Return the request with what only a backend of this API takes. `sealed` are places of
+        reasoning that only such a backend can read."""
+        if not sealed and OWN.isdisjoint(self.raws):
+            return request
+        fields = {name: bytes(raw) for name, raw in self.raws.items() if name in OWN}
+        unused = [said for said in self.ignored if re.split("[.:]", said, maxsplit=1)[0] in OWN]
+        own = (*unused, *sealed)
+        ignored = tuple(said for said in request.ignored if said not in own)
+        origin = WireRequest(WIRE, fields, request, ignored=own)
+        return msgspec.structs.replace(request, ignored=ignored, origin=origin)
+
     def response_format(self) -> ResponseFormat | None:
         """Return the requested response format."""
         text = self.values.get("text")
@@ -222,12 +242,12 @@ class ResponsesParams:
         }
         given = {name: value for name, value in inner.items() if value is not None}
         chat = _encode({"type": "json_schema", "json_schema": given})
-        return ResponseFormat("json_schema", _encode(schema), WireJson(WIRE, chat))
+        return ResponseFormat("json_schema", _encode(schema), WireJson(CHAT_WIRE, chat))
 
 
 def read_params(fields: dict[str, Raw], depth: int) -> ResponsesParams:
     """Check the fields against the table. Raises `RequestError`."""
-    params = ResponsesParams(raws=fields)
+    params = ResponsesParams(fields)
     values = params.values
     for name, raw in fields.items():
         if name in _DECODERS:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from toolwire.errors import RequestError
 from toolwire.protocol.content import Content, ImagePart, Part, TextPart, text_of
@@ -45,6 +46,7 @@ class _Turn(msgspec.Struct):
 
     at: int
     reasoning: list[str] = []
+    encrypted: list[str] = []
     content: Content = None
     calls: list[AssistantCall] = []
     results: dict[str, Content] = {}
@@ -66,6 +68,8 @@ class ReadInput(msgspec.Struct):
     positions: list[int] = []
     ignored: list[str] = []
     repairs: list[str] = []
+    sealed: list[str] = []
+    """Places of reasoning that only a backend of this API can read."""
 
 
 def read_items(items: Sequence[Item], tools: OfferedTools, instructions: str | None) -> ReadInput:
@@ -127,22 +131,26 @@ class _Reader(msgspec.Struct):
         self._say(at, "user", joined(head, content))
 
     def reasoning(self, at: int, item: Item) -> None:
-        text = self._reasoning(at, item)
-        if text:
-            self._turn(at).reasoning.append(text)
-
-    def _reasoning(self, at: int, item: Item) -> str:
         sealed = item.get("encrypted_content")
         if isinstance(sealed, str) and (text := unseal(sealed)) is not None:
-            return text
+            self._turn(at).reasoning.append(text)
+            return
+        if text := self._reasoning(at, item):
+            self._turn(at).reasoning.append(text)
+        if isinstance(sealed, str) and sealed:
+            self._turn(at).encrypted.append(sealed)
+            if not text:
+                where = f"input[{at}].encrypted_content"
+                self.out.ignored.append(where)
+                self.out.sealed.append(where)
+
+    def _reasoning(self, at: int, item: Item) -> str:
         for name in ("content", "summary"):
             said = item.get(name)
             if said:
                 content = read_content(said, f"input[{at}].{name}", self.out.ignored)
                 if text := text_of(content):
                     return text
-        if sealed:
-            self.out.ignored.append(f"input[{at}].encrypted_content")
         return ""
 
     def call(self, at: int, item: Item) -> None:
@@ -319,9 +327,10 @@ class _Writer(msgspec.Struct):
         if not turn.content and not turn.calls:
             return
         reasoning = "\n\n".join(turn.reasoning) or None
-        self._add(
-            ChatMessage("assistant", turn.content, tuple(turn.calls), reasoning=reasoning), turn.at
-        )
+        message = ChatMessage("assistant", turn.content, tuple(turn.calls), reasoning=reasoning)
+        if turn.encrypted:
+            message = replace(message, encrypted_reasoning=tuple(turn.encrypted))
+        self._add(message, turn.at)
         images: list[Part] = []
         for call in turn.calls:
             key: str | None = call.call_id

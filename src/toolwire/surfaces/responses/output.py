@@ -20,6 +20,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
+from toolwire.protocol.fragments import ENCRYPTED_REASONING
 from toolwire.surfaces.responses.json_string import InputReader
 from toolwire.surfaces.responses.kinds import KINDS, Fields, WireTool
 from toolwire.surfaces.responses.reasoning import seal
@@ -29,6 +30,7 @@ from toolwire.surfaces.responses.writer import EventWriter
 Status: TypeAlias = Literal["completed", "incomplete"]
 _CUT: tuple[FinishReason, ...] = ("length", "content_filter")
 _ADDED, _DONE = "response.output_item.added", "response.output_item.done"
+_EXTRAS = ("refusal", ENCRYPTED_REASONING)
 _DURING_A_CALL = (ArgsDelta, CallEnd, TurnEnd)
 """Events that do not wait for the end of a call."""
 
@@ -111,29 +113,35 @@ class _Reasoning:
     def __init__(self, writer: EventWriter, item_id: str, index: int, *, sealed: bool) -> None:
         self._writer, self._id, self._index = writer, item_id, index
         self._sealed = sealed
+        self.encrypted: str | None = None
+        """The backend's own encrypted reasoning, if there is one."""
         self._text: list[str] = []
         self._template = b""
         if writer.live:
-            item, place = self._item([], None, "in_progress"), self._place()
-            part = {"type": "summary_text", "text": ""}
+            item = self._item([], None, "in_progress")
             writer.event(_ADDED, {"output_index": index, "item": item})
-            writer.event("response.reasoning_summary_part.added", {**place, "part": part})
-            self._template = writer.template("response.reasoning_summary_text.delta", place)
 
     def add(self, text: str) -> None:
         """The next piece."""
+        if not self._text and self._writer.live:
+            place, part = self._place(), {"type": "summary_text", "text": ""}
+            self._writer.event("response.reasoning_summary_part.added", {**place, "part": part})
+            kind = "response.reasoning_summary_text.delta"
+            self._template = self._writer.template(kind, place)
         self._text.append(text)
         self._writer.delta(self._template, text)
 
     def close(self, status: Status) -> Fields:
         """The whole item."""
         text = "".join(self._text)
+        sealed = seal(text) if self._sealed and self.encrypted is None else self.encrypted
         part = {"type": "summary_text", "text": text}
-        item = self._item([part], seal(text) if self._sealed else None, status)
+        item = self._item([part] if text else [], sealed, status)
         if self._writer.live:
             place, event = self._place(), self._writer.event
-            event("response.reasoning_summary_text.done", {**place, "text": text})
-            event("response.reasoning_summary_part.done", {**place, "part": part})
+            if text:
+                event("response.reasoning_summary_text.done", {**place, "text": text})
+                event("response.reasoning_summary_part.done", {**place, "part": part})
             event(_DONE, {"output_index": self._index, "item": item})
         return item
 
@@ -297,7 +305,7 @@ class Output:
         return self._open
 
     def _reasoning(self) -> _Reasoning:
-        if not isinstance(self._open, _Reasoning):
+        if not isinstance(self._open, _Reasoning) or self._open.encrypted is not None:
             self._close()
             self._open = _Reasoning(
                 self._writer, self._new_id("rs_"), len(self.items), sealed=self._sealed
@@ -328,10 +336,15 @@ class Output:
 
     def _extra(self, name: str, raw: bytes) -> None:
         """Handle other fields. Most have no equivalent in this API."""
-        said = msgspec.json.decode(raw) if name == "refusal" else None
-        if isinstance(said, str) and said:
-            self.characters += len(said)
-            self._message().add("refusal", said)
+        said = msgspec.json.decode(raw) if name in _EXTRAS else None
+        if not isinstance(said, str) or not said:
+            return
+        if name == ENCRYPTED_REASONING:
+            if self._sealed:
+                self._reasoning().encrypted = said
+            return
+        self.characters += len(said)
+        self._message().add("refusal", said)
 
     def _close(self, status: Status = "completed") -> None:
         if self._open is not None:

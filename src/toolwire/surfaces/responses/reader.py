@@ -26,8 +26,7 @@ _ADDING = ("additional_tools", "tool_search_output")
 """Items that add tools."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedResponsesRequest:
+class ParsedResponsesRequest(msgspec.Struct, frozen=True):
     """A decoded request, before stored items are added."""
 
     params: ResponsesParams
@@ -44,8 +43,7 @@ class ParsedResponsesRequest:
         return few and not self.items and self.previous is None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRequest:
+class ReadRequest(msgspec.Struct, frozen=True):
     """A request with its whole conversation."""
 
     request: Request
@@ -102,6 +100,7 @@ class ResponseReader:
             adjusted=adjusted,
             repairs=(*tools.repairs, *conversation.repairs),
         )
+        request = params.with_own_fields(request, conversation.sealed)
         return ReadRequest(request, tools, conversation.positions)
 
     def _items(self, fields: dict[str, Raw]) -> Sequence[Item]:

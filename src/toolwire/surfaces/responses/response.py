@@ -35,7 +35,13 @@ _ECHOED: Fields = {
 _LONG = {"tools": b"[]", "instructions": b"null"}
 """Fields omitted from progress events: clients send tens of kilobytes in them, and do not read them
 there."""
+_START = b'{"id":"%b","object":"response","created_at":%d,%b,'
 _encode = msgspec.json.Encoder().encode
+
+
+def _members(fields: Fields) -> bytes:
+    """Encode fields as the members of a JSON object, without its braces."""
+    return _encode(fields)[1:-1]
 
 
 def _end(long: Mapping[str, bytes]) -> tuple[bytes, ...]:
@@ -45,19 +51,19 @@ def _end(long: Mapping[str, bytes]) -> tuple[bytes, ...]:
 
 
 _SHORT_END = _end({})
+_DEFAULTS = _members(_ECHOED)
 
 
 class ResponseHead:
     """The fields of a response that are known before the answer."""
 
     def __init__(
-        self, response_id: str, created: int, echo: Fields, long: Mapping[str, bytes]
+        self, response_id: str, created: int, echo: bytes, long: Mapping[str, bytes]
     ) -> None:
-        """`long` are fields to echo that may be large, as JSON."""
+        """`echo` are members of a JSON object, and `long` those that may be large."""
         self.response_id = response_id
         self.created = created
-        own = {"id": response_id, "object": "response", "created_at": created}
-        self._start = _encode({**own, **echo})[:-1] + b","
+        self._start = _START % (response_id.encode(), created, echo)
         self._end = _end(long) if long else _SHORT_END
 
     def encode(self, fields: Fields) -> bytes:
@@ -67,7 +73,7 @@ class ResponseHead:
     def pieces(self, fields: Fields, *, short: bool = False) -> Sequence[bytes]:
         """Encode a response, as bytes to join. Long fields are omitted if `short`."""
         end = _SHORT_END if short else self._end
-        return self._start, _encode(fields)[1:-1], *end
+        return self._start, _members(fields), *end
 
 
 def response_fields(
@@ -92,17 +98,19 @@ def response_fields(
     }
 
 
-def echo_of(params: ResponsesParams, *, parallel: bool) -> Fields:
-    """Return the request fields that every response object echoes."""
-    raws = params.raws
-    given = {name: raws[name] for name in raws if name in _ECHOED}
-    echo = {"model": params.values["model"], **_ECHOED, **given, "parallel_tool_calls": parallel}
+def echo_of(params: ResponsesParams, *, parallel: bool) -> bytes:
+    """Return the request fields that every response object echoes, as members of its JSON."""
+    about = {"model": params.values["model"], "parallel_tool_calls": parallel}
+    if _ECHOED.keys().isdisjoint(params.raws):
+        return _members(about) + b"," + _DEFAULTS
+    given = {name: raw for name, raw in params.raws.items() if name in _ECHOED}
+    echo = {**about, **_ECHOED, **given}
     reasoning, text = params.values.get("reasoning"), params.values.get("text")
     if reasoning is not None:
         echo["reasoning"] = {"effort": reasoning.effort, "summary": reasoning.summary}
     if text is not None and text.format is None:
         echo["text"] = {"format": {"type": "text"}, "verbosity": text.verbosity}
-    return echo
+    return _members(echo)
 
 
 def long_echo_of(params: ResponsesParams) -> dict[str, bytes]:

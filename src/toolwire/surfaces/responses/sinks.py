@@ -68,8 +68,7 @@ class _Sink(SurfaceSink):
 
     def ignored(self) -> Sequence[str]:
         """See `SurfaceSink.ignored`."""
-        unsent = self.begun.ignored if self.begun is not None else ()
-        return [*self.plan.request.ignored, *(REPORTED_AS.get(name, name) for name in unsent)]
+        return self.translated(REPORTED_AS)
 
     def error(self, error: GatewayError) -> tuple[int, Headers, bytes]:
         """See `SurfaceSink.error`."""

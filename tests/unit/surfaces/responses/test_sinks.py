@@ -278,7 +278,7 @@ def test_codex_is_spared_what_it_does_not_read() -> None:
 def quiet_sink(client: Answer) -> StreamSink:
     """A sink of a turn in which the model has said nothing yet."""
     plan = make_plan(Request("m", (ChatMessage("user", "hi"),), stream=True), repair_history=True)
-    echo = {"model": "m", "tool_choice": "auto", "parallel_tool_calls": True}
+    echo = b'"model":"m","tool_choice":"auto","parallel_tool_calls":true'
     head = ResponseHead("resp_1", 0, echo, {})
     about = ResponseContext(head, NO_OFFER, (), str, float)
     return StreamSink(client, RequestContext("req_1"), plan, about)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolwire.gateway.stop_watcher import StopWatcher
+from toolwire.gateway.answer.stop_watcher import StopWatcher
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,

@@ -1,0 +1,1 @@
+"""Servers with OpenAI's Responses API."""
