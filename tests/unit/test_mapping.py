@@ -47,7 +47,6 @@ TESTED_BY = {
     "surfaces/messages": "unit/surfaces/messages",
     "surfaces/native/sinks.py": "unit/surfaces/native/test_chat.py",
     "surfaces/responses": "unit/surfaces/responses",
-    "surfaces/sink.py": "unit/surfaces",
     "surfaces/openai/chunks.py": "contract/test_contract_chunks.py",
     "surfaces/openai/wire.py": "e2e/gateway/test_openapi.py",
     "surfaces/sink.py": "contract",

@@ -281,6 +281,7 @@ _ALL = (
     ),
     Dialect(
         name="responses",
+        files=True,
         params=_CORE - {"stop"}
         | _names(
             "max_output_tokens tool_choice parallel_tool_calls logprobs top_logprobs "

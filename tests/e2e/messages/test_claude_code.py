@@ -18,6 +18,8 @@ from tests.e2e.clients.install import install
 from tests.e2e.clients.registry import CLIENTS
 from tests.e2e.clients.run import Run, run_client
 from tests.e2e.clients.scene import chats
+from tests.e2e.gateway.api_server import serving
+from tests.e2e.gateway.messages_server import MessagesServer
 from tests.e2e.gateway.process import Gateway, running
 from tests.scripted import ScriptedServer
 from tests.scripted.answer import Answer
@@ -233,3 +235,21 @@ def test_the_terminal_shows_its_context_and_compacts_it(
         terminal.say("And now?", "Hello from the model.")
     assert counted > 10
     assert "We said hello." in json.dumps(chats(backend)[-1]["messages"])
+
+
+def test_a_server_with_the_same_api_gets_all_that_it_sends() -> None:
+    config = """
+[[models]]
+name = "my-model"
+backend = {{ url = "{}", dialect = "anthropic", model = "claude-x" }}
+"""
+    with serving(MessagesServer) as claude, running(config=config.format(claude.url)) as gateway:
+        ask(gateway, UNKNOWN, "Read it.")
+    body, head = claude.bodies[0], claude.heads[0]
+    assert body["model"] == "claude-x"
+    assert "cache_control" in json.dumps(body["system"])
+    assert "cache_control" in json.dumps(body["messages"])
+    assert "system" in [message["role"] for message in body["messages"]]
+    assert any(tool.get("defer_loading") for tool in body["tools"])
+    assert {"thinking", "context_management", "metadata", "output_config"} <= body.keys()
+    assert "," in head["anthropic-beta"]

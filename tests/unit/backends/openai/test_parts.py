@@ -35,6 +35,10 @@ def test_a_server_that_takes_files_gets_them(dialect: str) -> None:
     assert ignored_parts(asking(PDF), DIALECTS[dialect]) == []
 
 
+def test_a_server_with_the_responses_api_takes_files_too() -> None:
+    assert ignored_parts(asking(PDF), DIALECTS["responses"]) == []
+
+
 def test_a_file_without_a_name_gets_one() -> None:
     assert content(asking(FilePart("data:x")), "openai")[1]["file"]["filename"] == "document.pdf"
 
