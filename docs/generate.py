@@ -283,8 +283,14 @@ def values_row(dialect: Dialect, common: frozenset[str]) -> tuple[str, ...]:
         f"`{dialect.name}`",
         names(dialect.params - common),
         ", ".join(f"`{effort}`" for effort in efforts) or "not sent",
-        str(dialect.stops) if dialect.stops < MANY else "any",
+        _most_stops(dialect),
     )
+
+
+def _most_stops(dialect: Dialect) -> str:
+    if "stop" not in dialect.params:
+        return "not sent"
+    return str(dialect.stops) if dialect.stops < MANY else "any"
 
 
 def dialect_row(dialect: Dialect) -> tuple[str, ...]:

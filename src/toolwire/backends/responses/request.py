@@ -60,7 +60,7 @@ def _params(request: Request, dialect: Dialect) -> dict[str, Any]:
                 known = fields.get(name)
                 fields[name] = {**known, **value} if isinstance(known, dict) else value
     effort = request.sampling.reasoning_effort
-    if effort is not None:
+    if effort is not None and "reasoning_effort" in dialect.params:
         fields["reasoning"] = {"effort": nearest_effort(effort, dialect.efforts)}
     for param in dialect.params & request.extras.keys():
         if param not in _WRITERS:

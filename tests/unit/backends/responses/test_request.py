@@ -174,6 +174,18 @@ def test_what_the_api_does_not_have_is_not_sent() -> None:
     assert made == {"model": "m", "input": [HELLO], "store": False, "stream": False}
 
 
+def test_a_parameter_that_the_configuration_removes_is_not_sent() -> None:
+    given = {"reasoning_effort": "low", "temperature": 0.5, "user": '"u"', "max_tokens": 5}
+    plan = read(body(**given))
+    dialect = DIALECT.with_params((), given)
+    made = json.loads(b"".join(encode_request(plan.outgoing, dialect, None)))
+    assert made == {"model": "m", "input": [HELLO], "store": False, "stream": False}
+
+
+def test_an_effort_that_the_server_does_not_know_is_the_nearest_one() -> None:
+    assert sent(reasoning_effort="max")["reasoning"] == {"effort": "xhigh"}
+
+
 def test_a_format_of_other_servers_is_ignored() -> None:
     plan = read(body(response_format={"type": "structural_tag", "structures": []}))
     assert is_ignored_format(plan.request)
