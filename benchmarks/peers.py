@@ -29,6 +29,7 @@ import openai
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.e2e.gateway import process as gateway_process  # noqa: E402
 from tests.e2e.gateway.process import running  # noqa: E402
 from tests.e2e.prompted.models import ALL, leaky, raw  # noqa: E402
 from tests.redis_server import free_port  # noqa: E402
@@ -66,6 +67,8 @@ ASK: dict[str, Any] = {
     "messages": [{"role": "user", "content": "What is the weather in Paris?"}],
     "tools": [TOOL],
 }
+KEY = "sk-0123456789abcdef0123456789abcdef"
+"""LiteLLM does not start without a key; the others take any."""
 MEANT = ("get_weather", {"city": "Paris"})
 
 
@@ -133,26 +136,26 @@ def litellm(command: str, url: str) -> Iterator[str]:
         path = Path(folder) / "config.yaml"
         path.write_text(CONFIG.format(url=url))
         words = [command, "--config", str(path), "--host", "127.0.0.1", "--port", str(port)]
-        env = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_PROXY": "*"}
+        env = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": KEY}
         with (Path(folder) / "log.txt").open("wb") as log:
             process = subprocess.Popen(words, env=env, cwd=folder, stdout=log, stderr=log)
         try:
-            with openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="any") as client:
-                wait_for(client)
+            with openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=KEY) as client:
+                wait_for(client, process)
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             process.terminate()
             process.wait(20)
 
 
-def wait_for(client: openai.OpenAI) -> None:
+def wait_for(client: openai.OpenAI, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 900
     while True:
         try:
             client.with_options(max_retries=0).models.list()
         except openai.APIConnectionError:
-            if time.monotonic() > deadline:
-                raise
+            if time.monotonic() > deadline or process.poll() is not None:
+                raise RuntimeError("LiteLLM did not start") from None
             time.sleep(0.5)
         else:
             return
@@ -174,7 +177,7 @@ def measure(server: ScriptedServer, urls: dict[str, str]) -> dict[str, Results]:
     for name, url in urls.items():
         for trial in trials():
             server.use(trial.variant, trial.script)
-            with openai.OpenAI(base_url=url, api_key="any", max_retries=0, timeout=30) as client:
+            with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0, timeout=30) as client:
                 whole_result = judge(whole, client, trial.model)
                 server.use(trial.variant, trial.script)
                 streamed_result = judge(streamed, client, trial.model)
@@ -207,6 +210,7 @@ def main() -> None:
     parser.add_argument("--json", help="write every result to this file")
     parser.add_argument("--failures", action="store_true", help="list what went wrong")
     options = parser.parse_args()
+    gateway_process.READY_WITHIN = 300.0  # a busy machine is no reason to give up
     with (
         ScriptedServer(script=calls) as server,
         running("--upstream", server.url) as ours,
