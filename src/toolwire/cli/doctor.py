@@ -85,11 +85,17 @@ def run_doctor(
         def configure(way: Way) -> Config:
             return _configuration(facts, way, key_env, template if seen.lacks_chat else None)
 
-        for observation in examine(
-            facts, endpoint, configure, lambda way, name: say(f"{_WAYS[way]}: {name}")
-        ):
-            seen.observations.append(observation)
-            report.add(observation, _WAYS[observation.way])
+        try:
+            for observation in examine(
+                facts, endpoint, configure, lambda way, name: say(f"{_WAYS[way]}: {name}")
+            ):
+                seen.observations.append(observation)
+                report.add(observation, _WAYS[observation.way])
+        except Unreachable as error:
+            raise Complaint(
+                f"no answer to a short request: {error}. If the model is slow, or still being "
+                f"loaded, wait for longer than {timeout:g} s with --timeout."
+            ) from None
     return seen, diagnose(seen)
 
 

@@ -60,9 +60,7 @@ class ServerFacts:
         if self.is_toolwire:
             return "Toolwire"
         if self.kind == "openai" and self.why != BY_ADDRESS:
-            return (
-                "an OpenAI-compatible server"  # LiteLLM, for one, says that OpenAI owns its models
-            )
+            return "an OpenAI-compatible server"  # as LiteLLM, whose models "OpenAI" owns
         return NAMES.get(self.kind, self.kind) or "a server that does not say what it is"
 
 
