@@ -38,9 +38,9 @@ from tests.scripted.request import ChatRequest  # noqa: E402
 from tests.scripted.variants import breaks, call_shape, encoding, identity, stream_shape  # noqa: E402
 
 GROUPS = {
-    "calls in an odd shape": (call_shape, identity),
-    "streams in an odd shape": (stream_shape, encoding),
-    "failures in the middle of an answer": (breaks,),
+    "shape of calls": (call_shape, identity),
+    "shape of streams": (stream_shape, encoding),
+    "answers that break off": (breaks,),
 }
 OTHER_ANSWERS = {"args_null", "args_absent", "lengthcut", "huge_line", "flood", "noargs_empty"}
 """Variants whose answer is another one than that call, or whose point is its size."""
@@ -92,7 +92,7 @@ def trials() -> Iterator[Trial]:
     for group, modules in GROUPS.items():
         names = {module.__name__ for module in modules}
         for name, variant in VARIANTS.items():
-            if type(variant).__module__ in names and name not in OTHER_ANSWERS:
+            if variant.__module__ in names and name not in OTHER_ANSWERS:
                 yield Trial(group, name, name, calls)
     for number, form in enumerate(ALL):
         script = leaky(form, calls)
@@ -171,11 +171,11 @@ def with_formats(url: str) -> str:
 Results = dict[str, dict[str, tuple[str, str]]]
 
 
-def measure(server: ScriptedServer, urls: dict[str, str]) -> dict[str, Results]:
+def measure(server: ScriptedServer, urls: dict[str, str], only: str) -> dict[str, Results]:
     """For each peer, group and trial: what went wrong, whole and streamed."""
     found: dict[str, Results] = {name: defaultdict(dict) for name in urls}
     for name, url in urls.items():
-        for trial in trials():
+        for trial in (trial for trial in trials() if only in trial.group):
             server.use(trial.variant, trial.script)
             with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0, timeout=30) as client:
                 whole_result = judge(whole, client, trial.model)
@@ -187,7 +187,7 @@ def measure(server: ScriptedServer, urls: dict[str, str]) -> dict[str, Results]:
 
 def show(found: dict[str, Results], *, failures: bool) -> None:
     groups = next(iter(found.values()))
-    print(f"{'':40} {'':>4} " + " ".join(f"{name:>20}" for name in found))
+    print(f"{'':30} {'':9} " + " ".join(f"{name:>20}" for name in found))
     for group, rows in groups.items():
         for index, kind in enumerate(("whole", "streamed")):
             right = [
@@ -195,7 +195,7 @@ def show(found: dict[str, Results], *, failures: bool) -> None:
                 for results in found.values()
             ]
             cells = " ".join(f"{f'{count} of {len(rows)}':>20}" for count in right)
-            print(f"{group:40} {kind[:4]} {cells}")
+            print(f"{group:30} {kind:9} {cells}")
     if failures:
         for name, results in found.items():
             for group, rows in results.items():
@@ -207,6 +207,7 @@ def show(found: dict[str, Results], *, failures: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--litellm", help="path of the command; without it, LiteLLM is left out")
+    parser.add_argument("--only", default="", help="only groups whose name has this word")
     parser.add_argument("--json", help="write every result to this file")
     parser.add_argument("--failures", action="store_true", help="list what went wrong")
     options = parser.parse_args()
@@ -219,9 +220,9 @@ def main() -> None:
         urls = {"direct": server.url, "Toolwire": ours.url, "Toolwire, format set": told.url}
         if options.litellm:
             with litellm(options.litellm, server.url) as url:
-                found = measure(server, {**urls, "LiteLLM": url})
+                found = measure(server, {**urls, "LiteLLM": url}, options.only)
         else:
-            found = measure(server, urls)
+            found = measure(server, urls, options.only)
     show(found, failures=options.failures)
     if options.json:
         Path(options.json).write_text(json.dumps(found, indent=1))
