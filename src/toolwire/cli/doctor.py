@@ -94,11 +94,17 @@ def run_doctor(
         def configure(setup: Setup) -> Config:
             return _configuration(facts, setup, key_env, template if seen.lacks_chat else None)
 
-        for observation in examine(
-            facts, endpoint, configure, lambda setup, name: say(f"{_SETUPS[setup]}: {name}")
-        ):
-            seen.observations.append(observation)
-            report.add(observation, _SETUPS[observation.setup])
+        try:
+            for observation in examine(
+                facts, endpoint, configure, lambda setup, name: say(f"{_SETUPS[setup]}: {name}")
+            ):
+                seen.observations.append(observation)
+                report.add(observation, _SETUPS[observation.setup])
+        except Unreachable as error:
+            raise Complaint(
+                f"no answer to a short request: {error}. If the model is slow, or still being "
+                f"loaded, wait for longer than {timeout:g} s with --timeout."
+            ) from None
     return seen, diagnose(seen)
 
 

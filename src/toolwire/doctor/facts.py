@@ -35,6 +35,7 @@ _VERSIONS = {
     "sglang": ("/get_server_info", "version"),
     "tgi": ("/info", "version"),
 }
+BY_ADDRESS = "by its address"
 _NOT_FOR_CHAT = ("embed", "rerank", "whisper", "tts", "moderation")
 
 
@@ -58,6 +59,8 @@ class ServerFacts:
         """What people call the server."""
         if self.is_toolwire:
             return "Toolwire"
+        if self.kind == "openai" and self.why != BY_ADDRESS:
+            return "an OpenAI-compatible server"  # as LiteLLM, whose models "OpenAI" owns
         return NAMES.get(self.kind, self.kind) or "a server that does not say what it is"
 
 
@@ -102,7 +105,7 @@ def _kind(endpoint: LiveEndpoint) -> Detected | None:
     if endpoint.is_toolwire:
         return None
     if named := dialect_of_host(endpoint.host):
-        return Detected(named, "by its address")
+        return Detected(named, BY_ADDRESS)
 
     def fetch(*, at_root: bool) -> Any:
         async def get(path: str) -> bytes:

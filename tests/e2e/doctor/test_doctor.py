@@ -120,6 +120,14 @@ def test_wrong_use_is_one_line_and_exit_code_2(words: list[str], message: str) -
     assert len(result.output.strip().splitlines()) == 1
 
 
+def test_a_model_that_is_too_slow_is_said_to_be_and_not_raised(server: ScriptedServer) -> None:
+    server.use("hang_headers", obedient)
+    result = doctor(server.url, "--timeout", "0.3")
+    assert result.exit_code == 2
+    assert "no answer to a short request" in result.output
+    assert "longer than 0.3 s with --timeout" in result.output
+
+
 def test_init_writes_a_file_that_serve_can_use(server: ScriptedServer, tmp_path: Path) -> None:
     server.use("std", reads_prompts)
     path = tmp_path / "toolwire.toml"
