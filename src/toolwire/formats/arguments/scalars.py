@@ -35,22 +35,24 @@ _PLAIN = re.compile(r"[^\"'\\\x00-\x1f]*+")
 PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 UNICODE = rf"u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}}|{PAIR}"
 NO_CHARACTER = r"\ufffd"  # replaces a lone surrogate
+_SHARED = rf"\\(?:[\"\\bfnrt]|{UNICODE})"
 _ESCAPED = rf"\\(?:[\"'\\bfnrt]|{UNICODE})"  # shared escapes, and \'
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _SHORT_CONTROLS = (("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r"))
 
 
-def _copied(delimiter: str) -> re.Pattern[str]:
+def _copied(delimiter: str, escaped: str = _ESCAPED) -> re.Pattern[str]:
     """Text that is copied at once from a string; in a triple-quoted one, single quotes too."""
     quote = delimiter[0]
     if len(delimiter) == 1:
         plain = rf"[^{quote}\\\x00-\x1f]*+"
-        return re.compile(rf"{plain}(?:{_ESCAPED}{plain})*+")
+        return re.compile(rf"{plain}(?:{escaped}{plain})*+")
     inside = rf"{quote}{{1,2}}+(?=[^{quote}])"
     return re.compile(rf"[^{quote}\\]*+(?:(?:{_ESCAPED}|{inside})[^{quote}\\]*+)*+")
 
 
 _COPIED = {delimiter: _copied(delimiter) for delimiter in ("'", '"', "'''", '"""')}
+_ALIKE = _copied('"', _SHARED)  # as long as Python and JSON write the same
 _JSON_ESCAPE = re.compile(rf"\\(?:{UNICODE})")
 _ESCAPE_LENGTH = 12  # the longest escape, a surrogate pair
 _SPACES = re.compile(r"\s*+")
@@ -123,18 +125,20 @@ def copy_python_string(reader: Reader, put: Put, ends: Ends | None = None) -> Ne
 def _string_body(reader: Reader, put: Put, head: re.Match[str], ends: Ends) -> Need[bool]:
     raw, delimiter = bool(head[2]), head[3]
     quote = delimiter[0]
-    copied = _PLAIN if raw else _COPIED[delimiter]
+    copied = _PLAIN if raw else _ALIKE if delimiter == '"' else _COPIED[delimiter]
     while True:
         buf, pos = reader.buf, reader.pos
         end = copied.match(buf, pos).end()  # type: ignore[union-attr]
         if end > pos:
-            piece = buf[pos:end]
-            put(piece if raw else _as_json(piece, delimiter))
+            alike = copied is _ALIKE or raw
+            put(buf[pos:end] if alike else _as_json(buf[pos:end], delimiter))
             reader.pos = end
         if end == len(buf):
             if reader.final:
                 return False
             yield
+        elif copied is _ALIKE and buf.startswith("\\'", end):
+            copied = _COPIED[delimiter]
         elif buf[end] == "\\":
             put((yield from _read_escape(reader, raw=raw)))
         elif buf[end] == quote and (yield from _at_end(reader, delimiter, ends)):
