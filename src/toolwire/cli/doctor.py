@@ -101,7 +101,7 @@ def run_doctor(
                 seen.observations.append(observation)
                 report.add(observation, _SETUPS[observation.setup])
         except Unreachable as error:
-            raise Complaint(
+            raise UsageError(
                 f"no answer to a short request: {error}. If the model is slow, or still being "
                 f"loaded, wait for longer than {timeout:g} s with --timeout."
             ) from None
