@@ -32,6 +32,7 @@ TESTED_BY = {
     "cli/chat": "e2e/python_client/test_terminal.py",
     "cli/reports": "unit/cli/test_parse.py",
     "client": "e2e/python_client",
+    "doctor/facts.py": "e2e/doctor",
     "errors.py": "unit/surfaces/openai/test_errors.py",
     "formats": "property/formats",
     "gateway/repair/arguments.py": "unit/gateway/repair/test_validation.py",
