@@ -28,6 +28,7 @@ OF_NO_MODULE = {
 TESTED_BY = {
     "backends/base.py": "unit/backends",
     "backends/embedded/engine.py": "e2e/embedded",
+    "cli/doctor.py": "e2e/doctor",
     "client": "e2e/python_client",
     "errors.py": "unit/surfaces/openai/test_errors.py",
     "formats": "property/formats",
