@@ -87,8 +87,7 @@ def measure(commit: str) -> None:
             f"{commit}: {total:.0f} s to the first answer ({cloned:.1f} s of it to clone, "
             f"{_cpu() - cpu:.0f} s of CPU in all), the second took {again:.1f} s; "
             f"{megabytes(clone / '.venv'):.0f} MB of packages in .venv, "
-            f"{megabytes(home / '.cache'):.0f} MB of weights, "
-            f"{megabytes(home / 'pip'):.0f} MB downloaded by pip"
+            f"{megabytes(home / '.cache'):.0f} MB of weights"
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -31,6 +31,7 @@ TESTED_BY = {
     "backends/embedded/engine.py": "e2e/embedded",
     "cli/chat": "e2e/python_client/test_terminal.py",
     "cli/reports": "unit/cli/test_parse.py",
+    "cli/doctor.py": "e2e/doctor",
     "client": "e2e/python_client",
     "doctor/facts.py": "e2e/doctor",
     "errors.py": "unit/surfaces/openai/test_errors.py",

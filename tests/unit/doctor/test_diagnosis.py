@@ -6,7 +6,7 @@ import pytest
 from toolwire.conformance.endpoint import REACH, TrialResult, Verdict
 from toolwire.doctor.diagnosis import AdvisedSetting, diagnose
 from toolwire.doctor.examination import CALL, STREAMED, TALK, Examination, Observation, Setup
-from toolwire.doctor.facts import BY_ADDRESS, ServerFacts
+from toolwire.doctor.facts import ServerFacts
 from toolwire.doctor.server_flags import CHECKED, CHECKED_ON, PARSERS, flags_for
 from toolwire.formats import Detection, names
 
@@ -108,9 +108,3 @@ def test_the_page_of_vllm_names_a_parser_that_vllm_has() -> None:
     named = re.findall(r"--tool-call-parser (\w+)", page)
     assert named
     assert set(named) <= set(PARSERS["vllm"].values())
-
-
-def test_only_a_server_at_openais_address_is_called_openai() -> None:
-    proxy = ServerFacts("http://h/v1", "m", kind="openai", why="its models are owned by 'openai'")
-    assert proxy.name == "an OpenAI-compatible server"
-    assert ServerFacts("u", "m", kind="openai", why=BY_ADDRESS).name == "OpenAI"
