@@ -63,12 +63,16 @@ class Cost:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count what is entered of ours."""
+        """Count what is entered of ours, and not what the collector finds of others."""
+        collecting = gc.isenabled()
+        gc.disable()
         sys.setprofile(self._see)
         try:
             yield
         finally:
             sys.setprofile(None)
+            if collecting:
+                gc.enable()
 
     def _see(self, frame: FrameType, event: str, _: object) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(ROOT):
@@ -209,15 +213,16 @@ async def per_chunk(app: App, blocks: list[bytes], content: bytes) -> Cost:
 
 
 async def per_request(app: App, blocks: list[bytes], content: bytes) -> Cost:
-    """What a whole short request costs."""
-    cost = Cost(1)
+    """What a whole short request costs: the least of three, since a timer may fall into one."""
     for _ in range(3):
         await ask(app, Wire(blocks), content)
     before = sys.getallocatedblocks()
     await ask(app, Wire(blocks), content)
-    cost.kept = sys.getallocatedblocks() - before
-    await ask(app, Wire(blocks), content, cost.counting())
-    return cost
+    kept = sys.getallocatedblocks() - before
+    costs = [Cost(1, kept=kept) for _ in range(3)]
+    for cost in costs:
+        await ask(app, Wire(blocks), content, cost.counting())
+    return min(costs, key=lambda cost: cost.calls.total())
 
 
 async def measure(mode: str, surface: str = "chat") -> dict[str, Cost]:
@@ -251,7 +256,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--where", action="store_true", help="list the functions")
     options = parser.parse_args()
-    gc.disable()
     print(f"{'':16} {'per':22} {'calls':>8} {'files':>6} {'kept':>6}")
     for surface, mode in product(APIS, ("native", "hybrid")):
         show(f"{surface} {mode}", asyncio.run(measure(mode, surface)), where=options.where)
