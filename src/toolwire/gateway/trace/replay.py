@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from toolwire.errors import UpstreamError
+from toolwire.formats import names
 from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.plan import Plan, RepairPolicy, make_plan
@@ -57,6 +58,9 @@ def check_replayable(record: Any) -> Mapping[str, Any]:
         check_shape(record)
     except msgspec.ValidationError as error:
         raise CannotReplay(f"This trace is damaged: {error}.") from None
+    used = {attempt["strategy"]["format"] for attempt in record["attempts"]}
+    if unknown := used.difference([None, "", *names()]):
+        raise CannotReplay(f"This version has no format '{min(unknown)}', which the trace needs.")
     return record
 
 
