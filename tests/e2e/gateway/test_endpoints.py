@@ -141,7 +141,6 @@ def test_a_passed_on_error_has_our_form(gateway: Gateway) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
         "/v1",
         "/v1/",
         "/api/tags",

@@ -45,6 +45,8 @@ MADE_OF_DATA = {
     "formats/arguments/scalars.py",
     "formats/detection/signatures.py",
     "formats/engines/head_json.py",
+    "formats/opened_reasoning.py",
+    "formats/stripped.py",
     "server/router.py",
     "surfaces/native/faults.py",
 }

@@ -18,6 +18,7 @@ PROGRAMS = {
     "TOOLWIRE_KEY=any codex": "",
     "goose": "",
     "qwen": "",
+    "llm": "",
 }
 """How such a command begins, and the dialect of the server that it starts.
 
