@@ -71,11 +71,6 @@ PROFILES = (
 _BY_NAME = {profile.name: profile for profile in (PLAIN, *PROFILES)}
 
 
-def profile_named(name: str) -> Profile:
-    """Return the profile with this name, or the default profile."""
-    return _BY_NAME.get(name, PLAIN)
-
-
 def profile_for(user_agent: str, override: str = "") -> Profile:
     """Return the profile of a client. `override` (the header `toolwire-profile`) wins."""
     if override in _BY_NAME:

@@ -189,11 +189,13 @@ class Blocks(ABC):
     def _end(self, kind: Kind) -> None:
         """End the open block."""
 
+    @abstractmethod
     def _add_block(self, block: dict[str, Any]) -> None:
-        raise NotImplementedError
+        """Add a whole block."""
 
+    @abstractmethod
     def _cite(self, citation: Any) -> None:
-        raise NotImplementedError
+        """Add a citation to the open block."""
 
 
 class BlockStream(Blocks):

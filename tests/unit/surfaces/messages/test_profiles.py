@@ -6,9 +6,9 @@ import pytest
 from tests.contract.messaging import HELLO, TOOL, asked
 
 from toolwire.surfaces.messages.profiles import fitted
-from toolwire.surfaces.profiles import PLAIN, Profile, profile_for, profile_named
+from toolwire.surfaces.profiles import PLAIN, Profile, profile_for
 
-CLAUDE_CODE = profile_named("claude_code")
+CLAUDE_CODE = profile_for("", "claude_code")
 
 SUMMARIZE = {
     "role": "user",
