@@ -24,7 +24,7 @@ from toolwire.server.config.settings import Config
 from toolwire.server.health.endpoints import HealthEndpoints
 from toolwire.server.health.readiness import Readiness
 from toolwire.server.process.random_ids import new_id
-from toolwire.server.router import Handler, Resource
+from toolwire.server.router import Handler
 from toolwire.server.services import Services
 from toolwire.server.telemetry.accounting import Accounting
 from toolwire.server.telemetry.logs import Logs
@@ -156,16 +156,10 @@ class App:
             exchange.abort()
         else:
             error.request_id = context.request_id
-            api = self._api(exchange.request)
+            api = self._router.api(exchange.request)
             headers, body = api.writer.error(error)
             status = api.statuses.get(error.status, error.status)
             exchange.respond(status, [*context.headers(), *headers], body)
-
-    def _api(self, request: HttpRequest) -> Resource:
-        """Return a resource of the API that a client speaks, for errors in its form."""
-        # Anthropic's clients share some paths, such as /v1/models, with OpenAI's.
-        path = "/v1/messages" if b"anthropic-version" in request.headers else request.path
-        return self._router.api(path)
 
 
 _ABOUT_PATHS = "The API is under /v1; 'passthrough' sets which other endpoints are passed on."

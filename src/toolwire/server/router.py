@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from toolwire.gateway.context import RequestContext
 from toolwire.surfaces.base import ErrorWriter
-from toolwire.surfaces.exchange import Exchange
+from toolwire.surfaces.exchange import Exchange, HttpRequest
 
 Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 
@@ -31,11 +31,17 @@ class Router:
     `/v1/models/{id...}` matches the rest. A path without parameters takes precedence.
     """
 
-    def __init__(self, table: Mapping[str, Resource], default: ErrorWriter) -> None:
+    def __init__(
+        self,
+        table: Mapping[str, Resource],
+        default: ErrorWriter,
+        by_header: Mapping[bytes, str] | None = None,
+    ) -> None:
         self._exact = {path: found for path, found in table.items() if "{" not in path}
         self._patterns = [(_compiled(path), r) for path, r in table.items() if "{" in path]
         self._prefixes = {path.partition("/{")[0]: found for path, found in table.items()}
         self._default = Resource(default)
+        self._by_header = by_header or {}
 
     def find(self, path: str) -> Resource | None:
         """Return the resource at this path."""
@@ -44,8 +50,15 @@ class Router:
             return found
         return next((r for pattern, r in self._patterns if pattern.fullmatch(path)), None)
 
-    def api(self, path: str) -> Resource:
-        """Return a resource of the API that this path belongs to, for errors in its form."""
+    def api(self, request: HttpRequest) -> Resource:
+        """Return a resource of the API that a client speaks, for errors in its form.
+
+        A header in `by_header` tells, for clients that share paths with another API, or else the
+        path.
+        """
+        path = request.path
+        for header, of_api in self._by_header.items():
+            path = of_api if header in request.headers else path
         while path:
             if (found := self._prefixes.get(path)) is not None:
                 return found

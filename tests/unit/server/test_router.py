@@ -3,6 +3,7 @@
 from typing import Any
 
 from toolwire.server.router import Resource, Router
+from toolwire.surfaces.exchange import HttpRequest
 
 
 class _Writer:
@@ -28,6 +29,10 @@ def _methods(path: str) -> list[str] | None:
     return None if found is None else list(found.methods)
 
 
+def _api(router: Router, path: str, *headers: bytes) -> Resource:
+    return router.api(HttpRequest("GET", path.encode(), dict.fromkeys(headers, b"")))
+
+
 def test_a_parameter_is_one_segment() -> None:
     assert _methods("/v1/things/a") == []
     assert _methods("/v1/things/a/parts") == ["GET"]
@@ -50,13 +55,20 @@ def test_points_and_stars_in_a_path_are_no_patterns() -> None:
 
 
 def test_errors_below_a_path_are_written_by_the_api_of_the_path() -> None:
-    assert ROUTER.api("/v1/things/a/b/c").writer is TWO
-    assert ROUTER.api("/v1/things").writer is TWO
-    assert ROUTER.api("/v1/models/x").writer is ONE
-    assert ROUTER.api("/elsewhere").writer is OTHER
+    assert _api(ROUTER, "/v1/things/a/b/c").writer is TWO
+    assert _api(ROUTER, "/v1/things").writer is TWO
+    assert _api(ROUTER, "/v1/models/x").writer is ONE
+    assert _api(ROUTER, "/elsewhere").writer is OTHER
 
 
 def test_an_api_may_have_statuses_of_its_own() -> None:
     router = Router({"/v1/a": Resource(ONE, {}, {503: 529})}, OTHER)
-    assert router.api("/v1/a/b").statuses == {503: 529}
-    assert router.api("/v1/b").statuses == {}
+    assert _api(router, "/v1/a/b").statuses == {503: 529}
+    assert _api(router, "/v1/b").statuses == {}
+
+
+def test_a_header_of_one_api_tells_which_a_client_speaks() -> None:
+    table = {"/v1/a": Resource(ONE, {}), "/v1/models": Resource(TWO, {})}
+    router = Router(table, OTHER, {b"a-version": "/v1/a"})
+    assert _api(router, "/v1/models", b"a-version").writer is ONE
+    assert _api(router, "/v1/models", b"b-version").writer is TWO

@@ -19,6 +19,8 @@ from toolwire.surfaces.openai.chat import OpenAiChat
 
 _WARM_UPS = ("/", "/api/hello")
 """Paths that Claude Code requests, without a key, to open a connection before it needs one."""
+_BY_HEADER = {b"anthropic-version": "/v1/messages"}
+"""Headers that only clients of one API send, which share paths, such as /v1/models, with others."""
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", *_WARM_UPS, *page_endpoints()})
 """Paths that need no key."""
 
@@ -50,4 +52,4 @@ def build_router(config: Config, services: Services, health: HealthEndpoints) ->
     }
     if services.traces is not None and config.has_inspector:
         table |= inspector_api(config, chat, services.traces, services.checker)
-    return Router(table, chat)
+    return Router(table, chat, _BY_HEADER)
