@@ -6,13 +6,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from toolwire.backends.base import Backend
-from toolwire.backends.embedded.backend import EmbeddedBackend
 from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.errors import GatewayError
-from toolwire.gateway.routes import ServedModel
 from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
+from toolwire.server.health.introduction import ServedBackend, served_backends
 from toolwire.server.health.tool_check import try_tools
 from toolwire.server.services import Services
 from toolwire.server.telemetry.logs import setup
@@ -37,23 +35,15 @@ def check_backends(config: Config, engine: EmbeddedEngine | None = None) -> Iter
 
 async def _check(config: Config, engine: EmbeddedEngine | None) -> list[BackendCheck]:
     services = Services(config, setup("error"), time.perf_counter, engine)
-    wanted = {
-        (route.name, backend.name): backend.model or route.fixed_name
-        for route in config.models
-        for backend in route.backends
-    }
     findings = [
-        await _look_at(config, model, backend, wanted[model.name, backend.name])
-        for model in services.routes.models
-        for backend in model.pool.backends
+        await _look_at(config, served) for served in served_backends(config, services.routes)
     ]
     await services.aclose()
     return findings
 
 
-async def _look_at(
-    config: Config, model: ServedModel, backend: Backend, wanted: str | None
-) -> BackendCheck:
+async def _look_at(config: Config, served: ServedBackend) -> BackendCheck:
+    backend, wanted = served.backend, served.wanted
     try:
         async with asyncio.timeout(config.timeouts.connect + 10):
             names = await backend.models()
@@ -65,15 +55,16 @@ async def _look_at(
         return BackendCheck(backend.name, ok=False, text="it does not answer.")
     found = _models(backend.name, names, wanted, how)
     name = wanted or next(iter(names), None)
-    if not found.ok or name is None or isinstance(backend, EmbeddedBackend):
+    if not found.ok or name is None or served.config.is_embedded:
         return found
-    return await _tools(config, model, backend, name, found)
+    return await _tools(config, served, name, found)
 
 
 async def _tools(
-    config: Config, model: ServedModel, backend: Backend, name: str, found: BackendCheck
+    config: Config, served: ServedBackend, name: str, found: BackendCheck
 ) -> BackendCheck:
     """Return the result with the tool mode that this model needs."""
+    model, backend = served.model, served.backend
     try:
         need = await try_tools(model, backend, name, request_reader(config), time.perf_counter)
     except GatewayError as error:

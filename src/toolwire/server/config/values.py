@@ -133,9 +133,14 @@ def _is_address(value: str) -> bool:
     return True
 
 
+def is_embedded(url: str) -> bool:
+    """Whether this stands for the model inside this process."""
+    return url == EMBEDDED
+
+
 def url(value: str) -> str:
     """A backend's base URL, without a slash at the end; or `embedded:`."""
-    if value == EMBEDDED:
+    if is_embedded(value):
         return value
     # Parsers disagree on a backslash, a space or a control character, so the host that is checked
     # might not be the host that is dialled.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from toolwire.backends.base import Backend
-from toolwire.gateway.routes import ServedModel
-from toolwire.server.config.settings import BackendConfig, RouteConfig
+from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 
 MOST_MODELS = 12
 
@@ -29,11 +29,22 @@ class ServedBackend:
     model: ServedModel
     backend: Backend
 
+    @property
+    def wanted(self) -> str | None:
+        """The one model that the backend is asked for; None: the client's choice."""
+        return self.config.model or self.route.fixed_name
+
+
+def served_backends(config: Config, routes: Routes) -> Iterator[ServedBackend]:
+    """Yield every backend of every model."""
+    for route, model in zip(config.models, routes.models, strict=True):
+        for settings, backend in zip(route.backends, model.pool.backends, strict=True):
+            yield ServedBackend(route, settings, model, backend)
+
 
 def introduce(served: ServedBackend, names: list[str], about: str) -> str:
     """Return the lines about a backend that answered; `names` are its models."""
-    route, config = served.route, served.config
-    wanted = config.model or (None if route.name == "*" else route.name)
+    config, wanted = served.config, served.wanted
     kind = about or _UNTOLD.get(config.dialect, f"dialect {config.dialect}, as configured")
     lines = [f"  {config.url} answers ({kind})"]
     if wanted is not None and names and wanted not in names:

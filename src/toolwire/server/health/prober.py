@@ -5,13 +5,12 @@ It runs in the background and delays nothing.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from toolwire.backends.base import Backend
-from toolwire.backends.embedded.backend import EmbeddedBackend
 from toolwire.errors import GatewayError, UpstreamError, UpstreamUnavailable
 from toolwire.server.config.settings import Config
-from toolwire.server.health.introduction import ServedBackend, introduce, missing
+from toolwire.server.health.introduction import ServedBackend, introduce, missing, served_backends
 from toolwire.server.services import Services
 
 _LONGEST_PAUSE = 30.0
@@ -31,16 +30,11 @@ class Prober:
         """Probe all backends, until none has to be probed again."""
         asks = self._config.health.probe_at_start
         async with asyncio.TaskGroup() as tasks:
-            for served in self._backends():
-                if isinstance(served.backend, EmbeddedBackend):
+            for served in served_backends(self._config, self._services.routes):
+                if served.config.is_embedded:
                     self._services.watch.probed(served.backend.name, None)
                 elif asks or self._goes_on:
                     tasks.create_task(self._follow(served))
-
-    def _backends(self) -> Iterator[ServedBackend]:
-        for route, model in zip(self._config.models, self._services.routes.models, strict=True):
-            for config, backend in zip(route.backends, model.pool.backends, strict=True):
-                yield ServedBackend(route, config, model, backend)
 
     async def _follow(self, served: ServedBackend) -> None:
         introduced, told, pause = not self._config.health.probe_at_start, False, 1.0

@@ -81,4 +81,4 @@ class BackendConfig:
     @property
     def is_embedded(self) -> bool:
         """Whether it is the model inside this process."""
-        return self.url == values.EMBEDDED
+        return values.is_embedded(self.url)
