@@ -451,13 +451,15 @@ OTHER_REPAIRS = (
         "number of tools with shortened descriptions (`tool_description_chars`, "
         "`parameter_description_chars`)",
     ),
+    ("orphan_result:CALL_ID", "a result in the history that belongs to no call: left out"),
+    ("missing_result:CALL_ID", "a call in the history without a result: one that says so is added"),
     (
-        "repeated_call_id:PLACE",
+        "repeated_call_id:CALL_ID",
         'a call with the id of an earlier one: renamed (`history = "repair"`)',
     ),
-    ("arguments_repaired:PLACE", "arguments in the history that were not JSON, made JSON"),
+    ("arguments_repaired:CALL_ID", "arguments in the history that were not JSON, made JSON"),
     (
-        "arguments_quoted:PLACE",
+        "arguments_quoted:CALL_ID",
         'arguments in the history that are not JSON: the backend gets `{"invalid_json": TEXT}`',
     ),
     ("tool_name_resolved", "a tool name that differs by case, separators, a namespace or a number"),

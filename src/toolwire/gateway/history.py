@@ -90,7 +90,7 @@ class _Checker:
             # Not a call of the last assistant message, or a call that already has a result.
             if not self.repair:
                 raise self._misplaced(message, position)
-            self.history.repairs.append(f"orphan_result:messages[{position}]")
+            self._repaired("orphan_result", message.call_id)
             return
         self.open[message.call_id] = message
 
@@ -128,7 +128,7 @@ class _Checker:
             raise _not_answered(unanswered, position)
         for call_id, result in self.open.items():
             if result is None:
-                self.history.repairs.append(f"missing_result:{call_id}")
+                self._repaired("missing_result", call_id)
             self.history.messages.append(result or ChatMessage("tool", NO_RESULT, call_id=call_id))
         self.open = {}
         self.renamed = {}
@@ -138,16 +138,15 @@ class _Checker:
         for at, call in enumerate(message.calls):
             if len(call.call_id) > MAX_CLIENT_ID:
                 raise _long_id(call.call_id, Place("id", message=position, call=at))
-            where = f"messages[{position}].tool_calls[{at}]"
             if call.call_id in self.seen:
                 if not self.repair:
                     raise _repeated(call, Place("id", message=position, call=at))
-                self.history.repairs.append(f"repeated_call_id:{where}")
+                self._repaired("repeated_call_id", call.call_id)
                 call = self._renamed(call)  # noqa: PLW2901
             self.seen.add(call.call_id)
             self.open[call.call_id] = None
             if call.kind == "function" and not _is_json(call.arguments):
-                call = self._readable(call, where)  # noqa: PLW2901
+                call = self._readable(call)  # noqa: PLW2901
             calls.append(call)
         if all(map(operator.is_, calls, message.calls)):
             return message
@@ -159,16 +158,19 @@ class _Checker:
         self.renamed.setdefault(call.call_id, []).append(call_id)
         return msgspec.structs.replace(call, call_id=call_id)
 
-    def _readable(self, call: AssistantCall, where: str) -> AssistantCall:
+    def _readable(self, call: AssistantCall) -> AssistantCall:
         """Return the call with arguments that a backend can decode."""
         arguments = EVERY_RULE.as_json(call.arguments)
         if arguments is None:
             said = call.arguments.encode("utf-8", "replace").decode()
             arguments = _json_encode({QUOTED: said}).decode()
-            self.history.repairs.append(f"arguments_quoted:{where}")
+            self._repaired("arguments_quoted", call.call_id)
         else:
-            self.history.repairs.append(f"arguments_repaired:{where}")
+            self._repaired("arguments_repaired", call.call_id)
         return msgspec.structs.replace(call, arguments=arguments)
+
+    def _repaired(self, what: str, call_id: str) -> None:
+        self.history.repairs.append(f"{what}:{call_id[:_SHOWN]}")
 
 
 class _FreshIds:

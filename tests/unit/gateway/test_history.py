@@ -107,7 +107,7 @@ class TestAccepted:
     def test_arguments_that_are_no_object_are_quoted(self, arguments: str, repair: bool) -> None:
         history = check_history([asked("a", arguments=arguments), result("a")], repair=repair)
         assert json.loads(history.calls[0].arguments) == {QUOTED: arguments}
-        assert history.repairs == ["arguments_quoted:messages[0].tool_calls[0]"]
+        assert history.repairs == ["arguments_quoted:a"]
 
     @pytest.mark.parametrize("depth", [300, 3_000, 30_000])
     def test_arguments_that_are_too_deep_are_quoted(self, depth: int) -> None:
@@ -126,7 +126,7 @@ class TestAccepted:
     def test_arguments_with_one_reading_are_repaired(self, arguments: str, read: object) -> None:
         history = check_history([asked("a", arguments=arguments), result("a")])
         assert json.loads(history.calls[0].arguments) == read
-        assert history.repairs == ["arguments_repaired:messages[0].tool_calls[0]"]
+        assert history.repairs == ["arguments_repaired:a"]
 
     def test_the_text_of_a_custom_call_is_not_json(self) -> None:
         call = AssistantCall("a", "sh", "ls {", "custom")
@@ -158,12 +158,12 @@ class TestAccepted:
 
 class TestRepaired:
     def test_a_result_without_a_call_is_left_out(self) -> None:
-        assert repaired(USER, result("z"), USER) == (["u", "u"], ["orphan_result:messages[1]"])
+        assert repaired(USER, result("z"), USER) == (["u", "u"], ["orphan_result:z"])
 
     def test_a_second_result_is_left_out(self) -> None:
         history = check_history([asked("a"), result("a", "1"), result("a", "2")], repair=True)
         assert [message.content for message in history.messages] == [None, "1"]
-        assert history.repairs == ["orphan_result:messages[2]"]
+        assert history.repairs == ["orphan_result:a"]
 
     def test_a_missing_result_is_made_up_and_says_so(self) -> None:
         history = check_history([asked("a", "b"), result("b"), USER], repair=True)
@@ -177,7 +177,7 @@ class TestRepaired:
     def test_a_result_that_came_too_late_is_replaced(self) -> None:
         assert repaired(asked("a"), USER, result("a")) == (
             ["a(a)", "t:a", "u"],
-            ["missing_result:a", "orphan_result:messages[2]"],
+            ["missing_result:a", "orphan_result:a"],
         )
 
     def test_a_call_with_an_id_of_another_is_renamed_with_its_result(self) -> None:
@@ -185,7 +185,7 @@ class TestRepaired:
         history = check_history(messages, repair=True)
         assert shape(history) == ["a(a)", "t:a", "a(a_2,b)", "t:a_2", "t:b"]
         assert history.messages[3].content == "2"
-        assert history.repairs == ["repeated_call_id:messages[2].tool_calls[0]"]
+        assert history.repairs == ["repeated_call_id:a"]
 
     def test_two_calls_of_one_id_get_their_results_in_order(self) -> None:
         history = check_history(

@@ -30,7 +30,7 @@ def test_what_is_wrong_with_a_history_is_said_before_anything_is_sent() -> None:
 def test_what_was_mended_is_all_in_one_list() -> None:
     dangling = {"type": "object", "properties": {"a": {"$ref": "#/x"}}}
     made = plan(body(messages=[USER, result("a")], tools=[tool("f", dangling)]), repair=True)
-    assert made.repairs == ("dangling_ref:f:#/x", "orphan_result:messages[1]")
+    assert made.repairs == ("dangling_ref:f:#/x", "orphan_result:a")
 
 
 CUSTOM = {"type": "custom", "custom": {"name": "sh"}}

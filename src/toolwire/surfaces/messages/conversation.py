@@ -148,7 +148,7 @@ class ConversationBuilder:
         text, images = self._output(block, f"{where}.content")
         failed = bool(block.get("is_error"))
         if call_id not in self._open or call_id in self._results:
-            self.notes.repair(f"orphan_result:{where}")
+            self.notes.repair(f"orphan_result:{call_id}")
             self._said += [
                 TextPart(f"(result of an earlier call: {error_text(text) if failed else text})"),
                 *images,

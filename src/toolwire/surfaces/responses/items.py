@@ -216,13 +216,13 @@ class _Reader(msgspec.Struct):
             self._say(at, "user", content)  # a screenshot: the call that requested it is omitted
             return
         if not turns:
-            self.out.repairs.append(f"orphan_result:input[{at}]")
+            self.out.repairs.append(f"orphan_result:{call_id}")
             return
         turn = next((one for one in turns if call_id not in one.results), turns[-1])
         if call_id in turn.results:
-            self.out.repairs.append(f"result_repeated:input[{at}]")
+            self.out.repairs.append(f"result_repeated:{call_id}")
         elif turn is not self.entries[-1]:
-            self.out.repairs.append(f"result_moved:input[{at}]")
+            self.out.repairs.append(f"result_moved:{call_id}")
         turn.results[call_id] = content
 
     def _unanswered(self) -> str | None:

@@ -163,7 +163,7 @@ def test_references_say_which_tools_are_available_now() -> None:
 def test_a_result_that_nobody_asked_for_is_text_and_reported() -> None:
     request = asked(messages=[ASK, calls("a"), said(result("x", "lost"), result("a"))]).request
     assert request.messages[-1].content == "(result of an earlier call: lost)"
-    assert request.repairs == ("orphan_result:messages.2.content.0",)
+    assert request.repairs == ("orphan_result:x",)
 
 
 def test_thinking_is_the_reasoning_of_its_message() -> None:

@@ -104,19 +104,19 @@ def test_results_come_in_the_order_of_their_calls() -> None:
 def test_a_late_result_is_moved_to_its_call_and_that_is_reported() -> None:
     answer = answered(user("a"), made("c1"), user("b"), result("c1", "one"), user("c"))
     assert roles(list(answer.asked[0].messages)) == ["user", "assistant", "tool", "user"]
-    assert "result_moved:input[3]" in answer.headers["toolwire-repairs"]
+    assert "result_moved:c1" in answer.headers["toolwire-repairs"]
 
 
 def test_the_last_of_two_results_counts_and_that_is_reported() -> None:
     answer = answered(user("a"), made("c1"), result("c1", "one"), result("c1", "two"))
     assert answer.asked[0].messages[2].content == "two"
-    assert "result_repeated:input[3]" in answer.headers["toolwire-repairs"]
+    assert "result_repeated:c1" in answer.headers["toolwire-repairs"]
 
 
 def test_a_result_without_a_call_is_left_out_and_reported() -> None:
     answer = answered(user("a"), result("c9", "one"))
     assert roles(list(answer.asked[0].messages)) == ["user"]
-    assert "orphan_result:input[1]" in answer.headers["toolwire-repairs"]
+    assert "orphan_result:c9" in answer.headers["toolwire-repairs"]
 
 
 def test_a_call_without_a_result_gets_one_and_that_is_reported() -> None:
@@ -133,7 +133,7 @@ def test_a_result_without_an_id_belongs_to_the_only_open_call() -> None:
 
 def test_arguments_that_are_not_json_do_not_stop_the_conversation() -> None:
     answer = answered(user("a"), made("c1", arguments="{not json"), result("c1", "bad"))
-    assert "arguments_quoted" in answer.headers["toolwire-repairs"]
+    assert "arguments_quoted:c1" in answer.headers["toolwire-repairs"]
 
 
 def test_a_custom_call_is_a_call_of_the_wrapped_function() -> None:
