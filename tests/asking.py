@@ -9,8 +9,8 @@ from msgspec import Raw
 from toolwire.backends.openai.params import wire_params
 from toolwire.protocol.content import Part
 from toolwire.protocol.requests import ChatMessage, Request
-from toolwire.surfaces.openai.params import read_params
-from toolwire.surfaces.openai.parts import read_part
+from toolwire.surfaces.chat.params import read_params
+from toolwire.surfaces.chat.parts import read_part
 
 
 def asking(

@@ -10,6 +10,7 @@ from toolwire.gateway.answer.collect import Whole
 from toolwire.gateway.report import Report
 from toolwire.protocol.tools import AssistantCall
 from toolwire.protocol.usage import TokenUsage
+from toolwire.surfaces.chat.answer import encode_usage, join_logprobs, joined_json
 from toolwire.surfaces.native.wire import (
     AnswerChoice,
     AnsweredCall,
@@ -24,8 +25,6 @@ from toolwire.surfaces.native.wire import (
     ToolCallEvent,
     UsageEvent,
 )
-from toolwire.surfaces.openai.chunks import encode_usage
-from toolwire.surfaces.openai.whole import join_logprobs, joined_json
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(ChatResponse).decode

@@ -11,12 +11,12 @@ from toolwire.errors import RequestError
 from toolwire.protocol.content import Content, Part
 from toolwire.protocol.requests import ChatMessage, Role
 from toolwire.protocol.tools import AssistantCall
+from toolwire.surfaces.chat.parts import read_part
 from toolwire.surfaces.explain import check_nesting, empty_array
 from toolwire.surfaces.native import wire
 from toolwire.surfaces.native.fields import check_depth
 from toolwire.surfaces.native.ids import ToolCallIdMap
 from toolwire.surfaces.native.problems import Problems
-from toolwire.surfaces.openai.parts import read_part
 
 UNKNOWN_ID = (
     "Unknown tool call id. Send the id of a call that an earlier answer of this conversation made: "

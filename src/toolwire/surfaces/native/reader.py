@@ -15,6 +15,7 @@ from toolwire.errors import RequestError
 from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet
+from toolwire.surfaces.chat.params import ChatParams, read_params
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.native import wire
 from toolwire.surfaces.native.fields import FIELDS, read_value
@@ -22,7 +23,6 @@ from toolwire.surfaces.native.history import NativeHistory
 from toolwire.surfaces.native.ids import ToolCallIdMap
 from toolwire.surfaces.native.problems import Problems
 from toolwire.surfaces.native.tools import NativeToolReader
-from toolwire.surfaces.openai.params import ChatParams, read_params
 
 _NULL = Raw(b"null")
 _NO_MESSAGE = (

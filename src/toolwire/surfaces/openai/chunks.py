@@ -21,6 +21,7 @@ from toolwire.protocol.events import (
 )
 from toolwire.protocol.sse import DONE
 from toolwire.protocol.usage import TokenUsage
+from toolwire.surfaces.chat.answer import encode_usage
 
 _encode = msgspec.json.Encoder().encode
 
@@ -154,17 +155,3 @@ class ChunkEncoder:
             b'{"tool_calls":[{"index":%d%b,%b}]}'
             % (index, self._call_ids.get(call, b""), inner % _encode(json)),
         )
-
-
-def encode_usage(usage: TokenUsage) -> bytes:
-    """Encode the usage object. The total is always the sum."""
-    figures: dict[str, object] = {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    }
-    if usage.prompt_details:
-        figures["prompt_tokens_details"] = usage.prompt_details
-    if usage.completion_details:
-        figures["completion_tokens_details"] = usage.completion_details
-    return _encode(figures)

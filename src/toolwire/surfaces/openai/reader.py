@@ -17,10 +17,10 @@ from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import ChatMessage, Request, Role
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, AssistantCall, ToolChoice, ToolSet
+from toolwire.surfaces.chat.params import read_params
+from toolwire.surfaces.chat.parts import read_part
 from toolwire.surfaces.explain import check_length, check_nesting, decode, empty_array, missing
 from toolwire.surfaces.json_body import read_members
-from toolwire.surfaces.openai.params import read_params
-from toolwire.surfaces.openai.parts import read_part
 from toolwire.surfaces.openai.tool_choice import needs_tools, read_choice
 from toolwire.surfaces.openai.tools import ToolReader, check_name
 from toolwire.surfaces.openai.wire import (

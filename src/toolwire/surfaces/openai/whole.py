@@ -9,7 +9,8 @@ from msgspec import Raw
 from toolwire.gateway.answer.collect import Whole
 from toolwire.protocol.tools import AssistantCall
 from toolwire.protocol.usage import TokenUsage
-from toolwire.surfaces.openai.chunks import CompletionHead, encode_usage
+from toolwire.surfaces.chat.answer import encode_usage, join_logprobs, joined_json
+from toolwire.surfaces.openai.chunks import CompletionHead
 
 _encode = msgspec.json.Encoder().encode
 
@@ -73,25 +74,4 @@ def _call(call: AssistantCall, head: CompletionHead) -> dict[str, Any]:
         "id": call.call_id,
         "type": "function",
         "function": {"name": name, "arguments": call.arguments},
-    }
-
-
-def joined_json(values: list[bytes]) -> Any:
-    """Merge the deltas of one field: strings and lists are concatenated, others replaced."""
-    joined: Any = None
-    for raw in values:
-        value = msgspec.json.decode(raw)
-        growing = isinstance(value, (str, list)) and type(joined) is type(value)
-        joined = joined + value if growing else value
-    return joined
-
-
-def join_logprobs(values: list[bytes]) -> Any:
-    """Merge the log probabilities of a choice; None if there are none."""
-    if len(values) <= 1:
-        return Raw(values[0]) if values else None
-    parts = [msgspec.json.decode(raw) for raw in values]
-    return {
-        name: [entry for part in parts for entry in (part.get(name) or ())] or None
-        for name in ("content", "refusal")
     }

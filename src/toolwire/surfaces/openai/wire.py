@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Raw
 
-from toolwire.surfaces.openai.params import PARAM_TYPES
+from toolwire.surfaces.chat.params import PARAM_TYPES
 
 NoCalls: TypeAlias = Annotated[
     Raw | msgspec.UnsetType,

@@ -1,4 +1,4 @@
-"""Converts content parts of OpenAI's chat API to typed parts."""
+"""Converts content parts, in the form of OpenAI's chat API, to typed parts."""
 
 from typing import Any
 

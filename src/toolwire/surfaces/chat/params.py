@@ -1,4 +1,4 @@
-"""The parameters of a chat completion, except the conversation and its tools.
+"""The parameters of a chat, by OpenAI's names, except the conversation and its tools.
 
 A table of names and types. A value of the wrong type is an error that names the parameter. Unknown
 names are never an error. `null` always means "not given".

@@ -6,7 +6,7 @@ import pytest
 from tests.asking import given
 from tests.contract.wire import body, read, refusal
 
-from toolwire.surfaces.openai.params import PARAM_TYPES
+from toolwire.surfaces.chat.params import PARAM_TYPES
 
 GOOD: dict[str, list[Any]] = {
     "audio": [{"voice": "alloy", "format": "wav"}],

@@ -1,0 +1,1 @@
+"""The vocabulary of a chat that Chat Completions and the native API share."""

@@ -1,0 +1,46 @@
+"""The parts of an answer that are the same in both APIs: usage, log probabilities, and fields that
+arrive in pieces."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from toolwire.protocol.usage import TokenUsage
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encode_usage(usage: TokenUsage) -> bytes:
+    """Encode the usage object. The total is always the sum."""
+    figures: dict[str, object] = {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+    if usage.prompt_details:
+        figures["prompt_tokens_details"] = usage.prompt_details
+    if usage.completion_details:
+        figures["completion_tokens_details"] = usage.completion_details
+    return _encode(figures)
+
+
+def joined_json(values: list[bytes]) -> Any:
+    """Merge the deltas of one field: strings and lists are concatenated, others replaced."""
+    joined: Any = None
+    for raw in values:
+        value = msgspec.json.decode(raw)
+        growing = isinstance(value, (str, list)) and type(joined) is type(value)
+        joined = joined + value if growing else value
+    return joined
+
+
+def join_logprobs(values: list[bytes]) -> Any:
+    """Merge the log probabilities of a choice; None if there are none."""
+    if len(values) <= 1:
+        return Raw(values[0]) if values else None
+    parts = [msgspec.json.decode(raw) for raw in values]
+    return {
+        name: [entry for part in parts for entry in (part.get(name) or ())] or None
+        for name in ("content", "refusal")
+    }
