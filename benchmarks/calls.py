@@ -4,7 +4,8 @@ Counts the Python functions that are entered, and the blocks of memory that stay
 from the bytes of a backend's answer to the bytes that the client is sent: per chunk of native
 arguments, per word of text, and per whole request. The application, the backend, the stages, the
 surface and the exchange are real; the two sockets, with HTTP on them, are not. Unlike times, calls
-are the same in every run with the same Python. `--where` lists the functions.
+are the same in every run with the same Python. `--where` lists the functions. A call is held
+until it is complete, unless the client shows arguments as they arrive: those chunks are `live`.
 """
 
 import argparse
@@ -178,12 +179,18 @@ APIS = {
 
 
 async def ask(
-    app: App, wire: Wire, content: bytes, around: AbstractContextManager[None] = NOTHING
+    app: App,
+    wire: Wire,
+    content: bytes,
+    around: AbstractContextManager[None] = NOTHING,
+    *,
+    profile: bytes = b"",
 ) -> None:
     for backend in app.services.backends():
         assert isinstance(backend, OpenAiHttpBackend)
         backend.pool = Pool(wire)  # type: ignore[assignment]
     headers = {b"content-type": b"application/json", b"user-agent": b"benchmark"}
+    headers |= {b"toolwire-profile": profile} if profile else {}
     api = APIS["messages" if b"max_tokens" in content else "chat"]
     request = HttpRequest("POST", api.path, headers, content)
     exchange = HttpExchange(wire, request)  # type: ignore[arg-type]
@@ -192,7 +199,7 @@ async def ask(
     assert wire.written[-1].endswith(api.ends + b"\r\n0\r\n\r\n"), wire.written
 
 
-async def per_chunk(app: App, blocks: list[bytes], content: bytes) -> Cost:
+async def per_chunk(app: App, blocks: list[bytes], content: bytes, profile: bytes = b"") -> Cost:
     """What the chunks in the middle of a stream cost."""
     first, last = WARM, len(blocks) - 5
     cost = Cost(last - first)
@@ -207,7 +214,7 @@ async def per_chunk(app: App, blocks: list[bytes], content: bytes) -> Cost:
         return cost.counting() if first <= number < last else NOTHING
 
     for each in (weigh, weigh, count):
-        await ask(app, Wire(blocks, each), content)
+        await ask(app, Wire(blocks, each), content, profile=profile)
     cost.kept = blocks_at[last] - blocks_at[first]
     return cost
 
@@ -234,6 +241,9 @@ async def measure(mode: str, surface: str = "chat") -> dict[str, Cost]:
     short = arguments_stream(4)
     found = {
         "arguments chunk": await per_chunk(app, arguments_stream(CHUNKS), with_tools),
+        "arguments chunk, live": await per_chunk(
+            app, arguments_stream(CHUNKS), with_tools, profile=b"live"
+        ),
         "word of text": await per_chunk(app, text_stream(CHUNKS), with_tools),
         "word, without tools": await per_chunk(app, text_stream(CHUNKS), plain),
         f"request, {len(short)} chunks": await per_request(app, short, with_tools),

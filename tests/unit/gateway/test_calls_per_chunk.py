@@ -13,7 +13,14 @@ from types import ModuleType
 import pytest
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "calls.py"
-MOST = {"arguments chunk": 20, "word of text": 28, "word, without tools": 20, "request": 400}
+ARCHITECTURE = Path(__file__).parents[3] / "docs" / "architecture.md"
+MOST = {
+    "arguments chunk": 20,
+    "arguments chunk, live": 20,
+    "word of text": 28,
+    "word, without tools": 20,
+    "request, 9 chunks": 400,
+}
 
 
 def _benchmark() -> ModuleType:
@@ -45,5 +52,20 @@ def test_a_chunk_and_a_request_pass_few_functions(mode: str) -> None:
     calls = _calls(mode, "chat")
     assert len(calls) == len(MOST)
     for name, count in calls.items():
-        most = next(most for what, most in MOST.items() if name.startswith(what))
-        assert 5 < round(count) <= most, (name, count)
+        assert 5 < round(count) <= MOST[name], (name, count)
+
+
+@pytest.mark.parametrize("mode", ["native", "hybrid"])
+def test_every_file_that_a_chunk_passes_is_in_the_description_of_its_path(mode: str) -> None:
+    benchmark = _benchmark()
+    found = asyncio.run(benchmark.measure(mode))
+    files = {
+        Path(code.co_filename).relative_to(benchmark.ROOT).as_posix()
+        for name, cost in found.items()
+        if not name.startswith("request")
+        for code in cost.calls
+    }
+    text = ARCHITECTURE.read_text(encoding="utf-8").partition("### The path of a chunk")[2]
+    described = text.partition("\n## ")[0]
+    assert len(files) > 10
+    assert [name for name in sorted(files) if name not in described] == []
