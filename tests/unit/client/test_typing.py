@@ -12,7 +12,7 @@ from tests.e2e.clients import node
 FOLDER = Path(__file__).parent / "typed"
 GOOD, BAD = FOLDER / "good.py", FOLDER / "bad.py"
 MISTAKES = [n for n, line in enumerate(BAD.read_text().splitlines(), 1) if "# mistake" in line]
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
 
 
 def mypy(path: Path) -> list[int]:
