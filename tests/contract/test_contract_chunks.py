@@ -178,8 +178,8 @@ def test_a_break_in_mid_stream_is_an_error_event_with_four_keys_and_no_done() ->
     assert client.events[-1] == {
         "error": {
             "message": "The backend 'backend' failed in the middle of its answer: The backend "
-            "broke. What came of the answer is incomplete: send the request again; if it fails "
-            "again, look at the backend's log.",
+            "broke. The answer is incomplete. Send the request again; if that fails, look at the "
+            "backend's log.",
             "type": "server_error",
             "param": None,
             "code": "upstream_error",

@@ -78,7 +78,7 @@ class BodyDecoder(ABC):
         try:
             fragments = self._whole(body)
         except _UNREADABLE as error:
-            text = f"The backend's answer is not what it should be: {error}."
+            text = f"The backend's answer is invalid: {error}."
             raise UpstreamError(text) from None
         self.done = True
         return fragments

@@ -116,8 +116,8 @@ _ALL = (
         params=_OPENAI,
         call_ids="openai",
         developer_role=True,
-        note="The default: the server is asked what it is, before the first request that has tools "
-        "or a parameter of some servers only. As `openai` if it does not tell.",
+        note="The default: the server is asked what it is, before the first request with tools "
+        "or with a parameter that only some servers accept. If it is unknown, `openai` is used.",
     ),
     Dialect(
         name="openai",

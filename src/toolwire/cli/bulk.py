@@ -88,7 +88,7 @@ def _parsed(lines: Iterable[bytes], parser: LineParser, jobs: int) -> Iterator[P
             yield waiting.popleft().result()
     except BrokenProcessPool:
         raise UsageError(
-            "a process was ended from outside, perhaps for lack of memory. Try --jobs 1."
+            "a worker process was killed, perhaps because it ran out of memory. Try --jobs 1."
         ) from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -125,7 +125,7 @@ def _meet(
     if not facts.model:
         raise UsageError(
             f"{facts.url} lists no models. Name one with --model, and check that the URL is the "
-            "base URL of the API, which mostly ends in /v1."
+            "base URL of the API, which usually ends in /v1."
         )
     return endpoint, facts
 

@@ -106,7 +106,7 @@ class _Checker:
         if message.call_id in self.seen:
             return HistoryError(
                 "answered_twice",
-                f"The result of '{call_id}' is there twice, or belongs to an earlier turn.",
+                f"The result of '{call_id}' was sent twice, or belongs to an earlier turn.",
                 Place("call_id", message=position),
                 (call_id,),
             )

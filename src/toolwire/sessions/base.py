@@ -118,5 +118,5 @@ def lost() -> ClaimLost:
     """What a caller is told whose claim has expired."""
     return ClaimLost(
         "The answer took so long that another request of this conversation may have begun. "
-        "Nothing of it was kept: send the request again."
+        "It was not stored: send the request again."
     )

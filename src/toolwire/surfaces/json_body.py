@@ -65,7 +65,7 @@ def _repeated(body: bytes, at: int) -> RequestError:
     key = _KEY.match(body, at)
     name = _decode_key(key[1])[:100] if key else ""
     return RequestError(
-        f"Invalid body: the property '{name}' is there more than once. Send each property once.",
+        f"Invalid body: the property '{name}' is given more than once. Send each property once.",
         param=name,
         code="invalid_value",
     )

@@ -93,7 +93,7 @@ def test_a_start_says_that_a_server_does_not_tell_what_it_is(backend: ScriptedSe
     flags = "--upstream", backend.url, "--upstream-dialect", "auto"
     with running(*flags, env=PROBES) as gateway:
         assert wait_until(lambda: "answers (" in gateway.out), gateway.out
-        assert "answers (it does not tell what it is: dialect openai)" in gateway.out
+        assert "answers (it could not be identified: dialect openai)" in gateway.out
 
 
 def test_a_start_says_that_nothing_answers_and_tries_again() -> None:

@@ -28,7 +28,7 @@ def test_it_is_asked_once_and_only_when_it_matters() -> None:
         assert gets(backend)[0] == "/v1/models"
         assert len(gets(backend)) == len(set(gets(backend)))
         assert len(posts(backend)) == 4
-        gateway.wait_for_log("does not tell what it is")
+        gateway.wait_for_log("could not be identified")
 
 
 def test_what_is_not_sent_is_named_and_logged_once() -> None:

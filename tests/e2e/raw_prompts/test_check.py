@@ -21,7 +21,7 @@ def check(folder: Path, url: str, template: str) -> subprocess.CompletedProcess[
 def test_a_template_that_makes_prompts_is_fine(backend: ScriptedServer, tmp_path: Path) -> None:
     done = check(tmp_path, backend.url, "{% for m in messages %}{{ m.content }}{% endfor %}")
     assert done.returncode == 0, done.stderr
-    assert "the chat template makes prompts of messages" in done.stdout
+    assert "prompts are rendered with the chat template" in done.stdout
 
 
 @pytest.mark.parametrize(

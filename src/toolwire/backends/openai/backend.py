@@ -137,7 +137,7 @@ class OpenAiHttpBackend:
     tells = True
     """Whether to probe a server; False if its capabilities are known already."""
     advice = (
-        "Check its base URL, which mostly ends in /v1; if it has only /completions, give it the "
+        "Check its base URL, which usually ends in /v1; if it has only /completions, give it the "
         "model's chat template with 'chat_template' (--chat-template)."
     )
     knows = UNKNOWN
@@ -216,7 +216,7 @@ class OpenAiHttpBackend:
         """Detect the server's dialect."""
         found = await detect(self._fetch, lambda path: self._fetch(path, self.pool.origin.root))
         if found is None:
-            _log.info("backend %s does not tell what it is: dialect openai", self.name)
+            _log.info("backend %s could not be identified: dialect openai", self.name)
             return
         self._detected = f"dialect {found.dialect}, {found.why}"
         _log.info("backend %s: %s", self.name, self._detected)

@@ -25,7 +25,7 @@ class CompletionsBackend(OpenAiHttpBackend):
     endpoint = "/completions"
     tells = False
     advice = (
-        "Check its base URL, which mostly ends in /v1; if it has /chat/completions, leave "
+        "Check its base URL, which usually ends in /v1; if it has /chat/completions, leave "
         "'chat_template' (--chat-template) out."
     )
 
@@ -117,7 +117,7 @@ class CompletionsBackend(OpenAiHttpBackend):
         """See `Backend.check`."""
         messages = (ChatMessage("system", "Be brief."), ChatMessage("user", "Hello"))
         await self.prompt(BackendRequest(Request("", messages), messages, NO_TOOLS))
-        return "the chat template makes prompts of messages"
+        return "prompts are rendered with the chat template"
 
     async def aclose(self) -> None:
         """See `Backend.aclose`. Also ends the template process."""

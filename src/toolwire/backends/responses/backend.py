@@ -14,7 +14,7 @@ class ResponsesBackend(OpenAiHttpBackend):
     decoder = ResponsesDecoder
     tells = False
     knows = Capabilities(wire=WIRE)
-    advice = "Check its base URL, which mostly ends in /v1, and its 'dialect'."
+    advice = "Check its base URL, which usually ends in /v1, and its 'dialect'."
 
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""

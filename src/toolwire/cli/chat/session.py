@@ -124,7 +124,7 @@ class ChatSession:
         if call.name in self._approved:
             return True
         if not sys.stdin.isatty():
-            return Deny("nobody is there who could allow this call")
+            return Deny("there is nobody to approve this call")
         while True:
             said = self._screen.ask(_QUESTION.format(call=call_line(call))).lower()
             if said in ("y", "yes"):

@@ -153,7 +153,7 @@ class OutputDetector:
             if start > reader.pos:
                 self._say(start - reader.pos)
             if sign and self._budget <= 0:
-                self.why = self.why or "too much that looked like calls was none"
+                self.why = self.why or "too much text looked like calls and was not"
                 self._stop()
                 return
             if sign:

@@ -10,8 +10,7 @@ from toolwire.errors import (
 
 _OF_THE_MODEL = (InvalidToolArguments, UncheckedToolArguments, ToolChoiceUnmet)
 _WHAT_TO_DO = (
-    "What came of the answer is incomplete: send the request again; if it fails again, look at the "
-    "backend's log."
+    "The answer is incomplete. Send the request again; if that fails, look at the backend's log."
 )
 
 

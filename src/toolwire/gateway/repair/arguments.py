@@ -17,7 +17,7 @@ _MOST_FAULTS = 5
 _MOST_SHOWN = 240
 _LARGE = 16 * 1024
 _MOST_TOOLS = 32
-_NOT_SAID = "they do not fit, and what is wrong would take too long to say"
+_NOT_SAID = "they do not match the schema, and the details are too long to list"
 _decode = msgspec.json.Decoder().decode
 
 
@@ -62,7 +62,7 @@ def _read_loosely(text: str) -> Any:
         if is_deep_text(text):
             raise NotJson(TOO_DEEP)
     except UnicodeEncodeError:
-        raise NotJson("it holds half of a surrogate pair") from None
+        raise NotJson("it contains half of a surrogate pair") from None
     except RecursionError:
         raise NotJson(TOO_DEEP) from None
     except (msgspec.MsgspecError, ValueError) as error:
@@ -74,7 +74,7 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
-            raise ValueError(f"the key {brief(repr(key))} is there twice")
+            raise ValueError(f"the key {brief(repr(key))} occurs twice")
         seen.add(key)
 
 

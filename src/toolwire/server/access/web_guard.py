@@ -96,7 +96,7 @@ def _is_local(name: str) -> bool:
 
 _HOST_TEXT = (
     "No client keys are configured, so only requests to this machine by its own name are answered, "
-    "and the Host of this one is '{}'. If that is a name of yours, add it to allowed_hosts in "
+    "and the Host of this one is '{}'. If that is this machine's name, add it to allowed_hosts in "
     "[listen] of toolwire.toml, or configure client keys."
 )
 _ORIGIN = (

@@ -186,5 +186,5 @@ def _refuse_twice(
     for value, place in zip(values, places, strict=True):
         at = (*place, key)
         if value in seen:
-            raise ConfigProblem(at, f"{dotted(at)}{show(value)} is there twice: make it unique")
+            raise ConfigProblem(at, f"{dotted(at)}{show(value)} is used twice: make it unique")
         seen.add(value)

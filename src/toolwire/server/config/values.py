@@ -150,7 +150,7 @@ def url(value: str) -> str:
         raise ValueError('has no scheme: put "http://" or "https://" in front')
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https"):
-        raise ValueError('has a scheme that is not spoken: use "http://" or "https://"')
+        raise ValueError('has an unsupported scheme: use "http://" or "https://"')
     if "@" in parts.netloc:
         raise ValueError("holds credentials: take them out and name a variable in `key_env`")
     if parts.query or parts.fragment or value.endswith(("?", "#")):

@@ -12,7 +12,7 @@ from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 
 MOST_MODELS = 12
 
-_UNTOLD = {"auto": "it does not tell what it is: dialect openai"}
+_UNTOLD = {"auto": "it could not be identified: dialect openai"}
 _MODES = {
     "native": "the server's own tools",
     "hybrid": "the server's own tools, and calls in its text",

@@ -56,7 +56,7 @@ class CheckProcess:
         except ProcessTooSlow as error:
             return unchecked(call, str(error))
         except ProcessFailed:
-            return unchecked(call, "it took too much memory, or could not be begun")
+            return unchecked(call, "it needed too much memory, or could not be started")
         if "error" in answer:
             return unchecked(call, answer["error"])
         return msgspec.convert(answer, CheckedCall)

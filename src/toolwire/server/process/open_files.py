@@ -31,7 +31,7 @@ def raise_open_files(connections: int) -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
         except (OSError, ValueError):  # macOS allows fewer than it reports
-            _log.debug("the limit of open files stays at %d", soft)
+            _log.debug("the limit of open files cannot be raised: it stays at %d", soft)
     if soft != resource.RLIM_INFINITY and soft < connections + _OTHERS:
         _log.warning(
             "the system allows %d open files, but limits.connections and limits.requests may need "

@@ -150,7 +150,7 @@ class MessagesToolReader:
     ) -> None:
         safe, (description, schema) = safe_name(name), described
         if safe in draft.tools:
-            raise invalid("tools", f"Tool names must be unique: '{name}' is there twice")
+            raise invalid("tools", f"Tool names must be unique: '{name}' is used twice")
         checked = self._strict_schema(schema, safe, draft) if strict else None
         strict = checked is not None
         if checked is None:

@@ -99,7 +99,7 @@ def _of_text(value: str, kind: inspect.StrType, path: str) -> Faults:
     if kind.min_length and len(value) < kind.min_length:
         yield _invalid(path, "it is empty", "empty_string")
     elif kind.max_length is not None and len(value) > kind.max_length:
-        text = f"it has {len(value)} characters, and may have {kind.max_length}"
+        text = f"it has {len(value)} characters; at most {kind.max_length} are allowed"
         yield _invalid(path, text, "string_above_max_length")
     elif kind.pattern == r"\S" and not value.strip():
         yield _invalid(path, "it is empty", "empty_string")

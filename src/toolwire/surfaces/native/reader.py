@@ -206,7 +206,7 @@ class NativeRequestReader:
         if not messages and not results:
             problems.add("messages", _NO_MESSAGE, "empty_array")
         if (many := len(messages) + len(results)) > self.max_messages:
-            text = f"Invalid 'messages': there are {many}, and may be {self.max_messages}."
+            text = f"Invalid 'messages': there are {many}; at most {self.max_messages} are allowed."
             problems.add("messages", text, "array_above_max_length")
 
 

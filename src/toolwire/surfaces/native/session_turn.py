@@ -231,22 +231,22 @@ class SessionTurn:
         most = self._sessions.rules.max_conversations
         if await self._sessions.store.count(KIND, self._key.owner) >= most:
             raise ConversationFull(
-                f"This API key has {most} conversations, as many as it may have. Delete some of "
-                "them, or wait until they expire."
+                f"This API key has reached its limit of {most} conversations. Delete some of them, "
+                "or wait until they expire."
             )
 
     def _check_room(self, session: Session) -> None:
         rules = self._sessions.rules
         if session.turns >= rules.max_turns:
             raise ConversationFull(
-                f"This conversation has {session.turns} turns, and may have {rules.max_turns}. "
-                "Begin a new one."
+                f"This conversation has reached its limit of {rules.max_turns} turns. Begin a new "
+                "one."
             )
         size = session.size() + len(self._body)
         if size > rules.max_bytes:
             raise ConversationFull(
-                f"With this request the conversation would have {size} bytes, and may have "
-                f"{rules.max_bytes}. Begin a new one, or send less."
+                f"With this request the conversation would have {size} bytes; at most "
+                f"{rules.max_bytes} are allowed. Begin a new one, or send less."
             )
 
     def _added(self, request: Request, answer: Whole, response: ChatResponse) -> bytes:

@@ -32,7 +32,7 @@ class NativeToolReader:
         read_value("tools", raw, problems)
         tools = msgspec.json.decode(raw)
         if isinstance(tools, list) and len(tools) > self._max_tools:
-            text = f"Invalid 'tools': there are {len(tools)}, and may be {self._max_tools}."
+            text = f"Invalid 'tools': {len(tools)} tools; at most {self._max_tools} are allowed."
             problems.add("tools", text, "array_above_max_length")
             problems.check()
         draft = ToolSetDraft()

@@ -43,7 +43,7 @@ _OPERATIONS = (
         "All of them, unless one of the parameters is given.",
         parameters=(
             Parameter("limit", "query", "How many at most", int),
-            Parameter("after_id", "query", "The model behind which to go on"),
+            Parameter("after_id", "query", "Continue after this model"),
             Parameter("before_id", "query", "The model before which to end"),
         ),
         answer=ModelListWire,

@@ -54,7 +54,7 @@ def read_named_form(content_type: str, body: bytes, boundary: str) -> NamedBody:
     chooses = _check_names([field.name for field in fields])
     named = [number for number, field in enumerate(fields) if field.name == _MODEL]
     if len(named) > 1:
-        raise _refused(_MODEL, "is there more than once. Send it once.")
+        raise _refused(_MODEL, "is given more than once. Send it once.")
     kind = f"multipart/form-data; boundary={boundary}"
     pieces = tuple(write_form(fields, boundary))
     if not named:
@@ -84,7 +84,7 @@ def _check_names(names: "dict[str, Raw] | list[str]") -> str:
 
 def refuse_choice(name: str) -> RequestError:
     """Return the error for a body that chooses a model other than the route's."""
-    return _refused(name, "chooses a model beside 'model'. Name one model, in 'model'.")
+    return _refused(name, "chooses a model in addition to 'model'. Name one model, in 'model'.")
 
 
 def _json_name(members: "dict[str, Raw]") -> str | None:

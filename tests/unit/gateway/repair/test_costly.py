@@ -38,7 +38,7 @@ def test_what_does_not_fit_is_explained_elsewhere() -> None:
         check_call(0, "f", TEXT, costly_tools(), Allowance())
     finding = check_call(0, "f", TEXT, costly_tools(), elsewhere())
     assert finding is not None
-    assert "too long to say" in finding.message
+    assert "too long to list" in finding.message
 
 
 def test_what_fits_is_found_to_fit_at_once() -> None:

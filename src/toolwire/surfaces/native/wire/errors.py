@@ -18,7 +18,7 @@ class SaidCall(msgspec.Struct):
     """A call as the model wrote it."""
 
     name: str
-    arguments: Annotated[str, Meta(description="Its arguments as text: they may be no JSON.")]
+    arguments: Annotated[str, Meta(description="Its arguments as text, which may not be JSON.")]
     code: Annotated[str | None, Meta(description="What is wrong with it; null if it fits.")] = None
     message: str | None = None
 
