@@ -74,7 +74,7 @@ class TurnTrace:
     body: bytes
     at: float
     """When it arrived, in seconds since 1970."""
-    surface: str = "openai_chat"
+    surface: str = ""
     profile: str = ""
     key: str = ""
     """The name of the client's API key."""
