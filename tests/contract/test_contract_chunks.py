@@ -162,6 +162,29 @@ def test_usage_that_had_to_be_estimated_is_called_so() -> None:
     assert at_once(Fragment(text="Hi"), STOP).headers["toolwire-usage"] == "estimated"
 
 
+def test_an_estimate_does_not_depend_on_other_requests() -> None:
+    estimates = []
+    for mode in ("native", "prompted", "native"):
+        client = chat(body(tools=[tool("estimated")]), speaking(TEXT, STOP), mode=mode)
+        estimates.append(client.json["usage"]["prompt_tokens"])
+        chat(body(stream=True, tools=[tool("estimated"), *TOOLS]), speaking(TEXT, STOP), mode=mode)
+    first, _, last = estimates
+    assert first == last
+    assert first > len(json.dumps(tool("estimated"))) // 8
+
+
+@pytest.mark.parametrize("mode", ["native", "hybrid"])
+def test_text_beside_usage_in_one_chunk_is_delivered(mode: Any) -> None:
+    fragments = (
+        Fragment(text="Hi ", usage=TokenUsage(3, 1)),
+        Fragment(text="you", finish="stop", usage=TokenUsage(3, 2)),
+    )
+    for streamed in (True, False):
+        client = chat(body(tools=TOOLS, stream=streamed), speaking(*fragments), mode=mode)
+        joined = join(client.chunks) if streamed else whole(client.json)
+        assert joined[0].content == "Hi you"
+
+
 def test_a_stream_that_asked_for_no_usage_is_told_of_no_estimate() -> None:
     assert "toolwire" not in stream(Fragment(text="Hi"), STOP).chunks[-1]
 

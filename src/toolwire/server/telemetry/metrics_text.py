@@ -22,7 +22,7 @@ _BY_BACKEND = (
 )
 _TALLIES = (
     ("attempted", "toolwire_backend_attempts", "backend", "Requests sent to backends."),
-    ("token_counts", "toolwire_tokens", "kind", "Tokens, as reported by backends."),
+    ("token_counts", "toolwire_tokens", "kind", "Tokens, estimated where a backend reports none."),
     ("repaired", "toolwire_repairs", "rule", "Repairs of calls, answers and histories."),
     ("unfit", "toolwire_unfit_calls", "code", "Invalid calls that were delivered."),
     ("refused", "toolwire_refused", "status", "Requests that were refused before they were read."),
