@@ -107,8 +107,8 @@ class EmbeddedEngine:
             return self._turns.submit(start_server, library, params).result()
         except (RuntimeError, ValueError) as error:
             raise EngineError(
-                f"llama.cpp cannot load {settings.path}: {error} To see its own messages, use "
-                "--log-level debug. Try a smaller --ctx, or another file."
+                f"llama.cpp cannot load {settings.path}: {error} The reason is in its own words "
+                "with --log-level debug; try a smaller --ctx, or another file."
             ) from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -152,7 +152,7 @@ def load_library() -> ModuleType:
     except ImportError as error:
         raise EngineError(
             f"The embedded model needs the engine, which is not installed ({error}). "
-            "Run: pip install 'toolwire[embedded]'. Or use your own server: "
+            "Run: pip install 'toolwire[embedded]'. Or use a server of yours: "
             "toolwire serve --upstream http://localhost:8000/v1"
         ) from None
     module: ModuleType = xllamacpp

