@@ -12,7 +12,8 @@ import msgspec
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import ToolSpec
 
-FORMAT = "generic"
+CALLS_FORMAT = "generic"
+"""The format of text that matches the schema of calls."""
 
 _NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
 _OF_A_DOCUMENT = ("$schema", "$id")

@@ -13,6 +13,7 @@ from toolwire.formats.rendering.escape_markers import guarded
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
 from toolwire.gateway.strategies.calls_schema import (
+    CALLS_FORMAT,
     calls_or_response_schema,
     calls_schema,
     response_schema,
@@ -26,8 +27,6 @@ from toolwire.protocol.tools import NO_TOOLS
 
 DEFAULT_FORMAT = "hermes"
 """The format that most open models have been trained on."""
-CALLS_FORMAT = "generic"
-"""The format of text that matches the schema of calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

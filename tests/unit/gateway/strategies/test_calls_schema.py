@@ -10,7 +10,7 @@ from tests.asking import asking
 
 from toolwire.formats import extract
 from toolwire.gateway.strategies.calls_schema import (
-    FORMAT,
+    CALLS_FORMAT,
     calls_or_response_schema,
     calls_schema,
     response_schema,
@@ -111,7 +111,7 @@ def test_the_root_is_an_object_because_some_servers_want_one() -> None:
 
 def test_what_fits_is_read_by_the_format() -> None:
     text = json.dumps({"tool_calls": [call("now"), call("get_weather", city="Paris")]})
-    read = [(found.name, found.decoded()) for found in extract(FORMAT, text, TOOLS).calls]
+    read = [(found.name, found.decoded()) for found in extract(CALLS_FORMAT, text, TOOLS).calls]
     assert read == [("now", {}), ("get_weather", {"city": "Paris"})]
 
 
@@ -148,5 +148,5 @@ def test_the_form_that_a_client_wants_is_a_schema(wanted: Any, form: Any) -> Non
 
 def test_text_in_the_clients_form_is_no_call() -> None:
     for text in ('{"node": 7}', '{"name": "x"}', '{"tool_calls": 0}'):
-        found = extract(FORMAT, text, TOOLS)
+        found = extract(CALLS_FORMAT, text, TOOLS)
         assert (found.calls, found.content) == ([], text)
