@@ -61,7 +61,7 @@ clients: $(READY) ## Run every real client end to end (downloads them); writes d
 	  $(BIN)/python -m pytest tests/e2e -m client --numprocesses 2 --dist worksteal $(ARGS); \
 	  code=$$?; $(BIN)/python docs/generate.py; exit $$code
 
-screenshots: $(READY) ## Take the pictures of docs/inspector.md anew
+screenshots: $(READY) ## Retake the pictures of docs/inspector.md
 	@TOOLWIRE_SCREENSHOTS=1 $(BIN)/python -m pytest tests/e2e/inspector/test_screenshots.py
 
 bench: $(READY) ## Measure the gateway next to nginx

@@ -162,7 +162,7 @@ class App:
             exchange.respond(status, [*context.headers(), *headers], body)
 
 
-_ABOUT_PATHS = "The API is under /v1; 'passthrough' sets which other endpoints are passed on."
+_ABOUT_PATHS = "/docs lists the endpoints; 'passthrough' sets which others are passed on."
 _INVALID = RequestError("The request is not valid HTTP/1.1.")
 _REFUSALS: dict[int, GatewayError] = {
     408: RequestError("The request did not arrive in time.", code="request_timeout"),
