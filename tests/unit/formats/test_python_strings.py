@@ -42,6 +42,7 @@ def _cpu(written: str) -> float:
     return max(time.process_time() - start, 1e-4)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("write", [repr, lambda text: f"'''{text}'''"])
 def test_other_quotes_cost_little_more_than_those_of_json(write: object) -> None:
     text = LINE * 8_000
