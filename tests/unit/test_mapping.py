@@ -45,6 +45,7 @@ TESTED_BY = {
     "server/config/fields.py": "unit/server/config/test_loader.py",
     "server/config/overrides.py": "unit/server/config/test_loader.py",
     "server/config/values.py": "unit/server/config/test_loader.py",
+    "server/http/pipeline.py": "unit/server/http/test_connection.py",
     "server/http/server.py": "unit/server/http/test_connection.py",
     "surfaces/messages": "unit/surfaces/messages",
     "surfaces/native/sinks.py": "unit/surfaces/native/test_chat.py",

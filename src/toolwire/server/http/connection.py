@@ -6,46 +6,34 @@ connection keeps listening: if the client disconnects, the task that answers is 
 immediately.
 
 The head of a request is checked before its body is read, and the body of a refused request is
-discarded as it arrives. Pipelined requests are read only a little way ahead; beyond that, those
-that were read are answered and the connection is closed. All of it is freed when the answer or the
-connection ends, not when the garbage collector runs.
+discarded as it arrives. Complete requests go to the `Pipeline`, which answers them. Pipelined
+requests are read only a little way ahead; beyond that, those that were read are answered and the
+connection is closed.
 
 Once nothing more is to be read (`_closing`), further input is discarded before the connection is
 closed: closing immediately would make the kernel reset it, and the client would lose its answer.
 """
 
 import asyncio
-from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import httptools
 
-from toolwire.server.http.bodies import SMALL
-from toolwire.server.http.exchange import HttpExchange
 from toolwire.server.http.head import Refused, announces_body, check_head, wants_continue
 from toolwire.server.http.incoming_body import IncomingBody
+from toolwire.server.http.pipeline import Pipeline, Refusal
 from toolwire.server.http.upgrade import head_without_upgrade
 from toolwire.surfaces.exchange import HttpRequest
 
 if TYPE_CHECKING:
     from toolwire.server.http.server import HttpServer
 
-_MAX_PIPELINED = 16
-_MAX_AHEAD = 1 << 20
-"""Bytes of pipelined bodies that are read ahead on one connection."""
 _LINGER = 3.0
 _SLOWEST = 4096
 """The minimum upload rate, in bytes per second, that extends a client's deadline."""
 _FRAMING = 1 << 20
 """Overhead allowed beside a body: chunk sizes, trailers, the head in the same block."""
 _NO_REQUEST = HttpRequest()
-
-
-class _Refusal(NamedTuple):
-    """A request that cannot be read any further. Its target may be unknown."""
-
-    status: int
-    target: bytes
 
 
 class _Enough(Exception):
@@ -62,10 +50,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._server = server
         self._limits = server.limits
         self._parser: Any = httptools.HttpRequestParser(self)
-        self._waiting: deque[HttpRequest | _Refusal] = deque()
-        """Requests to answer next. A refusal at the end is for what followed them."""
-        self._exchange: HttpExchange | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._pipeline = Pipeline(self, server)
         self._request = _NO_REQUEST
         self._body = IncomingBody(server.bodies)
         self._most = 0
@@ -78,15 +63,14 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._unwanted = False
         self._upgrade = False
         self._closing = False
-        self._surplus = False
 
     # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport  # type: ignore[assignment]
         self._expect(self._limits.header_seconds)
-        self._surplus = not self._server.came(self)
-        if self._surplus and self._server.full:
+        self._pipeline.surplus = not self._server.came(self)
+        if self._pipeline.surplus and self._server.full:
             self._refuse(503)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
@@ -146,26 +130,20 @@ class ClientConnection(asyncio.BufferedProtocol):
         # The parser references our methods: drop it, or all of this outlives the connection.
         self._parser = None
         self._stop_reading()
-        while self._waiting:
-            self._release(self._waiting.popleft())
+        self._pipeline.lost()
         self._server.left(self)
-        if self._task is not None:
-            self._task.cancel()
-        elif self._exchange is not None:
-            self._release(self._exchange.request)
-            self._exchange = None
 
     def pause_writing(self) -> None:
         self.paused = True
         self._expect(self._limits.write_seconds)
-        if self._exchange is not None:
-            self._exchange.flow(paused=True)
+        if self._pipeline.exchange is not None:
+            self._pipeline.exchange.flow(paused=True)
 
     def resume_writing(self) -> None:
         self.paused = False
-        if self._exchange is not None:
+        if self._pipeline.exchange is not None:
             self.deadline = 0.0
-            self._exchange.flow(paused=False)
+            self._pipeline.exchange.flow(paused=False)
 
     # Called by the parser.
 
@@ -173,7 +151,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._request = HttpRequest()
         self._in_head = True
         self._head_size = self._fields = 0
-        if self._exchange is None:
+        if self._pipeline.exchange is None:
             self._server.waiting.pop(self, None)
             self._expect(self._limits.header_seconds)
 
@@ -207,7 +185,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         check_head(request, version)
         if announces_body(request):
             self._before_body(request)
-        if self._exchange is None:
+        if self._pipeline.exchange is None:
             self._expect_body()
 
     def _before_body(self, request: HttpRequest) -> None:
@@ -218,20 +196,12 @@ class ClientConnection(asyncio.BufferedProtocol):
         length = int(request.headers.get(b"content-length", b"0"))
         if length > self._limits.body_bytes:
             raise Refused(413)
-        self._most = self._room()
+        self._most = self._pipeline.room(self._limits.body_bytes)
         waits = wants_continue(request)
         if length > self._most or (waits and self._most < self._limits.body_bytes):
             self._close_after_queued()
         if waits:
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-    def _room(self) -> int:
-        """Return the size limit of the next body. It is small for a pipelined request."""
-        most = self._limits.body_bytes
-        if self._exchange is None or (self._exchange.ended and not self._waiting):
-            return most
-        ahead = sum(len(r.body) for r in self._waiting if isinstance(r, HttpRequest))
-        return max(0, min(most - 1, _MAX_AHEAD - ahead))
 
     def on_body(self, data: bytes) -> None:
         self._moved = True
@@ -242,7 +212,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             raise Refused(503)
         if body.size > self._most:
             self._too_long()
-        if self._exchange is None:
+        if self._pipeline.exchange is None:
             self._expect(self._limits.body_seconds)
             self.deadline = min(self.deadline, self._body_deadline + body.size / _SLOWEST)
 
@@ -270,76 +240,10 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.transport.write(data)
 
     def _accept(self, request: HttpRequest) -> None:
-        """Answer a request now, or after the requests before it."""
-        if self._exchange is None:
-            self._answer(request)
-            return
-        self._waiting.append(request)
-        if len(self._waiting) >= _MAX_PIPELINED:
-            request.keep_alive = False
+        if self._pipeline.accept(request):
             self._stop_reading()
 
-    def _answer(self, request: HttpRequest) -> None:
-        self.deadline = 0.0
-        if self._surplus:
-            request.keep_alive = False
-        exchange = self._exchange = HttpExchange(self, request)
-        if self._server.probe(exchange):
-            self._over()
-            return
-        if self._surplus:
-            self._server.refuse(exchange, 503)
-            self._over()
-            return
-        self._server.queue.put(self)
-
-    @property
-    def size(self) -> int:
-        """See `QueuedRequest.size`."""
-        return len(self._exchange.request.body) if self._exchange is not None else 0
-
-    def begin(self) -> None:
-        """See `QueuedRequest.begin`."""
-        if self._exchange is None:
-            return  # the client has disconnected
-        self._task = self._server.loop.create_task(self._server.app(self._exchange))
-        self._task.add_done_callback(self._answered)
-
-    def give_up(self) -> None:
-        """See `QueuedRequest.give_up`."""
-        if self._exchange is not None:
-            self._server.refuse(self._exchange, 503)
-            self._over()
-
-    def _answered(self, task: "asyncio.Task[None]") -> None:
-        self._task = None
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._server.defect(error)
-        self._over()
-
-    def _over(self) -> None:
-        """Continue after an answer is complete or abandoned."""
-        exchange, self._exchange = self._exchange, None
-        if exchange is None:
-            return
-        self._release(exchange.request)
-        if self.transport is None:
-            return
-        if not exchange.ended or not exchange.request.keep_alive or self._server.draining:
-            self._finish()
-        elif self._waiting:
-            self._answer_next(self._waiting.popleft())
-        else:
-            self._wait()
-
-    def _answer_next(self, following: "HttpRequest | _Refusal") -> None:
-        """Answer the next pipelined request."""
-        if isinstance(following, HttpRequest):
-            self._answer(following)
-        else:
-            self._say(following)
-
-    def _wait(self) -> None:
+    def wait(self) -> None:
         """Wait for the next request, or for the rest of it."""
         self._most = self._limits.body_bytes
         if self._in_body:
@@ -350,26 +254,15 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._server.waiting[self] = None
             self._expect(self._limits.idle_seconds)
 
-    def _release(self, request: "HttpRequest | _Refusal") -> None:
-        """Release the body of a finished request, even if the request is still referenced."""
-        if isinstance(request, HttpRequest):
-            if len(request.body) > SMALL:
-                self._server.bodies.give(len(request.body))
-            request.body = b""
-
     def cancel(self) -> None:
         """Cancel the answer at shutdown. It can still report the reason."""
-        if self._task is not None:
-            self._task.cancel()
-        elif self._exchange is not None:
-            self.give_up()
-        elif self.transport is not None:
+        if not self._pipeline.cancel() and self.transport is not None:
             self.transport.close()
 
     @property
     def busy(self) -> bool:
         """Whether a request is being answered or is queued."""
-        return self._exchange is not None
+        return self._pipeline.exchange is not None
 
     # Limits.
 
@@ -379,7 +272,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     @property
     def silent(self) -> float:
         """Return for how many seconds a client has stalled within a request."""
-        if not (self._in_head or self._in_body) or self._exchange is not None:
+        if not (self._in_head or self._in_body) or self.busy:
             return 0.0
         allowed = self._limits.header_seconds if self._in_head else self._limits.body_seconds
         return allowed - (self.deadline - self._server.clock)
@@ -395,7 +288,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def overdue(self) -> None:
         """Close after the deadline. Tell the client if it was sending."""
-        if self._exchange is None and not self._closing and (self._in_head or self._in_body):
+        if not self.busy and not self._closing and (self._in_head or self._in_body):
             self._refuse(408)
         else:
             self._drop()
@@ -408,24 +301,13 @@ class ClientConnection(asyncio.BufferedProtocol):
         """Answer a request that cannot be read any further, and close the connection."""
         if self._closing:
             return
-        refusal = _Refusal(status, self._request.target)
+        refusal = Refusal(status, self._request.target)
         self._stop_reading()
-        if self._exchange is None:
-            self._say(refusal)
-        else:
-            self._waiting.append(refusal)
-
-    def _say(self, refusal: "_Refusal") -> None:
-        request = HttpRequest(method="POST", target=refusal.target, keep_alive=False)
-        self._server.refuse(HttpExchange(self, request), refusal.status)
-        self._finish()
+        self._pipeline.refuse(refusal)
 
     def _close_after_queued(self) -> None:
         """Stop reading. The connection closes after the last queued request."""
-        if self._waiting and isinstance(last := self._waiting[-1], HttpRequest):
-            last.keep_alive = False
-        elif self._exchange is not None:
-            self._exchange.request.keep_alive = False
+        self._pipeline.close_at_end()
         self._stop_reading()
         raise _Enough
 
@@ -436,7 +318,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._body.discard(self)
         self._request = _NO_REQUEST
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """Close the connection, after a client that is still sending has noticed."""
         if self.transport is None:
             return

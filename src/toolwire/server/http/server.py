@@ -16,6 +16,7 @@ from toolwire.server.http.connection import ClientConnection
 from toolwire.server.http.exchange import HttpExchange
 from toolwire.server.http.limits import HttpLimits
 from toolwire.server.http.listener import Listener
+from toolwire.server.http.pipeline import Pipeline
 from toolwire.server.http.request_queue import RequestQueue
 from toolwire.surfaces.exchange import HttpRequest
 
@@ -63,7 +64,7 @@ class HttpServer:
         self.loop = asyncio.get_running_loop()
         self.clock = self.loop.time() + _SWEEP
         """The latest time of the next sweep, from which deadlines are counted."""
-        self.queue: RequestQueue[ClientConnection] = RequestQueue(self.loop, limits.queue_seconds)
+        self.queue: RequestQueue[Pipeline] = RequestQueue(self.loop, limits.queue_seconds)
         """The queue of new requests."""
         self._stalled_at = 0.0
         self._listener = Listener(lambda: ClientConnection(self), self._make_room)

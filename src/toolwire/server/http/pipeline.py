@@ -1,0 +1,170 @@
+"""Answers the requests of one connection, in the order in which they came.
+
+A pipelined request waits for the answers before its own. All of it is freed when the answer or the
+connection ends, not when the garbage collector runs.
+"""
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from toolwire.server.http.bodies import SMALL
+from toolwire.server.http.exchange import HttpExchange
+from toolwire.surfaces.exchange import HttpRequest
+
+if TYPE_CHECKING:
+    from toolwire.server.http.connection import ClientConnection
+    from toolwire.server.http.server import HttpServer
+
+_MAX_WAITING = 16
+_MAX_AHEAD = 1 << 20
+"""Bytes of pipelined bodies that are read ahead on one connection."""
+
+
+class Refusal(NamedTuple):
+    """A request that cannot be read any further. Its target may be unknown."""
+
+    status: int
+    target: bytes
+
+
+class Pipeline:
+    """The requests of one connection that were read and are not answered yet."""
+
+    __slots__ = ("_connection", "_server", "_task", "_waiting", "exchange", "surplus")
+
+    def __init__(self, connection: "ClientConnection", server: "HttpServer") -> None:
+        self.exchange: HttpExchange | None = None
+        """The request that is being answered, or is queued, and its answer."""
+        self.surplus = False
+        """Whether there are too many connections, so that only health probes are answered."""
+        self._connection: ClientConnection | None = connection
+        self._server = server
+        self._waiting: deque[HttpRequest | Refusal] = deque()
+        """Requests to answer next. A refusal at the end is for what followed them."""
+        self._task: asyncio.Task[None] | None = None
+
+    def accept(self, request: HttpRequest) -> bool:
+        """Answer a request now, or after those before it. Return whether no more may be read."""
+        if self.exchange is None:
+            self._answer(request)
+            return False
+        self._waiting.append(request)
+        full = len(self._waiting) >= _MAX_WAITING
+        if full:
+            request.keep_alive = False
+        return full
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Refuse what followed the accepted requests, after they are answered."""
+        if self.exchange is None:
+            self._say(refusal)
+        else:
+            self._waiting.append(refusal)
+
+    def room(self, most: int) -> int:
+        """Return the size limit of the next body: less than `most` for a pipelined request."""
+        if self.exchange is None or (self.exchange.ended and not self._waiting):
+            return most
+        ahead = sum(len(r.body) for r in self._waiting if isinstance(r, HttpRequest))
+        return max(0, min(most - 1, _MAX_AHEAD - ahead))
+
+    def close_at_end(self) -> None:
+        """Close the connection after the last accepted request."""
+        if self._waiting and isinstance(last := self._waiting[-1], HttpRequest):
+            last.keep_alive = False
+        elif self.exchange is not None:
+            self.exchange.request.keep_alive = False
+
+    def cancel(self) -> bool:
+        """Cancel the current answer, which can still report the reason. Return False if there is
+        none."""
+        if self._task is not None:
+            self._task.cancel()
+        elif self.exchange is not None:
+            self.give_up()
+        else:
+            return False
+        return True
+
+    def lost(self) -> None:
+        """Drop everything: the client has disconnected."""
+        self._connection = None  # it references this pipeline: avoid a cycle
+        while self._waiting:
+            self._release(self._waiting.popleft())
+        if self._task is not None:
+            self._task.cancel()
+        elif self.exchange is not None:
+            self._release(self.exchange.request)
+            self.exchange = None
+
+    @property
+    def size(self) -> int:
+        """See `QueuedRequest.size`."""
+        return len(self.exchange.request.body) if self.exchange is not None else 0
+
+    def begin(self) -> None:
+        """See `QueuedRequest.begin`."""
+        if self.exchange is None:
+            return  # the client has disconnected
+        self._task = self._server.loop.create_task(self._server.app(self.exchange))
+        self._task.add_done_callback(self._answered)
+
+    def give_up(self) -> None:
+        """See `QueuedRequest.give_up`."""
+        if self.exchange is not None:
+            self._server.refuse(self.exchange, 503)
+            self._over()
+
+    def _answer(self, request: HttpRequest) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        connection.deadline = 0.0
+        if self.surplus:
+            request.keep_alive = False
+        exchange = self.exchange = HttpExchange(connection, request)
+        if self._server.probe(exchange):
+            self._over()
+            return
+        if self.surplus:
+            self._server.refuse(exchange, 503)
+            self._over()
+            return
+        self._server.queue.put(self)
+
+    def _say(self, refusal: Refusal) -> None:
+        if self._connection is not None:
+            request = HttpRequest(method="POST", target=refusal.target, keep_alive=False)
+            self._server.refuse(HttpExchange(self._connection, request), refusal.status)
+            self._connection.finish()
+
+    def _answered(self, task: "asyncio.Task[None]") -> None:
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._server.defect(error)
+        self._over()
+
+    def _over(self) -> None:
+        """Continue after an answer is complete or abandoned."""
+        exchange, self.exchange = self.exchange, None
+        if exchange is None:
+            return
+        self._release(exchange.request)
+        if self._connection is None:
+            return
+        if not exchange.ended or not exchange.request.keep_alive or self._server.draining:
+            self._connection.finish()
+        elif not self._waiting:
+            self._connection.wait()
+        elif isinstance(following := self._waiting.popleft(), HttpRequest):
+            self._answer(following)
+        else:
+            self._say(following)
+
+    def _release(self, request: "HttpRequest | Refusal") -> None:
+        """Release the body of a finished request, even if the request is still referenced."""
+        if isinstance(request, HttpRequest):
+            if len(request.body) > SMALL:
+                self._server.bodies.give(len(request.body))
+            request.body = b""
