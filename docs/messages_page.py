@@ -109,7 +109,7 @@ def parts(table: Table) -> Iterable[str]:
         "usage. The key is the backend's, never the client's."
     )
     yield (
-        "Only what Toolwire has to change is rewritten: `model`, `max_tokens` and `stream`, a "
+        "Only what Toolwire has to change is written anew: `model`, `max_tokens` and `stream`, a "
         "conversation that was repaired (then without thinking, whose signatures are lost), tools "
         "that the route limits, and what the server has refused. Thinking that another model wrote "
         "is left out. " + _listed(KEPT_BACK - {"model", "max_tokens", "stream"}) + " are never "

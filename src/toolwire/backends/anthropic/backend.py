@@ -22,7 +22,7 @@ class AnthropicBackend(OpenAiHttpBackend):
     models_path = "/models?limit=1000"
     tells = False
     knows = Capabilities(wire=WIRE)
-    advice = "Check its base URL, which usually ends in /v1, and its 'dialect'."
+    advice = "Check its base URL, which mostly ends in /v1, and its 'dialect'."
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
