@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-import toolwire
 from toolwire import errors as gateway_errors
 from toolwire.backends.dialects import DIALECTS, MANY, Dialect
 from toolwire.backends.templates.chat_template import ChatTemplate
@@ -829,7 +828,6 @@ show(parser.finish())
 
 def api() -> str:
     """The page about the Python API."""
-    public = names(set(toolwire.__all__) - {"__version__"})
     parts = [
         "# Python API",
         "The parsers work without the gateway. They do no I/O, need no event loop, and never raise "
@@ -844,9 +842,8 @@ def api() -> str:
         f"```python\n{STREAM_EXAMPLE}```",
         "It prints",
         f"```text\n{STREAM_OUTPUT}```",
-        "Import the names below from `toolwire.formats`. Those in `toolwire.__all__` can be "
-        f"imported from `toolwire` as well: {public}. The package is typed (`py.typed`). The names "
-        "of all formats are in [formats](formats.md).",
+        "Import the names below from `toolwire`, unless an entry names another module. The package "
+        "is typed (`py.typed`). The names of all formats are in [formats](formats.md).",
         *reference(),
     ]
     return page(parts)

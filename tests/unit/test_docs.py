@@ -1,3 +1,4 @@
+import importlib
 import importlib.util
 import json
 import re
@@ -101,6 +102,16 @@ def test_the_api_page_has_every_public_name() -> None:
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     public = set(toolwire.__all__) - {"__version__"}
     assert [name for name in sorted(public) if f"### `{name}`" not in text] == []
+
+
+def test_every_name_of_the_api_page_can_be_imported_from_where_it_says() -> None:
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert entries
+    for name, entry in entries:
+        said = re.search(r"Import it from `([\w.]+)`", entry)
+        module = importlib.import_module(said[1] if said else "toolwire")
+        assert hasattr(module, name), name
 
 
 def records_in(record: type[Any]) -> Iterator[type[Any]]:
