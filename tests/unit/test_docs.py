@@ -183,3 +183,13 @@ def test_every_file_that_a_page_shows_can_be_read(language: str) -> None:
             READERS[language](code)
         except ValueError as error:
             pytest.fail(f"{page}: {error}\n{code}")
+
+
+def test_the_names_on_the_page_of_models_are_those_that_are_detected() -> None:
+    rows = re.findall(r"^\| (`.*?) \| `([\w-]+)` \|", (DOCS / "models.md").read_text("utf-8"), re.M)
+    assert len(rows) > 60
+    for cell, name in rows:
+        for called in re.findall(r"`([^`]+)`", cell):
+            found = toolwire.detect_model(called.replace("…", "-"))
+            assert found is not None, called
+            assert found.format == name, called
