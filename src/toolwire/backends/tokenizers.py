@@ -8,10 +8,11 @@ from typing import Any, Protocol
 import msgspec
 
 from toolwire.errors import UpstreamError
+from toolwire.extras import how_to_install
 
 SERVER = "server"
 """The setting that lets the server count, instead of a path."""
-_MISSING = "pip install 'toolwire[tokenizers]' for a tokenizer file"
+_MISSING = f"it needs the package `tokenizers`: {how_to_install('tokenizers')}"
 
 
 class NoTokenizer(Exception):

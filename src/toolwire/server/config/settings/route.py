@@ -60,7 +60,7 @@ class RouteConfig:
         str | None,
         Option(
             "counts tokens where a backend gives no usage: `server` (its `/tokenize`), or the path "
-            "of a `tokenizer.json` (needs `toolwire[tokenizers]`); default: an estimate, marked"
+            "of a `tokenizer.json` (needs the extra `tokenizers`); default: an estimate, marked"
         ),
     ] = None
     examples: Annotated[
