@@ -36,6 +36,8 @@ def encode_request(outgoing: BackendRequest, dialect: Dialect, model: str | None
         body["tool_choice"] = _choice(request.choice, parallel=request.parallel)
     elif "tools" not in own:
         own.pop("tool_choice", None)
+    if "output_format" in own:  # the earlier name: a server refuses both
+        body.pop("output_config", None)
     body |= own
     tools = body.pop("tools", None)
     if tools is None and not outgoing.tools.tools:
