@@ -108,7 +108,7 @@ earlier versions that differ."""
 TOOLS: Mapping[str, Rule] = {
     "custom (or no type)": Rule("honoured", "A function with `input_schema` as its parameters."),
     "strict": Rule(
-        "honoured", "Calls are held to the schema; not if the schema is none that can be strict."
+        "honoured", "Calls must fit the schema, unless it is one that strict mode does not allow."
     ),
     "defer_loading": Rule(
         "honoured",
