@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -19,8 +19,19 @@ class NoTokenizer(Exception):
     """No tokenizer is available. The message says why."""
 
 
+@runtime_checkable
 class Tokenizing(Protocol):
-    """A backend whose server counts tokens."""
+    """A backend whose server may count the tokens of texts."""
+
+    @property
+    def name(self) -> str:
+        """The backend's name."""
+        ...
+
+    @property
+    def tokenizes(self) -> bool:
+        """Whether it is known to."""
+        ...
 
     async def tokenize(self, text: str, model: str) -> int:
         """Return the number of tokens in a text. Raises `UpstreamError`."""
@@ -70,6 +81,13 @@ class ServerTokenizer:
         if server is None:
             raise UpstreamError(f"The backend '{backend}' does not count tokens.")
         return [await server.tokenize(text, model) if text else 0 for text in texts]
+
+
+def server_tokenizer(backend: object) -> ServerTokenizer | None:
+    """Return a counter that asks this backend, if it is known to count tokens."""
+    if isinstance(backend, Tokenizing) and backend.tokenizes:
+        return ServerTokenizer({backend.name: backend})
+    return None
 
 
 class _Counted(msgspec.Struct):
