@@ -263,6 +263,19 @@ def test_what_the_client_sent_comes_back_as_it_sent_it() -> None:
     assert answer.response["temperature"] is None
 
 
+@BOTH
+def test_a_request_of_several_lines_does_not_break_the_stream(stream: bool) -> None:
+    sent = {
+        "tools": [WEATHER],
+        "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [WEATHER]},
+        "instructions": "Be\nbrief.",
+        "metadata": {"a": "b\r\n"},
+        "text": {"format": {"type": "text"}},
+    }
+    answer = ask(stream=stream, indent=2, **sent)
+    assert {name: answer.response[name] for name in sent} == sent
+
+
 def test_only_the_first_and_the_last_event_repeat_the_tools() -> None:
     events = ask(stream=True, tools=[WEATHER], instructions="Be brief.").stream
     shown = [bool(e["response"]["tools"]) for e in events if "response" in e]
