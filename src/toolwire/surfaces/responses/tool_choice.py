@@ -29,21 +29,16 @@ def read_choice(raw: bytes, tools: OfferedTools) -> ToolChoice:
     value = decode(_any, raw, "tool_choice")
     if value in ("auto", "none"):
         return ToolChoice(value)
+    if isinstance(value, dict) and value.get("type") == "allowed_tools":
+        return _allowed(value, tools)
     if not tools.tools:
-        raise RequestError(
-            "Invalid value for 'tool_choice': it demands a call, but the request has no tools "
-            "that can be called here.",
-            param="tool_choice",
-            code="invalid_value",
-        )
+        raise _nothing_to_call("the request")
     if isinstance(value, str):
         if value not in _MODES:
             raise bad_value(value, "tool_choice", _WORDS)
         return ToolChoice("required")
     if not isinstance(value, dict):
         raise wrong_type("tool_choice", "str | object", json_kind(value))
-    if value.get("type") == "allowed_tools":
-        return _allowed(value, tools)
     return ToolChoice("required", frozenset({_offered(value, tools, "tool_choice")}), named=True)
 
 
@@ -63,10 +58,20 @@ def _allowed(value: dict[str, Any], tools: OfferedTools) -> ToolChoice:
             raise wrong_type(where, "object", json_kind(tool))
         if tool.get("type", "function") in (*_NAMED, *_BUILT_IN):
             names.add(_offered(tool, tools, where))
+    if not names and mode == "required":
+        raise _nothing_to_call("its list")
     if not names:
-        # Only tools that are not available here: the model may call none.
-        return FREE_CHOICE if mode == "auto" and not tools.tools else ToolChoice("none")
+        return ToolChoice("none") if tools.tools else FREE_CHOICE
     return ToolChoice(mode, frozenset(names))
+
+
+def _nothing_to_call(what: str) -> RequestError:
+    return RequestError(
+        f"Invalid value for 'tool_choice': it demands a call, but {what} has no tools that can be "
+        "called here.",
+        param="tool_choice",
+        code="invalid_value",
+    )
 
 
 def _offered(value: dict[str, Any], tools: OfferedTools, where: str) -> str:
