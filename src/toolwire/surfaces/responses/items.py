@@ -41,6 +41,11 @@ def is_reference(item: Item) -> bool:
     return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
 
 
+def reference_id(at: int, item: Item) -> str:
+    """Return the id that a reference names. Raises `RequestError`."""
+    return _string(item, "id", at)
+
+
 class _Turn(msgspec.Struct):
     """Consecutive items of the assistant."""
 

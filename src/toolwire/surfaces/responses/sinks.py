@@ -81,9 +81,8 @@ class _Sink(SurfaceSink):
         code = stream_code(error)
         self._writer.event("error", {"code": code, "message": message, "param": param})
         failure = {"code": code, "message": message}
-        items, about = self.output.items, self.about
-        response = response_fields("failed", items, stored=about.stored, error=failure)
-        self._writer.response("response.failed", about.head.pieces(response))
+        response = response_fields("failed", self.output.items, error=failure)  # is not stored
+        self._writer.response("response.failed", self.about.head.pieces(response))
         return self._writer.take()
 
     def finished(self, report: Report) -> Fields:

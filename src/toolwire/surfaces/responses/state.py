@@ -16,7 +16,7 @@ from msgspec import Raw
 from toolwire.errors import RequestError
 from toolwire.sessions.base import Key, Store
 from toolwire.surfaces.responses.errors import ResponseNotFound
-from toolwire.surfaces.responses.items import Item, is_reference
+from toolwire.surfaces.responses.items import Item, is_reference, reference_id
 from toolwire.surfaces.responses.kinds import Fields
 
 RESPONSE, ITEM = "response", "response_item"
@@ -91,7 +91,7 @@ class ResponseStore:
         before: list[Item] = []
         if previous is not None:
             before = await self._before(owner, previous)
-        wanted = [item["id"] for item in items if is_reference(item) and "id" in item]
+        wanted = [reference_id(at, item) for at, item in enumerate(items) if is_reference(item)]
         if not wanted:
             return [*before, *items]
         if len(wanted) > _MOST_REFERENCES:
@@ -100,7 +100,7 @@ class ResponseStore:
                 param="input",
                 code="array_above_max_length",
             )
-        found = await asyncio.gather(*[self._item(owner, str(name)) for name in wanted])
+        found = await asyncio.gather(*[self._item(owner, name) for name in wanted])
         known = dict(zip(wanted, found, strict=True))
         return [*before, *(known[item["id"]] if is_reference(item) else item for item in items)]
 

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.contract.chatting import Client, speaking
+from tests.contract.chatting import Backend, Client, speaking
 from tests.unit.surfaces.responses.responding import (
     CALLED,
     END,
@@ -17,7 +17,7 @@ from tests.unit.surfaces.responses.responding import (
     user,
 )
 
-from toolwire.errors import GatewayError, StoreUnavailable
+from toolwire.errors import GatewayError, StoreUnavailable, UpstreamError
 from toolwire.gateway.context import RequestContext
 from toolwire.protocol.fragments import Fragment
 from toolwire.sessions.base import Key
@@ -91,6 +91,32 @@ def test_an_item_with_nothing_but_an_id_is_a_reference() -> None:
     before = first(store)
     answer = ask(kept=store, input=[user("a"), {"id": before.output[1]["id"]}, user("b")])
     assert answer.asked[0].messages[1].content == "Let me see."
+
+
+@pytest.mark.parametrize(
+    ("reference", "code"),
+    [
+        ({"type": "item_reference"}, "missing_required_parameter"),
+        ({"type": "item_reference", "id": {}}, "invalid_type"),
+        ({"id": []}, "invalid_type"),
+    ],
+)
+def test_a_reference_without_an_id_is_an_error_beside_one_that_has_it(
+    reference: Any, code: str
+) -> None:
+    store = MemoryStore()
+    known = {"type": "item_reference", "id": first(store).output[0]["id"]}
+    answer = ask(kept=store, input=[user("Hi."), known, reference])
+    assert answer.status == 400
+    assert answer.json["error"]["param"] == "input[2].id"
+    assert answer.json["error"]["code"] == code
+
+
+def test_a_response_that_failed_does_not_claim_to_be_kept() -> None:
+    backend = Backend([[Fragment(text="a")]], error=UpstreamError("It broke."))
+    answer = ask(backend, kept=MemoryStore(), stream=True)
+    assert answer.kinds[-1] == "failed"
+    assert answer.response["store"] is False
 
 
 def test_what_is_not_to_be_kept_is_not() -> None:
