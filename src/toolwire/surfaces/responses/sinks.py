@@ -12,7 +12,7 @@ from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import error_headers
-from toolwire.surfaces.exchange import Exchange, Headers
+from toolwire.surfaces.exchange import JSON, STREAM, Exchange, Headers
 from toolwire.surfaces.responses.errors import error_body, stream_code, worded
 from toolwire.surfaces.responses.fields import REPORTED_AS
 from toolwire.surfaces.responses.kinds import Fields
@@ -175,3 +175,15 @@ class WholeSink(_Sink):
         response = self.about.head.encode(self.finished(report))
         self.respond(report, response, self.headers(sorted(report.repairs), labels_of(report)))
         return self._usage
+
+
+def empty_answer(head: ResponseHead, *, stream: bool) -> tuple[Headers, bytes]:
+    """Return the headers and the body of a response without output, which needs no model."""
+    ended = response_fields("completed", usage=TokenUsage(0, 0), completed_at=head.created)
+    if not stream:
+        return [JSON], head.encode(ended)
+    writer, begun = EventWriter(), response_fields("in_progress")
+    writer.response("response.created", head.pieces(begun))
+    writer.response("response.in_progress", head.pieces(begun, short=True))
+    writer.response("response.completed", head.pieces(ended))
+    return [*STREAM], writer.take()
