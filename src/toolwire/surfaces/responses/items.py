@@ -184,7 +184,9 @@ class _Reader(msgspec.Struct):
 
     def output(self, at: int, item: Item) -> None:
         """Read the result of a call."""
-        call_id = item.get("call_id") or item.get("id")
+        call_id = item.get("call_id")
+        if not call_id and item["type"] == "local_shell_call_output":
+            call_id = item.get("id")
         if call_id is None and (call_id := self._unanswered()) is not None:
             self.out.repairs.append(f"call_id_missing:input[{at}]")
         if not isinstance(call_id, str):

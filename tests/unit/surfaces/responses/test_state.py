@@ -5,6 +5,8 @@ import json
 from typing import Any
 
 import pytest
+from openai.types.responses import ResponseItem
+from pydantic import TypeAdapter
 from tests.contract.chatting import Backend, Client, speaking
 from tests.unit.surfaces.responses.responding import (
     CALLED,
@@ -13,6 +15,7 @@ from tests.unit.surfaces.responses.responding import (
     Answer,
     ask,
     call,
+    made,
     result,
     user,
 )
@@ -27,6 +30,7 @@ from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.state import ResponseStore
 from toolwire.surfaces.responses.stored import StoredResponses
 
+ITEM: TypeAdapter[Any] = TypeAdapter(ResponseItem)
 BOTH = pytest.mark.parametrize("stream", [False, True])
 SPOKEN = (
     Fragment(reasoning="Hm."),
@@ -218,6 +222,59 @@ def test_the_input_is_listed_by_pages() -> None:
     assert (
         call_endpoint(store, "list_input", path).json["data"][0]["content"][0]["text"] == "turn 4"
     )
+
+
+LISTED = [
+    {"role": "user", "content": "a"},
+    {"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]},
+    {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "a"}]},
+    {"role": "assistant", "content": "a"},
+    {"role": "assistant", "content": [{"type": "output_text", "text": "a"}]},
+    {"type": "reasoning", "summary": [], "encrypted_content": "foreign"},
+    made("c1", namespace="space"),
+    result("c1", "a"),
+    made("c2"),
+    result("c2", [{"type": "input_text", "text": "a"}]),
+    {"type": "custom_tool_call", "call_id": "c3", "name": "apply_patch", "input": "a"},
+    {"type": "custom_tool_call_output", "call_id": "c3", "output": "a"},
+    {"type": "tool_search_call", "call_id": "c4", "arguments": {}},
+    {"type": "tool_search_output", "call_id": "c4", "tools": []},
+    {"type": "shell_call", "call_id": "c5", "action": {"commands": ["a"]}},
+    {
+        "type": "shell_call_output",
+        "call_id": "c5",
+        "output": [{"stdout": "", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+    },
+    {"type": "additional_tools", "role": "developer", "tools": []},
+]
+
+
+def test_every_listed_item_is_one_of_openais_types_with_all_that_it_needs() -> None:
+    store = MemoryStore()
+    answer = ask(kept=store, input=LISTED)
+    path = f"/v1/responses/{answer.response['id']}/input_items?order=asc"
+    page = call_endpoint(store, "list_input", path).json
+    assert len(page["data"]) == len(LISTED)
+    for item in page["data"]:
+        ITEM.validate_json(json.dumps(item), strict=True)
+    prefixes = [item["id"].partition("_")[0] for item in page["data"]]
+    assert prefixes[5:11] == ["rs", "fc", "fco", "fc", "fco", "ctc"]
+
+
+def test_going_on_sends_the_stored_items_as_they_were_sent_before() -> None:
+    store = MemoryStore()
+    before = ask(kept=store, input=[*LISTED, user("Hi.")])
+    asked = ask(kept=store, input="Go on.", previous_response_id=before.response["id"]).asked[0]
+    sent = before.asked[0].messages
+    assert asked.messages[: len(sent)] == sent
+
+
+def test_a_result_without_a_call_id_still_belongs_to_its_call_later() -> None:
+    store = MemoryStore()
+    items = [user("a"), made("c1"), {"type": "function_call_output", "output": "rain"}]
+    before = ask(kept=store, input=items)
+    asked = ask(kept=store, input="Go on.", previous_response_id=before.response["id"]).asked[0]
+    assert [m.content for m in asked.messages if m.role == "tool"] == ["rain"]
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "order=up"])
