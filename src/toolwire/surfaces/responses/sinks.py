@@ -13,7 +13,7 @@ from toolwire.protocol.events import Event
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import error_headers
 from toolwire.surfaces.exchange import JSON, STREAM, Exchange, Headers
-from toolwire.surfaces.responses.errors import error_body, stream_code, worded
+from toolwire.surfaces.responses.errors import error_body, stream_code, worded_in_stream
 from toolwire.surfaces.responses.fields import REPORTED_AS
 from toolwire.surfaces.responses.kinds import Fields
 from toolwire.surfaces.responses.output import Output
@@ -77,7 +77,7 @@ class _Sink(SurfaceSink):
     def error_event(self, error: GatewayError) -> bytes:
         """See `SurfaceSink.error_event`. Some clients only know the event `error`, and others only
         `response.failed`."""
-        message, param = worded(error, self.about.positions)
+        message, param = worded_in_stream(error, self.about.positions)
         code = stream_code(error)
         self._writer.event("error", {"code": code, "message": message, "param": param})
         failure = {"code": code, "message": message}

@@ -315,6 +315,16 @@ def test_an_error_after_a_keepalive_is_told_in_the_stream() -> None:
     assert client.ended
 
 
+def test_a_stream_says_when_to_try_again() -> None:
+    client = Answer(HttpRequest("POST", b"/v1/responses"))
+    sink = quiet_sink(client)
+    sink.keepalive()
+    sink.fail(UpstreamUnavailable("Slow down.", retry_after=6.2, rate_limited=True))
+    error = client.response["error"]
+    assert error["code"] == "rate_limit_exceeded"
+    assert error["message"] == "Slow down. Please try again in 7s."
+
+
 def test_log_probabilities_have_the_form_of_this_api() -> None:
     entry = {"token": "Hi", "logprob": -0.5, "bytes": None, "top_logprobs": []}
     raw = b'{"content":[{"token":"Hi","logprob":-0.5,"bytes":null,"top_logprobs":[]}]}'
