@@ -20,8 +20,8 @@ from toolwire.surfaces.responses.tools import OfferedTools
 _any = msgspec.json.Decoder()
 _MODES = get_args(ToolMode)
 _WORDS = "'none', 'auto', and 'required'"
-_NAMED = ("function", "custom")
-_BUILT_IN = frozenset(kind for kind, known in KINDS.items() if not known.named)
+_CALLED = tuple(KINDS)
+"""The types of tools that a client runs. A type may be any JSON, so this is not a set."""
 
 
 def read_choice(raw: bytes, tools: OfferedTools) -> ToolChoice:
@@ -56,7 +56,7 @@ def _allowed(value: dict[str, Any], tools: OfferedTools) -> ToolChoice:
         where = f"tool_choice.tools[{at}]"
         if not isinstance(tool, dict):
             raise wrong_type(where, "object", json_kind(tool))
-        if tool.get("type", "function") in (*_NAMED, *_BUILT_IN):
+        if tool.get("type", "function") in _CALLED:
             names.add(_offered(tool, tools, where))
     if not names and mode == "required":
         raise _nothing_to_call("its list")
@@ -77,20 +77,18 @@ def _nothing_to_call(what: str) -> RequestError:
 def _offered(value: dict[str, Any], tools: OfferedTools, where: str) -> str:
     """Return the model's name for the chosen tool."""
     kind = value.get("type", "function")
-    name, namespace = value.get("name"), str(value.get("namespace") or "")
-    if kind in _BUILT_IN:
-        name = KINDS[kind].name
-    elif kind in _NAMED:
-        if not isinstance(name, str):
-            raise missing(f"{where}.name")
-    else:
+    if kind not in _CALLED:
         raise RequestError(
             f"Unsupported value: '{where}.type' is '{str(kind)[:100]}', which is not run here. "
             "Choose a tool of type 'function' or 'custom'.",
             param=f"{where}.type",
             code="unsupported_value",
         )
-    offered = tools.named(name, namespace)
+    known = KINDS[kind]
+    name = value.get("name") if known.named else known.name
+    if not isinstance(name, str):
+        raise missing(f"{where}.name")
+    offered = tools.named(name, str(value.get("namespace") or ""))
     if offered is None:
         raise RequestError(
             f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param="tool_choice"

@@ -56,6 +56,7 @@ def test_tools_can_be_allowed() -> None:
         ({"type": "function"}, "tool_choice.name", "missing_required_parameter"),
         ({"type": "function", "name": "other"}, "tool_choice", None),
         ({"type": "web_search_preview"}, "tool_choice.type", "unsupported_value"),
+        ({"type": {}}, "tool_choice.type", "unsupported_value"),
         ({"type": "mcp", "server_label": "x"}, "tool_choice.type", "unsupported_value"),
         ({"type": "allowed_tools", "mode": "x", "tools": []}, "tool_choice.mode", "invalid_value"),
         ({"type": "allowed_tools", "tools": []}, "tool_choice.tools", "empty_array"),
