@@ -18,6 +18,7 @@ from toolwire.protocol.effort import EFFORTS, effort_of_budget
 from toolwire.protocol.json_limits import check_width
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
+from toolwire.surfaces.explain import why_not_json
 from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 from toolwire.surfaces.messages.own_form import with_own_form
@@ -223,7 +224,8 @@ def split(body: bytes) -> Fields:
     except msgspec.ValidationError:
         raise RequestError("The body must be a JSON object.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestError(f"The request body is not valid JSON: {error}") from None
+        why = why_not_json(error, body)
+        raise RequestError(f"The request body is not valid JSON: {why}") from None
     if len(fields) > _MOST_FIELDS:
         raise RequestError(f"The body has more than {_MOST_FIELDS} fields.")
     return {name: raw for name, raw in fields.items() if raw != _NULL}

@@ -152,3 +152,9 @@ def test_what_a_client_wrote_does_not_make_an_error_long() -> None:
     with pytest.raises(RequestError) as refused:
         asked(messages=[{"role": "x" * 5000, "content": "a"}])
     assert len(refused.value.message) < 700
+
+
+def test_half_of_a_surrogate_pair_is_explained() -> None:
+    body = json.dumps({"model": "m", "max_tokens": 5, "messages": "\ud83d"}).encode()
+    with pytest.raises(RequestError, match=r"half of a surrogate pair, \\ud83d, at character"):
+        READER.read(body)
