@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import TypeAlias, get_args, get_origin
 
+import toolwire
 from toolwire import client, formats
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -54,6 +55,8 @@ def reference(module: ModuleType = formats) -> Iterator[str]:
         yield f"## {title}"
         for name in names:
             yield from _entry(name, getattr(module, name))
+            if name not in toolwire.__all__:
+                yield f"Import it from `{module.__name__}`."
     yield "## The client"
     yield "See [the page of the client](client.md)."
     for name in CLIENT:

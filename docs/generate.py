@@ -3,13 +3,14 @@
 `make docs` runs it. A test checks that the committed pages are current.
 """
 
+import html
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-import toolwire
 from toolwire import errors as gateway_errors
 from toolwire.backends.dialects import DIALECTS, MANY, Dialect
 from toolwire.backends.templates.chat_template import ChatTemplate
@@ -42,6 +43,7 @@ from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the rows are told by the tests
 from docs import clients_page, messages_page, native_page, responses_page
 from docs.api_reference import reference
+from docs.model_names import readable
 from tests.fuzz.targets import TARGETS
 from tests.hard.rows import ROWS, Row
 
@@ -658,7 +660,7 @@ def formats() -> str:
 def format_entry(record: Format) -> Iterable[str]:
     """One format: its names, its models, and two calls in it."""
     facts = [f"Also called {names(record.aliases)}." if record.aliases else ""]
-    facts += [f"Models: {names(record.models)} (patterns of their names)." if record.models else ""]
+    facts += [f"Models whose names contain {model_names(record)}." if record.models else ""]
     facts += [f"{record.note[:1].upper()}{record.note[1:]}." if record.note else ""]
     if record.special_tokens:
         tokens = " ".join(f"`` {token} ``" for token in record.special_tokens)
@@ -675,26 +677,35 @@ def models() -> str:
     return page(
         [
             "# Your model, your settings",
-            "Find your model by a part of its name. Under `auto`, the format follows from the "
-            "name, the chat template, or what the model writes; set it only if the name says "
-            "nothing, as with a fine-tune: `--upstream-format NAME`, or `format` of its route. "
-            "Where special tokens are listed, the server must not strip them: Toolwire asks those "
-            "that it knows how to ask (`skip_special_tokens: false`). The second column is also "
-            "the name of vLLM's `--tool-call-parser`, where vLLM has one.",
+            "Most models need no settings: the format follows from the model's name, its chat "
+            "template, or what it writes. If the name says nothing, as with many fine-tunes, set "
+            "the format: `--upstream-format NAME`, or `format` of its route.",
+            "If several names of the table are a part of your model's name, the longest decides; "
+            "hyphens do not matter, and `…` is any text. `toolwire formats --model NAME` says the "
+            "same on the command line. The second column is also the name of vLLM's "
+            "`--tool-call-parser`, where vLLM has one. The server must not strip the special "
+            "tokens: Toolwire asks vLLM and SGLang not to (`skip_special_tokens: false`).",
             table(
-                ("names that contain", "format", "also called", "ids", "special tokens"),
-                sorted(row for record in records for row in model_rows(record)),
+                ("names that contain", "format", "also called", "settings", "special tokens"),
+                sorted(model_row(record) for record in records if record.models),
             ),
         ]
     )
 
 
-def model_rows(record: Format) -> Iterable[tuple[str, ...]]:
-    """A format's models: each pattern of their names, and what to set."""
-    ids = {"random": "any"}.get(record.ids, record.ids)
+def model_names(record: Format) -> str:
+    """What the names of a format's models contain."""
+    return names(name for pattern in record.models for name in readable(pattern))
+
+
+_CALL_IDS = {"mistral9": '`call_ids = "mistral"`', "kimi": '`call_ids = "kimi"`'}
+
+
+def model_row(record: Format) -> tuple[str, ...]:
+    """A format's models: what their names contain, and what to set."""
     tokens = " ".join(f"`` {token} ``" for token in record.special_tokens)
-    for pattern in record.models:
-        yield f"`{pattern}`", f"`{record.name}`", names(record.aliases), ids, tokens
+    ids = _CALL_IDS.get(record.ids, "")
+    return model_names(record), f"`{record.name}`", names(record.aliases), ids, tokens
 
 
 def names(values: Iterable[str]) -> str:
@@ -705,8 +716,20 @@ def names(values: Iterable[str]) -> str:
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A Markdown table."""
     lines = [" | ".join(heads), " | ".join("---" for _ in heads)]
-    lines += [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+    lines += [" | ".join(_cell(cell) for cell in row) for row in rows]
     return "\n".join(f"| {line} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """A cell. GitHub needs a bar to be escaped also within code, where mkdocs shows the backslash:
+    as HTML, both show the bar."""
+    code = re.compile(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)")
+    shown = code.sub(lambda m: _code(m[2].strip()) if "|" in m[2] else m[0], text)
+    return shown.replace("|", "\\|")
+
+
+def _code(text: str) -> str:
+    return f"<code>{html.escape(text).replace('|', '&#124;')}</code>"
 
 
 def page(parts: Iterable[str]) -> str:
@@ -831,7 +854,6 @@ show(parser.finish())
 
 def api() -> str:
     """The page about the Python API."""
-    public = names(set(toolwire.__all__) - {"__version__"})
     parts = [
         "# Python API",
         "The parsers work without the gateway. They do no I/O, need no event loop, and never raise "
@@ -846,9 +868,8 @@ def api() -> str:
         f"```python\n{STREAM_EXAMPLE}```",
         "It prints",
         f"```text\n{STREAM_OUTPUT}```",
-        "Import the names below from `toolwire.formats`. Those in `toolwire.__all__` can be "
-        f"imported from `toolwire` as well: {public}. The package is typed (`py.typed`). The names "
-        "of all formats are in [formats](formats.md).",
+        "Import the names below from `toolwire`, unless an entry names another module. The package "
+        "is typed (`py.typed`). The names of all formats are in [formats](formats.md).",
         *reference(),
     ]
     return page(parts)

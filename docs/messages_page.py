@@ -69,9 +69,11 @@ def parts(table: Table) -> Iterable[str]:
     yield _rules(table, "tool", TOOLS)
     yield "## Answers"
     yield (
-        "Content blocks come in the order of the model's output, one at a time. A thinking block "
-        "has a signature of Toolwire's; thinking that was not asked for is left out. The text of a "
-        "tool call's arguments comes as `input_json_delta` events and is one JSON object."
+        "Content blocks come one at a time: thinking and text in the order of the model's output, "
+        "and calls after the text, once they are complete and checked. A thinking block has a "
+        "signature of Toolwire's; thinking that was not asked for is left out. A call's arguments "
+        "come as `input_json_delta` events. Together they are one JSON object, unless the answer "
+        "ended within the call, with `max_tokens`."
     )
     yield table(
         ("finish reason", "`stop_reason`"),
@@ -89,7 +91,9 @@ def parts(table: Table) -> Iterable[str]:
         "`usage` has what the backend says: `input_tokens` without what came from its cache, which "
         "is `cache_read_input_tokens`. If it says nothing, Toolwire counts with the model's "
         "`tokenizer` (see [configuration](configuration.md)), or makes a slightly high estimate. "
-        "`count_tokens` counts in the same way and asks no model for an answer."
+        "`count_tokens` counts with the `tokenizer`, too. Without one it asks a server that counts "
+        "tokens (vLLM, SGLang, llama.cpp, Anthropic), or makes the same estimate if there is no "
+        "count within 3 s. Nothing is generated."
     )
     yield "## What a backend refuses"
     yield (
@@ -109,10 +113,11 @@ def parts(table: Table) -> Iterable[str]:
         "usage. The key is the backend's, never the client's."
     )
     yield (
-        "Only what Toolwire has to change is written anew: `model`, `max_tokens` and `stream`, a "
-        "conversation that was repaired (then without thinking, whose signatures are lost), tools "
-        "that the route limits, and what the server has refused. Thinking that another model wrote "
-        "is left out. " + _listed(KEPT_BACK - {"model", "max_tokens", "stream"}) + " are never "
+        "Toolwire changes only what it has to: `model`, `max_tokens` and `stream`, a conversation "
+        "that it repaired (then without thinking, whose signatures are lost), tools that the route "
+        "limits, and what the server has refused. Thinking that another model wrote is left out. "
+        + _listed(KEPT_BACK - {"model", "max_tokens", "stream"})
+        + " are never "
         "passed on, because they choose another model or account than the route does. A backend of "
         "another kind gets none of these fields."
     )

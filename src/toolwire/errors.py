@@ -12,6 +12,7 @@
     │   ├── ModelNotFound       404  no such model
     │   └── ConversationNotFound 404  no such conversation of this key
     ├── MethodNotAllowed        405
+    │   └── NoWebSocket         426  the client wants a WebSocket, and there are none
     ├── ConversationBusy        409  another turn of the conversation is running
     ├── ClaimLost               409  the turn took so long that another one may have begun
     ├── TooLarge                413  the body is over the limit
@@ -186,6 +187,13 @@ class MethodNotAllowed(GatewayError):
     def __init__(self, message: str, *, allowed: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.allowed = tuple(allowed)
+
+
+class NoWebSocket(MethodNotAllowed):
+    """There are no WebSockets here: send the request over HTTP."""
+
+    status = 426  # which makes Codex go on over HTTP at once
+    code = "websocket_not_supported"
 
 
 class ConversationBusy(GatewayError):

@@ -108,6 +108,27 @@ def test_codex_says_why_a_backend_died_in_a_call(backend: ScriptedServer, gatewa
     assert "closed the connection" in run.outcome.output
 
 
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(name, check, marks=pytest.mark.client(name), id=f"{name}-{check}")
+        for name, check in (
+            ("ai-sdk-responses", "stream"),
+            ("openai-node-responses", "helper"),
+        )
+    ],
+)
+def test_libraries_say_why_a_backend_died_in_a_call(
+    name: str, check: str, backend: ScriptedServer, gateway: str
+) -> None:
+    backend.use("cut_in_call:always+slow:20")
+    install(CLIENTS[name])
+    run = run_client(CLIENTS[name], gateway, checks=[check])
+    assert run.failure is not None
+    assert not run.written
+    assert "closed the connection" in run.outcome.output
+
+
 @ON_CODEX
 def test_codex_understands_that_the_context_is_full(backend: ScriptedServer, gateway: str) -> None:
     backend.use("ctxlen")

@@ -57,3 +57,33 @@ def found_from_disk(site: Path, start: str, words: str) -> list[str]:
 def test_it_can_be_searched_from_the_disk(site: Path, start: str) -> None:
     found = found_from_disk(site, start, "constrained decoding")
     assert "/comparison.html" in {link.partition("#")[0] for link in found}
+
+
+@pytest.mark.parametrize(
+    ("typed", "formats"),
+    [
+        ("Qwen/Qwen3-8B", ["hermes"]),
+        ("Qwen/Qwen3-Coder-30B-A3B-Instruct", ["qwen3_coder"]),
+        ("deepseek/deepseek-chat-v3.1", ["deepseek_v31"]),
+        ("gpt_oss", ["openai"]),
+        ("acme/unheard-of-7b", []),
+    ],
+)
+def test_a_model_is_found_by_its_name(site: Path, typed: str, formats: list[str]) -> None:
+    args = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=args)
+        page = browser.new_page()
+        page.goto((site / "models.html").as_uri())
+        page.get_by_label("Find your model").fill(typed)
+        shown = page.locator("article tbody tr:visible td:nth-child(2)").all_inner_texts()
+        assert [text.strip() for text in shown] == formats
+        assert bool(page.get_by_text("No name in the table").count()) is not bool(formats)
+        browser.close()
+
+
+def test_no_code_of_a_page_has_the_escaping_of_a_table(site: Path) -> None:
+    """Such as a command that cannot be copied."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    spans = re.compile(r"<td[^>]*>(?:(?!</td>).)*?<code>[^<]*\\\|", re.DOTALL)
+    assert [name for name, text in texts.items() if spans.search(text)] == []

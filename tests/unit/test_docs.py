@@ -1,3 +1,4 @@
+import importlib
 import importlib.util
 import json
 import re
@@ -103,6 +104,16 @@ def test_the_api_page_has_every_public_name() -> None:
     assert [name for name in sorted(public) if f"### `{name}`" not in text] == []
 
 
+def test_every_name_of_the_api_page_can_be_imported_from_where_it_says() -> None:
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert entries
+    for name, entry in entries:
+        said = re.search(r"Import it from `([\w.]+)`", entry)
+        module = importlib.import_module(said[1] if said else "toolwire")
+        assert hasattr(module, name), name
+
+
 def records_in(record: type[Any]) -> Iterator[type[Any]]:
     """The tables of the file that are in this one, however deep."""
     for setting in settings_of(record):
@@ -172,3 +183,13 @@ def test_every_file_that_a_page_shows_can_be_read(language: str) -> None:
             READERS[language](code)
         except ValueError as error:
             pytest.fail(f"{page}: {error}\n{code}")
+
+
+def test_the_names_on_the_page_of_models_are_those_that_are_detected() -> None:
+    rows = re.findall(r"^\| (`.*?) \| `([\w-]+)` \|", (DOCS / "models.md").read_text("utf-8"), re.M)
+    assert len(rows) > 60
+    for cell, name in rows:
+        for called in re.findall(r"`([^`]+)`", cell):
+            found = toolwire.detect_model(called.replace("…", "-"))
+            assert found is not None, called
+            assert found.format == name, called

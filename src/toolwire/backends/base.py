@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -138,6 +138,15 @@ class RawAnswer(Protocol):
 
     def close(self) -> None:
         """Release the connection."""
+        ...
+
+
+@runtime_checkable
+class PromptCounter(Protocol):
+    """A backend whose server counts the tokens of a whole request."""
+
+    async def count_prompt(self, outgoing: BackendRequest) -> int:
+        """Return the number of tokens of its prompt. Raises `UpstreamError`."""
         ...
 
 

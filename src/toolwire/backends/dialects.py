@@ -62,6 +62,8 @@ class Dialect:
     tool_choices: frozenset[ToolChoiceKind] = _CHOICES
     constraint: ConstraintKind = "json_schema"
     """How the server takes a JSON Schema for its answer."""
+    tokenizes: bool = False
+    """Whether it has `/tokenize`, at its root."""
     probe: CapabilityProbe | None = None
     """How to ask it what its model can do."""
     note: str = ""
@@ -138,6 +140,7 @@ _ALL = (
     Dialect(
         name="vllm",
         stops=MANY,
+        tokenizes=True,
         params=_SAMPLING
         | _names(
             "top_k min_p repetition_penalty length_penalty min_tokens thinking_token_budget "
@@ -152,6 +155,7 @@ _ALL = (
     Dialect(
         name="sglang",
         stops=MANY,
+        tokenizes=True,
         params=_SAMPLING
         | _names(
             "top_k min_p repetition_penalty min_tokens reasoning separate_reasoning "
@@ -164,6 +168,7 @@ _ALL = (
     Dialect(
         name="llamacpp",
         stops=MANY,
+        tokenizes=True,
         params=_SAMPLING
         | _names(
             "top_k min_p typical_p repeat_penalty repeat_last_n mirostat mirostat_tau "

@@ -3,23 +3,35 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
 from toolwire.errors import UpstreamError
+from toolwire.extras import how_to_install
 
 SERVER = "server"
 """The setting that lets the server count, instead of a path."""
-_MISSING = "pip install 'toolwire[tokenizers]' for a tokenizer file"
+_MISSING = f"it needs the package `tokenizers`: {how_to_install('tokenizers')}"
 
 
 class NoTokenizer(Exception):
     """No tokenizer is available. The message says why."""
 
 
+@runtime_checkable
 class Tokenizing(Protocol):
-    """A backend whose server counts tokens."""
+    """A backend whose server may count the tokens of texts."""
+
+    @property
+    def name(self) -> str:
+        """The backend's name."""
+        ...
+
+    @property
+    def tokenizes(self) -> bool:
+        """Whether it is known to."""
+        ...
 
     async def tokenize(self, text: str, model: str) -> int:
         """Return the number of tokens in a text. Raises `UpstreamError`."""
@@ -69,6 +81,13 @@ class ServerTokenizer:
         if server is None:
             raise UpstreamError(f"The backend '{backend}' does not count tokens.")
         return [await server.tokenize(text, model) if text else 0 for text in texts]
+
+
+def server_tokenizer(backend: object) -> ServerTokenizer | None:
+    """Return a counter that asks this backend, if it is known to count tokens."""
+    if isinstance(backend, Tokenizing) and backend.tokenizes:
+        return ServerTokenizer({backend.name: backend})
+    return None
 
 
 class _Counted(msgspec.Struct):

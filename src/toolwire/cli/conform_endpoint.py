@@ -12,6 +12,7 @@ from rich.text import Text
 from toolwire.cli.usage_error import UsageError
 from toolwire.conformance.endpoint import (
     CHECKS,
+    InvalidURL,
     LiveEndpoint,
     TrialResult,
     Unreachable,
@@ -34,6 +35,8 @@ def conform_endpoint(url: str, **options: Any) -> int:
             findings.append(finding)
             if not options["as_json"]:
                 _print(finding)
+    except InvalidURL as error:
+        raise UsageError(f"{error}.") from None
     except Unreachable as error:
         raise UsageError(
             f"cannot reach {error}. Is the server running, and the URL right?"

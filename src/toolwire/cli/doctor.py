@@ -15,7 +15,7 @@ from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, 
 from toolwire.cli.options import with_options
 from toolwire.cli.reports.doctor import DoctorReport
 from toolwire.cli.usage_error import UsageError
-from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
+from toolwire.conformance.endpoint import InvalidURL, LiveEndpoint, Unreachable
 from toolwire.doctor import Diagnosis, Examination, ServerFacts, Setup, diagnose, examine, look_at
 from toolwire.server.config.loader import Config, ConfigError, load
 
@@ -118,6 +118,8 @@ def _meet(
             below = LiveEndpoint(f"{endpoint.url}/v1", model, key, timeout)
             endpoint = below if below.models().status != 404 else endpoint
         facts = look_at(endpoint, template)
+    except InvalidURL as error:
+        raise UsageError(f"{error}.") from None
     except Unreachable as error:
         raise UsageError(
             f"nothing answers at {error}. Is the server running, and the URL right?"

@@ -4,7 +4,9 @@ import json
 
 import click
 
+from toolwire.cli.usage_error import UsageError
 from toolwire.server.access.auth import hash_key, new_key
+from toolwire.server.config.values import label
 
 
 @click.command("key", short_help="Create an API key for a client.")
@@ -12,6 +14,10 @@ from toolwire.server.access.auth import hash_key, new_key
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: name, key, sha256.")
 def command(name: str, *, as_json: bool) -> None:
     """Create an API key for a client, and print the lines to add to toolwire.toml."""
+    try:
+        label(name)
+    except ValueError as error:
+        raise UsageError(f"the name of a key cannot be {name!r}: {error}.") from None
     plain = new_key()
     digest = hash_key(plain)
     if as_json:

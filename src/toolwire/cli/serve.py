@@ -1,5 +1,6 @@
 """`toolwire serve`: start the gateway."""
 
+import os
 import socket
 import sys
 from collections.abc import Iterator
@@ -99,13 +100,20 @@ def command(path: Path | None, **flags: Any) -> None:
     except OSError as error:
         raise click.ClickException(
             f"cannot listen on {config.listen.host} port {config.listen.port}: "
-            f"{error.strerror or error}. Choose another with --port or --host."
+            f"{_why(error)}. Choose another with --port or --host."
         ) from None
     except RuntimeError as error:
         # A second Ctrl-C stops the loop under the running server.
         if "Event loop stopped" not in str(error):
             raise
         sys.exit(130)
+
+
+def _why(error: OSError) -> str:
+    """The system's words; asyncio repeats the address behind them."""
+    if error.errno is not None and error.errno > 0:  # those of a name lookup are negative
+        return os.strerror(error.errno)
+    return str(error.strerror or error)
 
 
 def _try_port(listen: Listen) -> None:
@@ -120,7 +128,9 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
     lines = [f"Toolwire {__version__} listens on {url}", ""]
     for model in config.models:
         name = "any model name" if model.name == "*" else model.name
-        backends = [f"{own} in here" if b.is_embedded else b.url for b in model.backends]
+        backends = [
+            f"{own}, the embedded model" if b.is_embedded else b.url for b in model.backends
+        ]
         lines.append(f"  {name:<24} -> {', '.join(backends)}")
         if model.aliases:
             lines.append(f"  {'':<27} also as {', '.join(model.aliases)}")

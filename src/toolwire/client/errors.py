@@ -25,6 +25,8 @@ ClientError
 from collections.abc import Mapping
 from typing import Any
 
+from toolwire.extras import how_to_install
+
 
 class ClientError(Exception):
     """The base class of all errors of the client."""
@@ -38,7 +40,7 @@ class MissingPackage(ConfigurationError):
     """An optional package is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed. Install it with: pip install {extra!r}")
+        super().__init__(f"{package} is not installed. Run: {how_to_install(extra)}")
         self.package = package
 
 

@@ -1,4 +1,4 @@
-"""Tools of MCP servers. Requires the `mcp` package: pip install 'toolwire[mcp]'.
+"""Tools of MCP servers. Requires the extra `mcp`.
 
 The session runs in an event loop in a thread, so sync and async programs use it the same way.
 """
@@ -28,7 +28,7 @@ def load_mcp() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "mcp":
             raise
-        raise MissingPackage("mcp", "toolwire[mcp]") from None
+        raise MissingPackage("mcp", "mcp") from None
     return mcp
 
 

@@ -70,7 +70,7 @@ def load_httpx() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "httpx2":
             raise
-        raise MissingPackage("httpx2", "toolwire[client]") from None
+        raise MissingPackage("httpx2", "client") from None
     return httpx2
 
 

@@ -120,7 +120,7 @@ class MarkerFramer:
         if calls:
             yield from self._region(marker, size, kind, self._sink.text, why)
         elif kind == "citation":
-            yield from self._citation(size)
+            yield from self._citation(size, partial(self._text, size))
         else:
             self._drop(size)
             if kind == "think":
@@ -138,8 +138,8 @@ class MarkerFramer:
         self._take(size, "markup")
         self._quotes.forget()
 
-    def _citation(self, size: int) -> Need[None]:
-        """Hide a citation tag such as `</co: 0:[1,2]>`. Any other tag is text."""
+    def _citation(self, size: int, show: Callable[[], None]) -> Need[None]:
+        """Hide a citation tag such as `</co: 0:[1,2]>`; `show` any other tag."""
         reader = self._reader
         while True:
             tail = _REFERENCE_TAIL.match(reader.buf, reader.pos + size)
@@ -150,7 +150,7 @@ class MarkerFramer:
         if reader.buf[end : end + 1] == ">":
             self._take(end + 1 - reader.pos, "markup")
         else:
-            self._text(size)
+            show()
 
     def _reasoning(self, *, spoken: bool) -> Need[None]:
         """Read reasoning, from after its opener to after its end marker, which may be `spoken`."""
@@ -159,20 +159,17 @@ class MarkerFramer:
             start, end, marker = lexer.search(reader)
             if start > reader.pos:
                 fresh = False
-                self._sink.reasoning(reader.buf[reader.pos : start])
-                self._take(start - reader.pos, "reasoning")
+                self._think(start - reader.pos)
             kind = lexer.kinds.get(marker)
             if kind == "think" and fresh:
                 self._take(end - start, "markup")  # a duplicate opener
                 continue
             fresh = fresh and not marker
-            if kind == "think":
-                self._sink.reasoning(reader.buf[start:end])
-                self._take(end - start, "reasoning")
+            if kind in ("think", NO_CALL) or (marker in self._words and not spoken):
+                self._think(end - start, self._lexers.unlike if kind == NO_CALL else "")
                 continue
-            if kind == NO_CALL or (marker in self._words and not spoken):
-                self._sink.reasoning(reader.buf[start:end])
-                self._take(end - start, "reasoning", self._lexers.unlike if kind == NO_CALL else "")
+            if kind == "citation":
+                yield from self._citation(end - start, partial(self._think, end - start))
                 continue
             if kind == "unthink":
                 self._take(end - start, "markup")
@@ -186,6 +183,11 @@ class MarkerFramer:
                 return
             else:
                 yield
+
+    def _think(self, size: int, why: str = "") -> None:
+        reader = self._reader
+        self._sink.reasoning(reader.buf[reader.pos : reader.pos + size])
+        self._take(size, "reasoning", why)
 
     def _draft(self, marker: str, size: int) -> Need[bool]:
         """Read a call in reasoning. True if nothing follows it, so that it counts."""
@@ -286,6 +288,17 @@ class MarkerFramer:
             marker, size = yield from lexer.at(reader)
         return marker, size
 
+    def _marker_ahead(self) -> Need[tuple[str, int]]:
+        """Return the next marker and the distance to its end, if at most layout precedes it."""
+        reader, lexer, ahead = self._reader, self._lexers.region, 0
+        marker, size = yield from lexer.at(reader)
+        while not marker and (yield from peek(reader, ahead + 1))[ahead:].isspace():
+            ahead += 1
+            if ahead > LAYOUT:
+                break
+            marker, size = yield from lexer.at(reader, ahead)
+        return marker, ahead + size
+
     def _pass_echo(self) -> Need[bool]:
         """Pass repeated calls without an opener before an end marker; False for anything else.
 
@@ -307,15 +320,15 @@ class MarkerFramer:
 
     def _call(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
         """Read one opener and its calls."""
-        reader, lexer = self._reader, self._lexers.region
+        reader = self._reader
         if marker not in self._markers.bare:
             reader.pos += size
             while reader.buf.startswith(marker + marker, reader.pos):
                 reader.pos += len(marker)  # a repeated opener
-            again, size = yield from lexer.at(reader)
+            again, size = yield from self._marker_ahead()
             while again == marker:  # a duplicate opener
                 reader.pos += size
-                again, size = yield from lexer.at(reader)
+                again, size = yield from self._marker_ahead()
             if is_token(marker) and again in self._markers.ends:
                 return True  # it is empty
         return (yield from self._engine.read(self._turn, Opening(strict)))

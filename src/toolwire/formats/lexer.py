@@ -15,7 +15,7 @@ from typing import Any
 
 from toolwire.formats.reader import Need, Reader
 
-TAIL = r"[:/\w]{1,32}+"  # what a loose marker may carry before its ">"
+TAIL = r"[:/=\w]{1,32}+"  # what a loose marker may carry before its ">"
 _NEAR = 16  # maximum plain characters between openers that are skipped together
 # Matches nothing. A third first character makes `re` look for any of them in a table, which takes
 # two thirds of the time of comparing each character with two.

@@ -12,6 +12,25 @@ from toolwire.formats.turn_state import FormatEngine
 REFERENCES = 64  # maximum length of a citation tag
 _DOUBLED = 8  # maximum repeated openers to look past for a call
 _TOKEN = re.compile(r"<[|｜][^<>]*+>|<[^<>|｜]++[|｜]>|\[[A-Z_]++\]")
+_TURN_ENDS = (
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|eot|>",
+    "<|end|>",
+    "<|eos|>",
+    "<|observation|>",
+    "<|user|>",
+    "<｜end▁of▁sentence｜>",
+    "<end_of_turn>",
+    "<eos>",
+    "<seed:eos>",
+    "[e~[",
+    "</s>",
+)
+"""The tokens that end a turn, which some servers pass on. After a call they are never text."""
 LAYOUT = 4  # maximum whitespace between or after calls that counts as layout
 
 
@@ -112,12 +131,13 @@ def _lexers(markers: MarkerSet, engine: FormatEngine) -> MarkerLexers:
         if kind == "unthink" or marker not in words
     }
     swallowed = _kinds(end=markers.ends, drop=markers.drop)
+    cited = _kinds(citation=markers.citations)
     begins = _begins(markers, engine)
     marked = {opener: text for opener, text in begins.items() if opener not in bare}
     return MarkerLexers(
         content=Lexer(_content_kinds(markers), loose, begins),
-        reasoning=Lexer({**around, **calls}, loose, marked),
-        region=Lexer({**swallowed, **bare, **calls}, loose),
+        reasoning=Lexer({**cited, **around, **calls}, loose, marked),
+        region=Lexer({**_kinds(end=_TURN_ENDS), **swallowed, **bare, **calls}, loose),
         ends=Lexer(swallowed, loose),
         unlike=engine.begins(bare=False).why,
         words=words,
@@ -171,7 +191,7 @@ def _begins(markers: MarkerSet, engine: FormatEngine) -> dict[str, str]:
     ends = _kinds(end=markers.ends)
     found = dict.fromkeys(markers.bare, engine.begins(bare=True).pattern)
     for opener in markers.opens:
-        doubled = rf"(?:{re.escape(opener)}){{1,{_DOUBLED}}}+"
+        doubled = rf"(?:{re.escape(opener)}\s{{0,{LAYOUT}}}+){{1,{_DOUBLED}}}+"
         again = Lexer({opener: "open", **(ends if is_token(opener) else {})}).ahead
         found[opener] = behind and f"{doubled}(?:{again}|{behind})"
     sure = {*markers.loose, *(opener for opener in markers.bare if FENCE in opener)}

@@ -1,4 +1,4 @@
-"""Counts usage with the model's tokenizer, if a backend does not report it.
+"""Counts usage with the model's tokenizer, if a backend does not report it, and prompts.
 
 The tokens that the backend's chat template adds are unknown here, so a few are added per message.
 """
@@ -8,15 +8,17 @@ from typing import Protocol
 
 import msgspec
 
-from toolwire.backends.base import BackendRequest
+from toolwire.backends.base import Backend, BackendRequest, PromptCounter
+from toolwire.backends.tokenizers import server_tokenizer
 from toolwire.errors import GatewayError
 from toolwire.gateway.answer.collect import Whole
-from toolwire.protocol.content import text_of
+from toolwire.protocol.content import FilePart, ImagePart, text_of
 from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import ToolSet
 from toolwire.protocol.usage import TokenUsage
 
 _PER_MESSAGE = 4
+_PER_IMAGE = 1200
 
 
 class TokenCounter(Protocol):
@@ -36,23 +38,36 @@ async def count_usage(
         asked, said = await counter.count(texts, backend=backend, model=outgoing.request.model)
     except GatewayError:
         return None
-    return TokenUsage(asked + _PER_MESSAGE * len(outgoing.messages), said)
+    return TokenUsage(asked + _not_text(outgoing.messages), said)
 
 
 async def count_prompt(
-    counter: TokenCounter,
-    messages: Sequence[ChatMessage],
-    tools: ToolSet,
-    *,
-    backend: str,
-    model: str,
+    counter: TokenCounter | None, outgoing: BackendRequest, backend: Backend
 ) -> int | None:
-    """Count the tokens of a prompt, like `count_usage`; None if they cannot be counted."""
+    """Count the tokens of a prompt: like `count_usage`, or by the server if no tokenizer is
+    configured; None if they cannot be counted."""
+    text, model = _asked(outgoing.messages, outgoing.tools), outgoing.request.model
     try:
-        (asked,) = await counter.count([_asked(messages, tools)], backend=backend, model=model)
+        if counter is None and isinstance(backend, PromptCounter):
+            return await backend.count_prompt(outgoing)
+        counter = counter or server_tokenizer(backend)
+        if counter is None:
+            return None
+        (asked,) = await counter.count([text], backend=backend.name, model=model)
     except GatewayError:
         return None
-    return asked + _PER_MESSAGE * len(messages)
+    return asked + _not_text(outgoing.messages)
+
+
+def _not_text(messages: Sequence[ChatMessage]) -> int:
+    """Estimate the tokens between messages, and those of images and files."""
+    shown = sum(
+        isinstance(part, ImagePart | FilePart)
+        for message in messages
+        if isinstance(message.content, tuple)
+        for part in message.content
+    )
+    return _PER_MESSAGE * len(messages) + _PER_IMAGE * shown
 
 
 def _asked(messages: Sequence[ChatMessage], tools: ToolSet) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ParamSpec, Protocol, TypeVar
 
+from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError, ShuttingDown
 from toolwire.gateway.answer.collect import Collector, Whole
 from toolwire.gateway.context import RequestContext
@@ -31,6 +32,9 @@ from toolwire.protocol.usage import TokenUsage
 
 LARGE_BODY = 128 * 1024
 """Bytes of a body that is large enough to parse off the event loop."""
+_COUNT_WITHIN = 3.0
+"""Seconds that a server may take to count a prompt. Clients ask for many counts at once, and an
+estimate is better than a late count."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -222,12 +226,12 @@ class TurnService:
         model = self.routes.find(request.model)
         context.model, context.route = request.model, model.name
         tools = model.offered(request.tools)
-        tokens = None
-        if model.tokens is not None:
-            backend = model.pool.pick().backend.name
-            tokens = await count_prompt(
-                model.tokens, request.messages, tools, backend=backend, model=request.model
-            )
+        outgoing = BackendRequest(request, request.messages, tools)
+        try:
+            async with asyncio.timeout(_COUNT_WITHIN):
+                tokens = await count_prompt(model.tokens, outgoing, model.pool.pick().backend)
+        except TimeoutError:
+            tokens = None
         return (estimate(tools), True) if tokens is None else (tokens, False)
 
     def _plan(

@@ -10,6 +10,7 @@ from toolwire.errors import (
     GatewayError,
     InternalError,
     MethodNotAllowed,
+    NoWebSocket,
     Overloaded,
     RequestError,
     ResourceNotFound,
@@ -105,7 +106,7 @@ class App:
             if request.path not in OPEN:
                 self.gate.origin(request.headers)
                 self.gate.admit(request, RequestContext(""))
-            self._handler(request.method, request.path)
+            self._handler(request)
         except GatewayError:
             return False
         return True
@@ -131,9 +132,10 @@ class App:
                 exchange.respond(204, [*context.headers(), *allowed], b"")
                 return
             self.gate.admit(request, context)
-        await self._handler(request.method, path)(exchange, context)
+        await self._handler(request)(exchange, context)
 
-    def _handler(self, method: str, path: str) -> Handler:
+    def _handler(self, request: HttpRequest) -> Handler:
+        method, path = request.method, request.path
         found = self._router.find(path)
         methods = (
             found.methods
@@ -145,8 +147,10 @@ class App:
         # HEAD is allowed wherever GET is: some monitors use it.
         handler = methods.get("GET" if method == "HEAD" else method)
         if handler is None:
-            raise MethodNotAllowed(
-                f"'{path}' takes {' or '.join(methods)}, but the request was {method}.",
+            socket = b"sec-websocket-key" in request.headers
+            wanted = "for a WebSocket" if socket else method
+            raise (NoWebSocket if socket else MethodNotAllowed)(
+                f"'{path}' takes {' or '.join(methods)}, but the request was {wanted}.",
                 allowed=methods,
             )
         return handler

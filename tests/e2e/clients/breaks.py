@@ -83,6 +83,7 @@ _BEHIND = {
         "ai-sdk-responses": "args_obj args_twice idempty name_split content_parts nousage",
         "openai-agents": "args_obj parallel_interleaved noindex id_missing stream_force nofinish",
         "anthropic-python": "args_obj noindex parallel_interleaved name_split id_missing nofinish",
+        "anthropic-python-0": "args_obj noindex parallel_interleaved name_split nofinish",
         "anthropic-node": "args_obj shared_index parallel_interleaved nonstream_force nofinish",
         "ai-sdk-anthropic": "args_obj shared_index name_split content_parts nousage nofinish",
         "cline-3-anthropic": "args_obj noindex name_split nonstream_force nofinish",

@@ -19,6 +19,7 @@ _TABLE = (
         "cline-3-anthropic", "npm", recipes.cline_anthropic, "Messages", package="cline-3", turns=4
     ),
     Client("claude-code", "npm", recipes.claude_code, "Messages", turns=4),
+    Client("anthropic-python-0", "pip", recipes.python_script, "Messages", library="anthropic"),
     Client("anthropic-node", "npm", recipes.node_script, "Messages"),
     Client("ai-sdk-anthropic", "npm", recipes.node_script, "Messages"),
     Client("cline-2-xml", "npm", recipes.cline_2, package="cline-2"),

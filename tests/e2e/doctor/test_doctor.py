@@ -107,8 +107,8 @@ def test_toolwire_itself_is_not_put_in_front_of_itself(server: ScriptedServer) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["http://127.0.0.1:9/v1"], "nothing answers at http://127.0.0.1:9/v1"),
-        (["localhost:8000"], "is no URL of a server"),
+        (["http://127.0.0.1:9/v1"], "at http://127.0.0.1:9/v1: Connection refused."),
+        (["localhost:8000"], "Error: 'localhost:8000' is not the URL of a server: write http:"),
         (["http://127.0.0.1:9/v1", "--key-env", "NOT_SET_HERE"], "NOT_SET_HERE is not set"),
         (["http://127.0.0.1:9/v1", "--chat-template", "/no/such"], "--chat-template"),
     ],

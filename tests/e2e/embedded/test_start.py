@@ -45,7 +45,7 @@ def serve(folder: Path, *flags: str, before: str = "import toolwire.cli; ") -> s
 
 def test_without_the_engine_it_says_how_to_get_it(tmp_path: Path) -> None:
     said = serve(tmp_path, before=WITHOUT_ENGINE)
-    assert "pip install 'toolwire[embedded]'" in said
+    assert "pip install '.[embedded]' in a clone" in said
     assert "--upstream" in said
     assert list(tmp_path.iterdir()) == []  # nothing was fetched for an engine that is not there
 

@@ -51,6 +51,7 @@ def test_after_an_error_it_can_be_made_to_call_again(client: openai.OpenAI) -> N
     assert call.id != "call_1"
 
 
+@pytest.mark.timeout(600)  # twenty turns of a real model: minutes on a busy machine
 def test_twenty_calls_one_after_the_other_in_one_conversation(client: openai.OpenAI) -> None:
     messages: list[Any] = [said("Read the book page by page, beginning with page 1.")]
     for number in range(1, 21):

@@ -40,6 +40,10 @@ class ApiServer(ThreadingHTTPServer):
         """The answer to a request."""
         raise NotImplementedError
 
+    def other(self, path: str, body: Any) -> Any:
+        """The answer at another path; None: it has no such path."""
+        return None
+
     def events(self, answer: Any) -> Iterable[Any]:
         """The same answer in events."""
         raise NotImplementedError
@@ -67,7 +71,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         server.bodies.append(body)
         server.heads.append({name.lower(): value for name, value in self.headers.items()})
-        if self.path != server.path:
+        if self.path != server.path and (found := server.other(self.path, body)) is not None:
+            self._send(200, found)
+        elif self.path != server.path:
             self._send(404, server.error(found=False))
         elif server.status != 200:
             self._send(server.status, server.error(found=True))

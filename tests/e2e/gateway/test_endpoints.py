@@ -191,6 +191,16 @@ def test_a_wrong_method_is_a_405(
     assert backend.requests == []
 
 
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/chat/completions"])
+def test_a_websocket_is_refused_so_that_clients_go_on_over_http(
+    gateway: Gateway, path: str
+) -> None:
+    offer = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+    reply = ask(gateway.port, path=path, headers={**offer, "sec-websocket-key": "eA=="})
+    assert (reply.status, reply.headers["allow"]) == (426, "POST")
+    assert reply.error["code"] == "websocket_not_supported"
+
+
 # Health and metrics.
 
 

@@ -102,7 +102,8 @@ def test_encrypted_reasoning_comes_back_to_the_server_that_wrote_it(
     first = answer(gateway, RESPONSES, history, stream=stream)
     assert first.echo[0]["encrypted_content"] == SEALED
     results = RESPONSES.results([(first.calls[0], "a note")])
-    send(gateway, RESPONSES, [*history, *first.echo, *results])
+    reply = send(gateway, RESPONSES, [*history, *first.echo, *results])
+    assert "toolwire-ignored-params" not in reply.headers
     kinds = [item["type"] for item in upstream.bodies[1]["input"]]
     assert kinds == ["message", "reasoning", "message", "function_call", "function_call_output"]
     assert upstream.bodies[1]["input"][1]["encrypted_content"] == SEALED

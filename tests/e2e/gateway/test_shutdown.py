@@ -147,7 +147,7 @@ def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
         port = str(taken.getsockname()[1])
         code, text = run_and_fail(tmp_path, "--upstream", "http://127.0.0.1:9/v1", "--port", port)
     assert code == 1
-    assert f"cannot listen on 127.0.0.1 port {port}" in text
+    assert f"cannot listen on 127.0.0.1 port {port}: Address already in use. Choose" in text
     assert "--port" in text
     assert len(text.strip().splitlines()) == 1
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.e2e.gateway.process import Gateway, running
 from tests.e2e.gateway.wire import ask
 from tests.e2e.inspector.conftest import address
-from tests.e2e.inspector.scenes import CONFIG
+from tests.e2e.inspector.scenes import CONFIG, WRITTEN, paste
 from tests.scripted import ScriptedServer
 
 KEY = "tw-the-key-of-a-laptop"
@@ -23,15 +23,24 @@ CONTRAST = """() => {
     const color = parse(getComputedStyle(el).backgroundColor);
     if (color.length < 4 || color[3] === 1) return color } };
   const worst = {};
-  for (const el of document.querySelectorAll('main *, header *')) {
-    if (!el.checkVisibility() || !el.textContent.trim() || el.children.length) continue;
-    if (el.disabled || el.closest('option')) continue;
-    const [a, b] = [light(parse(getComputedStyle(el).color)), light(ground(el))];
+  const judge = (el, pseudo) => {
+    const style = getComputedStyle(el, pseudo);
+    const [ink, paper, part] = [parse(style.color), ground(el), Number(style.opacity)];
+    const seen = paper.slice(0, 3).map((v, i) => ink[i] * part + v * (1 - part));
+    const [a, b] = [light(seen), light(paper)];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) worst[el.className || el.tagName] = ratio;
+    if (ratio < 4.5) worst[(el.className || el.tagName) + (pseudo ?? '')] = ratio;
+  };
+  for (const el of document.querySelectorAll('main *, header *')) {
+    if (!el.checkVisibility() || el.disabled || el.closest('option')) continue;
+    if (el.placeholder) judge(el, '::placeholder');
+    if (el.textContent.trim() && !el.children.length) judge(el);
   }
   return worst;
 }"""
+TWICE = """() => [...document.querySelectorAll('#view-try select, #view-try [role=log]')]
+  .map(el => el.getAttribute('aria-label'))
+  .filter((name, i, all) => name && all.indexOf(name) !== i)"""
 UNNAMED = """() => [...document.querySelectorAll('button, input, select, textarea, [tabindex="0"]')]
   .filter(el => !(el.labels?.length || el.getAttribute('aria-label') || el.textContent.trim()))
   .map(el => el.outerHTML.slice(0, 80))"""
@@ -76,6 +85,7 @@ def test_every_control_has_a_name_for_a_screen_reader(page: Page) -> None:
     for view in ("parse", "live", "try"):
         page.click(f"#tab-{view}")
         assert page.evaluate(UNNAMED) == []
+    assert page.evaluate(TWICE) == [], "the two chats cannot be told apart"
     assert page.locator("html").get_attribute("lang") == "en"
 
 
@@ -102,4 +112,23 @@ def test_the_colours_follow_the_system_until_one_chooses(
     page.reload()
     assert dark != light
     assert page.evaluate(ground) == light
+    context.close()
+
+
+def test_on_a_telephone_nothing_is_cut_off_and_nothing_covers_the_page(
+    browser: Browser, gateway: Gateway
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(address(gateway))
+    page.wait_for_selector("#readings[data-drawn]")
+    paste(page, WRITTEN)
+    tops = [page.locator(f"#{name}").bounding_box() for name in ("step-back", "play", "step-on")]
+    assert len({box["y"] for box in tops if box}) == 1, "the three belong on one line"
+    for view in ("parse", "live", "try"):
+        page.click(f"#tab-{view}")
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.click("#tab-try")
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    assert page.evaluate("document.querySelector('header').getBoundingClientRect().bottom") <= 0
     context.close()

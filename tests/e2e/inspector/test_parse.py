@@ -48,7 +48,9 @@ def test_another_format_reads_the_same_text_beside_it(page: Page) -> None:
     page.select_option("#compare", "mistral")
     expect(page.locator(".reading h2")).to_have_text(["hermes", "mistral"])
     expect(page.locator(".reading").nth(1).locator(".badge").first).to_have_text("No call")
-    expect(page.locator(".reading").nth(1).locator(".reasons")).to_contain_text("hermes")
+    expect(page.locator(".reading").nth(1).locator(".reasons")).to_contain_text(
+        "'mistral' finds no call, but 'hermes' reads the text as calls of get_weather"
+    )
 
 
 def test_the_reasons_are_given_when_nothing_was_read(page: Page) -> None:

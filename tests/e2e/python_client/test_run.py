@@ -456,10 +456,11 @@ def test_a_missing_http_package_is_said_with_what_to_install(tmp_path: Path) -> 
         "import toolwire\ntry: toolwire.Client()\n"
         "except toolwire.client.MissingPackage as e: print(e)"
     )
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-c", code],
-        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
     assert done.stdout == (
-        "httpx2 is not installed. Install it with: pip install 'toolwire[client]'\n"
+        "httpx2 is not installed. Run: pip install '.[client]' in a clone of Toolwire\n"
     )

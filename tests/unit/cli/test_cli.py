@@ -43,6 +43,13 @@ def test_a_new_key_can_be_printed_for_programs() -> None:
     assert told["sha256"] == hash_key(told["key"])
 
 
+def test_a_name_that_the_configuration_would_refuse_gets_no_key() -> None:
+    result = CliRunner().invoke(main, ["key", ""])
+    assert result.exit_code == 2
+    assert "1 to 256 printable characters" in result.output
+    assert "sha256" not in result.output
+
+
 def test_every_error_of_the_configuration_is_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / "toolwire.toml"
     path.write_text("[listen]\nport = -1\n\n[limits]\ntools = 0\n")

@@ -3,15 +3,26 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from toolwire.backends.anthropic.answer import MessagesDecoder
 from toolwire.backends.anthropic.own import HEADERS, WIRE, own_request
-from toolwire.backends.anthropic.request import encode_request, is_ignored_format
+from toolwire.backends.anthropic.request import encode_count, encode_request, is_ignored_format
 from toolwire.backends.base import Answer, BackendRequest, Capabilities
 from toolwire.backends.openai.backend import OpenAiHttpBackend
+from toolwire.errors import UpstreamError
 from toolwire.protocol.requests import Request
 
 VERSION = "2023-06-01"
 _MOST_HEADS = 256
+_COUNT = "/messages/count_tokens"
+
+
+class _Counted(msgspec.Struct):
+    input_tokens: int
+
+
+_read_count = msgspec.json.Decoder(_Counted).decode
 
 
 class AnthropicBackend(OpenAiHttpBackend):
@@ -22,7 +33,7 @@ class AnthropicBackend(OpenAiHttpBackend):
     models_path = "/models?limit=1000"
     tells = False
     knows = Capabilities(wire=WIRE)
-    advice = "Check its base URL, which mostly ends in /v1, and its 'dialect'."
+    advice = "Check its base URL, which usually ends in /v1, and its 'dialect'."
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -50,6 +61,18 @@ class AnthropicBackend(OpenAiHttpBackend):
         head = self._own_head(own.headers, stream=stream)
         decoder = MessagesDecoder(max_line=self._max_line, redact=self._redact, own=True)
         return await self._send(body, stream=stream, head=head, decoder=decoder)
+
+    async def count_prompt(self, outgoing: BackendRequest) -> int:
+        """See `PromptCounter.count_prompt`."""
+        own = own_request(outgoing.request)
+        given = {} if own is None else own.headers
+        headers = {name: given[name] for name in HEADERS if name in given}
+        head = self._head("POST", _COUNT, "application/json", "application/json", **headers)
+        body = encode_count(outgoing, self._dialect, self._model)
+        try:
+            return _read_count(await self._read(head, _COUNT, body)).input_tokens
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise UpstreamError(f"The backend '{self.name}' does not count tokens.") from None
 
     def _own_head(self, given: Mapping[str, str], *, stream: bool) -> bytes:
         """Return the head of a request with the client's own headers."""

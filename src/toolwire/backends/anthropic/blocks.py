@@ -44,7 +44,7 @@ def turns_of(messages: Sequence[ChatMessage], form: IdForm) -> list[WireTurn]:
 
 def _blocks(message: ChatMessage, ids: dict[str, str]) -> Iterator[Block]:
     if message.role == "tool":
-        yield _result(message, ids[message.call_id])
+        yield _result(message, ids.get(message.call_id, message.call_id))
     elif message.role in SYSTEM_ROLES:
         if text := text_of(message.content, "\n\n"):
             yield {"type": "text", "text": _REMINDER.format(text)}

@@ -78,6 +78,7 @@ _SAME: Mapping[str, _Same] = {
     "thinking": _same_thinking,
     "context_management": _same_thinking,
     "output_config": _same_output,
+    "output_format": _same_output,
     "tool_choice": _same_choice,
 }
 """Fields that the gateway may change, and whether it has not."""

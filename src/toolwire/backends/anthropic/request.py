@@ -18,6 +18,11 @@ from toolwire.protocol.tools import FREE_CHOICE, ToolChoice, ToolSpec
 DEFAULT_MAX_TOKENS = 8192
 """The default token limit, because the API requires one. All current models support it."""
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+_COUNTED = frozenset(
+    {"messages", "system", "tools", "tool_choice", "thinking", "output_config", "output_format"}
+    | {"cache_control", "context_management", "mcp_servers", "speed"}
+)
+"""The client's own fields that count."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -32,10 +37,28 @@ def encode_request(outgoing: BackendRequest, dialect: Dialect, model: str | None
     }
     if request.stream:
         body["stream"] = True
+    return _encoded(body, outgoing, own)
+
+
+def encode_count(outgoing: BackendRequest, dialect: Dialect, model: str | None) -> list[bytes]:
+    """Return the body of a request to count its tokens. That takes fewer fields."""
+    own = {name: raw for name, raw in own_fields(outgoing).items() if name in _COUNTED}
+    body = {
+        "model": model or outgoing.request.model,
+        **_conversation(outgoing, dialect, own),
+    }
+    return _encoded(body, outgoing, own)
+
+
+def _encoded(body: dict[str, Any], outgoing: BackendRequest, own: dict[str, Any]) -> list[bytes]:
+    """Return the body with the tools, and with the client's own fields."""
+    request = outgoing.request
     if outgoing.tools.tools and not ("tools" in own and request.choice == FREE_CHOICE):
         body["tool_choice"] = _choice(request.choice, parallel=request.parallel)
     elif "tools" not in own:
         own.pop("tool_choice", None)
+    if "output_format" in own:  # the earlier name: a server refuses both
+        body.pop("output_config", None)
     body |= own
     tools = body.pop("tools", None)
     if tools is None and not outgoing.tools.tools:

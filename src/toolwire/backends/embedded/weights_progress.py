@@ -16,7 +16,7 @@ _EVERY = 0.2
 def watching(text: str, folder: Path, expected: int) -> Iterator[None]:
     """While the block runs: a progress bar on a terminal, a single line elsewhere."""
     if not sys.stderr.isatty():
-        print(f"{text} ({expected >> 20} MB) ...", file=sys.stderr, flush=True)  # noqa: T201
+        print(f"{text} ({expected / 1e6:.0f} MB) ...", file=sys.stderr, flush=True)  # noqa: T201
         yield
         return
     over = threading.Event()

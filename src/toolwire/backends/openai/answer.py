@@ -63,6 +63,8 @@ class _Choice(msgspec.Struct):
     """vLLM: the stop sequence that matched, or the id of a stop token."""
     matched_stop: Any = None
     """SGLang: the same."""
+    error: Any = None
+    """OpenRouter: why the choice ended."""
 
 
 class _Usage(msgspec.Struct):
@@ -104,6 +106,8 @@ class AnswerDecoder(BodyDecoder):
         if chunk.error:
             raise self._failure(chunk.error)
         choices = chunk.choices or ()
+        if not choices and chunk.usage is None:
+            self._check_bare_error(data)
         if len(choices) == 1:
             fragments = [_fragment(choices[0])]
         else:
@@ -112,6 +116,8 @@ class AnswerDecoder(BodyDecoder):
         if choices and choices[-1].index:
             self._choices.update(choice.index for choice in choices)
         if choices and choices[-1].finish_reason:
+            if choices[-1].error:
+                raise self._failure(choices[-1].error)
             met = choices[-1].stop_reason or choices[-1].matched_stop
             if met and isinstance(met, str):
                 fragments.append(Fragment(about=((STOPPED_BY, met),)))
@@ -124,6 +130,12 @@ class AnswerDecoder(BodyDecoder):
         if chunk.usage is not None and (usage := _usage(chunk.usage)) is not None:
             fragments.append(Fragment(usage=usage))
         return fragments
+
+    def _check_bare_error(self, data: bytes) -> None:
+        """Raise if a chunk is an error without an `error` around it (vLLM before 0.10)."""
+        said = msgspec.json.decode(data)
+        if isinstance(said, dict) and said.get("object") == "error":
+            raise self._failure(said)
 
 
 def _check_width(choices: Sequence[_Choice]) -> None:

@@ -325,6 +325,11 @@ class OpenAiHttpBackend:
         headers = {**self._headers, "accept": "application/json"}
         return await self._read(self.pool.head("GET", target, headers, base=base), target)
 
+    @property
+    def tokenizes(self) -> bool:
+        """Whether the server is known to count tokens."""
+        return self._dialect.tokenizes
+
     async def tokenize(self, text: str, model: str) -> int:
         """Return the server's token count of a text. Raises `UpstreamError`."""
         headers = {**self._headers, "content-type": "application/json"}

@@ -8,6 +8,8 @@ type and code, in lower case.
 import re
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from toolwire.backends.base import Redact
 from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
 
@@ -21,6 +23,9 @@ _FULL_CONTEXT = (
     r"model'?s context length",  # vLLM, SGLang
     r"context length is only",  # vLLM
     r"maximum model length",  # vLLM
+    r"too long to fit into the model",  # vLLM
+    r"cannot be greater than max_model_len",  # vLLM
+    r"input length \(\d+ tokens\) exceeds the maximum allowed length",  # SGLang
     r"available context size",  # llama.cpp
     r"exceeds? (?:the |this |model'?s? )*context (?:window|length|size|limit)",  # OpenAI, Ollama
     r"context (?:window|length|size|limit) (?:is |was |has been )?(?:full|exceeded|exceeds)",
@@ -29,6 +34,7 @@ _FULL_CONTEXT = (
     r"context overflow",
     r"greater than the context length",  # LM Studio
     r"reached context length of",  # LM Studio
+    r"n_keep.{0,20}n_ctx",  # LM Studio
     r"max_new_tokens`? must be <=",  # TGI
     r"`?inputs`? must have less than \d+ tokens",  # TGI
     r"too large for model with \d+",  # Mistral
@@ -41,18 +47,25 @@ _FULL_CONTEXT = (
     r"input is too long for requested model",  # Bedrock
     r"input length should be",  # DashScope
     r"reduce the length of the (?:messages|prompt|input)",  # OpenAI, Groq, Cerebras
+    r"reduce your message size",  # Groq: more tokens than it takes in a minute
     r"number of tokens in the prompt cannot exceed",  # Cohere
+    r"too many tokens: size limit exceeded",  # Cohere
+    r"context window exceeds",  # MiniMax
     r"input_?length_?error",  # LMDeploy
 )
 _FILTER = (
     r"content_?filter",
+    r"content filtering policy",  # Anthropic
     r"content_policy_violation",
+    r"violat(?:es|ing) (?:our )?usage (?:guidelines|policy)",  # xAI, OpenAI
     r"responsibleaipolicyviolation",
     r"content management policy",  # Azure
     r"rejected as a result of our safety system",  # OpenAI
     r"data_?inspection_?failed",  # DashScope
     r"content exists risk",  # DeepSeek
     r"considered high risk",  # Moonshot
+    r"敏感内容",  # Z.ai
+    r"(?:in|out)put new_sensitive",  # MiniMax
     r"prohibited_content",  # Google
     r"input was flagged",  # OpenRouter
     r"requires moderation",  # OpenRouter
@@ -60,6 +73,7 @@ _FILTER = (
 _RATE = (
     r"rate_?limit",
     r"rate limit (?:reached|exceeded|hit)",
+    r"exceeded [^.]{0,60}rate limit",  # Azure, Anthropic
     r"rate.limited",
     r"too many requests",
     r"requests per (?:minute|second|day)",
@@ -111,9 +125,26 @@ def reported_error(error: object, redact: Redact) -> UpstreamError:
 
 def error_text(error: object) -> str:
     """Return the message of an `error`, which is a string on some backends."""
+    about: object = None
     if isinstance(error, dict):
+        about = error.get("metadata")
         error = error.get("message") or error.get("detail") or ""
-    return error if isinstance(error, str) else str(error)
+    text = error if isinstance(error, str) else str(error)
+    cause = _cause(about.get("raw")) if isinstance(about, dict) else ""
+    return f"{text}: {cause}" if cause and cause not in text else text
+
+
+def _cause(raw: object) -> str:
+    """Return what a router's own backend said (OpenRouter), as JSON or as text."""
+    if not isinstance(raw, str):
+        return ""
+    try:
+        said = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return raw
+    error = said.get("error", said) if isinstance(said, dict) else said
+    nested = error.get("message") or error.get("detail") if isinstance(error, dict) else error
+    return nested if isinstance(nested, str) else raw
 
 
 def own_word(value: object, redact: Redact) -> str | None:

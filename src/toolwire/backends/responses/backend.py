@@ -3,7 +3,12 @@
 from toolwire.backends.base import Answer, BackendRequest, Capabilities
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.responses.answer import ResponsesDecoder
-from toolwire.backends.responses.request import WIRE, encode_request, is_ignored_format
+from toolwire.backends.responses.request import (
+    WIRE,
+    encode_request,
+    is_ignored_format,
+    is_ignored_reasoning,
+)
 from toolwire.protocol.requests import Request
 
 
@@ -19,6 +24,8 @@ class ResponsesBackend(OpenAiHttpBackend):
     def ignored(self, request: Request) -> list[str]:
         """See `Backend.ignored`."""
         ignored = super().ignored(request)
+        if "reasoning_content" in ignored and not is_ignored_reasoning(request):
+            ignored.remove("reasoning_content")
         return [*ignored, "response_format"] if is_ignored_format(request) else ignored
 
     async def open(self, outgoing: BackendRequest) -> Answer:

@@ -50,6 +50,11 @@ def is_ignored_format(request: Request) -> bool:
     return request.response_format is not None and request.response_format.kind == "other"
 
 
+def is_ignored_reasoning(request: Request) -> bool:
+    """Whether reasoning is not sent: only what a server of this API has encrypted is."""
+    return any(one.reasoning and not one.encrypted_reasoning for one in request.messages)
+
+
 def _params(request: Request, dialect: Dialect) -> dict[str, Any]:
     """Return the parameters, under the API's names. Some of them share a field."""
     given = wire_params(request)

@@ -20,6 +20,7 @@ from toolwire.client.errors import ClientError
 from toolwire.client.mcp import MCPServer
 from toolwire.client.settings import LOCAL, find_settings
 from toolwire.client.tools.toolbox import Toolbox
+from toolwire.client.transport import load_httpx
 
 
 @click.command("chat")
@@ -99,6 +100,7 @@ def _client(base_url: str | None, key: str | None) -> Iterator[Client]:
     with contextlib.ExitStack() as stack:
         url = base_url or find_settings(os.environ).base_url
         if url == LOCAL and base_url is None and not is_listening(LOCAL):
+            load_httpx()  # before anything is started, or even fetched, for it
             # On this machine: a proxy of the environment could not reach it.
             own = Client(stack.enter_context(embedded_server()), "", trust_env=False)
             yield stack.enter_context(own)

@@ -1,18 +1,16 @@
 """Starts a gateway with the embedded model for the time of a chat.
 
-It is a process of its own: Ctrl-C ends a turn of the chat, and must not end the model. It watches
-its standard input, and ends when the chat does, however that ends.
+It is a process of its own (`embedded_process`): Ctrl-C ends a turn of the chat, and must not end
+the model.
 """
 
 import contextlib
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -54,7 +52,7 @@ def _started(folder: Path) -> "subprocess.Popen[str]":
     }
     flags = ["serve", "--port", "0", "--log-level", "error", "-c", str(config)]
     return subprocess.Popen(  # noqa: S603 - ourselves
-        [sys.executable, "-m", "toolwire.cli.chat.embedded", *flags],
+        [sys.executable, "-m", "toolwire.cli.chat.embedded_process", *flags],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=env,
@@ -83,17 +81,3 @@ def _stop(process: "subprocess.Popen[str]") -> None:
         process.wait(_END_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
-
-
-def _end_with_parent() -> None:
-    """Wait until nobody holds the other end of standard input, and leave."""
-    while sys.stdin.buffer.read(4096):
-        continue
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-if __name__ == "__main__":
-    from toolwire.cli import main
-
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    main()

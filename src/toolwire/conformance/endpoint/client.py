@@ -20,6 +20,10 @@ class Unreachable(Exception):
     """The server cannot be reached; the message says why."""
 
 
+class InvalidURL(Unreachable):
+    """There cannot be a server at such a URL; the message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A whole response: its status, and its body, decoded if it is JSON."""
@@ -55,7 +59,7 @@ class LiveEndpoint:
     def __init__(self, url: str, model: str, key: str | None = None, timeout: float = 60) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Unreachable(f"{url!r} is no URL of a server: write http://host:port/v1")
+            raise InvalidURL(f"{url!r} is not the URL of a server: write http://host:port/v1")
         self.url = url.rstrip("/")
         self.model = model
         self._parts = parts
@@ -113,7 +117,7 @@ class LiveEndpoint:
             self.is_toolwire = self.is_toolwire or "toolwire-request-id" in response.headers
             yield response
         except (OSError, http.client.HTTPException, UpstreamError) as error:
-            raise Unreachable(f"{self.url}: {error or type(error).__name__}") from None
+            raise Unreachable(f"{self.url}: {_why(error)}") from None
         finally:
             connection.close()
 
@@ -149,3 +153,8 @@ def _chunk(data: bytes) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         return data.decode("utf-8", "replace")
+
+
+def _why(error: Exception) -> str:
+    """What went wrong, without the number that Python puts before the system's words."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

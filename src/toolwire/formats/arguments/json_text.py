@@ -2,9 +2,9 @@
 
 The value ends where its brackets balance, so an end marker inside a string never ends a call.
 Nothing is decoded and encoded again. Some common mistakes of models are fixed on the way because
-the fix is unambiguous: raw control characters in strings, 'single quoted' strings, the Python words
-True, False and None, a trailing comma, and a lone surrogate, which UTF-8 cannot encode. Anything
-else that is not JSON stops the copy.
+the fix is unambiguous: raw control characters in strings, an escaped apostrophe, 'single quoted'
+strings, the Python words True, False and None, a trailing comma, and a lone surrogate, which UTF-8
+cannot encode. Anything else that is not JSON stops the copy.
 """
 
 import json
@@ -227,6 +227,9 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
         elif len(buf) - end < _ESCAPE_LENGTH.get(buf[end + 1 : end + 2], 2) and not reader.final:
             yield  # a split escape
             buf, pos = reader.buf, 0
+        elif buf.startswith("'", end + 1):
+            put("'")
+            reader.pos = pos = end + 2
         elif not _SURROGATE.match(buf, end + 1):
             if escape_begun := _ESCAPE_BEGUN.match(buf, end):
                 _copy_begun(reader, put, len(escape_begun.group()))

@@ -17,7 +17,7 @@ from toolwire.formats.arguments.schema import Types
 
 STRING: Types = frozenset({"string"})
 _CONTAINERS: Types = frozenset({"object", "array"})
-_BOOLEANS = {"true": "true", "false": "false", "True": "true", "False": "false"}
+_BOOLEANS = {"true": "true", "false": "false"}
 _INTEGER = re.compile(r"[-+]?+[0-9]++")
 
 
@@ -96,7 +96,7 @@ _ATTEMPTS: tuple[tuple[Types, Callable[[str], str | None]], ...] = (
     (frozenset({"null"}), _null),
     (frozenset({"integer"}), _integer),
     (frozenset({"number"}), _number),
-    (frozenset({"boolean"}), _BOOLEANS.get),
+    (frozenset({"boolean"}), lambda text: _BOOLEANS.get(text.lower())),
     (_CONTAINERS, _container),
 )
 

@@ -310,7 +310,7 @@ _COHERE = Markers(
         "<|END_OF_TURN_TOKEN|>",
     ),
     citations=_CITATIONS,
-    reasoning=(Reasoning(("<|START_THINKING|>",), ("<|END_THINKING|>",)),),
+    reasoning=(Reasoning(("<|START_THINKING|>",), ("<|END_THINKING|>", "<|END_THINKING|>\n")),),
 )
 _COHERE_WRITING = Writing(
     '    {"tool_call_id": "{index}", "tool_name": {qname}, "parameters": {args}}',

@@ -105,7 +105,8 @@ def notice_mismatch(
     found = detect_output(text, known)
     if found is None or found.format == get(configured).name:
         return None
-    return Detection(found.format, f"{configured!r} finds no call, but {found.reason}")
+    reads = found.reason.removeprefix("it ")
+    return Detection(found.format, f"{configured!r} finds no call, but {found.format!r} {reads}")
 
 
 def _candidates(text: str) -> Iterator[Format]:

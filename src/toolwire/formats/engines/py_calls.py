@@ -170,7 +170,9 @@ class _Ends:
         if char != ",":
             return not char
         ahead = yield from look_past_space(reader, ahead + 1)
-        while _KEY_PREFIX.fullmatch(reader.buf, reader.pos + ahead) and not reader.final:
+        while _KEY_PREFIX.fullmatch(reader.buf, reader.pos + ahead):
+            if reader.final:
+                return True  # the text is truncated inside the next key
             yield
         return _NEXT_KEY.match(reader.buf, reader.pos + ahead) is not None
 

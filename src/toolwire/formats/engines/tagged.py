@@ -342,7 +342,7 @@ def _skip_doubled_head(turn: TurnState, head: str) -> Need[None]:
 
 
 def _text_name(head: str) -> str:
-    return unquoted(head.replace("\\n", "\n"))
+    return unquoted(head.replace("\\n", "\n").rstrip().removesuffix("/"))
 
 
 def _json_or(text: str, types: Types) -> str:

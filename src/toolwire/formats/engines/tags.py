@@ -75,6 +75,8 @@ def head_lexer(tags: Tags) -> Lexer:
     ends = dict.fromkeys(tags.head_ends, "end")
     if not tags.head and not tags.declared:
         ends = {tags.param: "body", **dict.fromkeys(tags.call_close, "body"), **ends}
+    if tags.value_open:
+        ends |= dict.fromkeys(('{"', "{\n", "{}"), "body")  # JSON instead of parameters
     return _lexer(tags, ends)
 
 

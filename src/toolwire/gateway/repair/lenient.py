@@ -1,8 +1,8 @@
 """Converts almost-JSON to JSON, if the fix is unambiguous.
 
-It fixes trailing commas, Python's True, False and None, 'single quotes', bare keys, and raw control
-characters in strings. It works on tokens only. A strict decoder decides whether the result is JSON,
-so truncated text is never completed.
+It fixes trailing commas, Python's True, False and None, 'single quotes', an escaped apostrophe,
+bare keys, and raw control characters in strings. It works on tokens only. A strict decoder decides
+whether the result is JSON, so truncated text is never completed.
 """
 
 import re
@@ -59,7 +59,5 @@ def _written(match: re.Match[str], *, is_key: bool) -> str | None:
 
 
 def _string(text: str) -> str:
-    inside = text[1:-1]
-    if text[0] == "'":
-        inside = _QUOTED.sub(lambda found: _REQUOTED.get(found[0], found[0]), inside)
+    inside = _QUOTED.sub(lambda found: _REQUOTED.get(found[0], found[0]), text[1:-1])
     return f'"{_CONTROL.sub(lambda found: escape(found[0]), inside)}"'

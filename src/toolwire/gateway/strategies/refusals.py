@@ -25,6 +25,10 @@ _REFUSING = (
     "tool-call-parser", "invalid parameter", "unrecognized", "unknown field", "unknown parameter",
     "unknown argument", "unexpected keyword", "unexpected field", "cannot use tools",
 )  # fmt: skip
+_ONLY_TURNS = (
+    "roles must alternate", "only user and assistant roles", "developer instruction is not enabled",
+)  # fmt: skip
+"""Wording of templates and servers (Mistral, Google) that have no place for a system prompt."""
 _OF_ONE_REQUEST = ("schema", "context", "tool_call_id", "role")
 """Wording of a refusal that concerns these tools or this conversation, not tools in general."""
 
@@ -58,7 +62,7 @@ def _refuses_system(words: str) -> bool:
         "system" in words
         and any(word in words for word in ("role", "prompt", "message"))
         and any(word in words for word in _REFUSING)
-    ) or "roles must alternate" in words
+    ) or any(word in words for word in _ONLY_TURNS)
 
 
 def _refuses_constraint(words: str) -> bool:

@@ -166,7 +166,7 @@ class StrategySelector:
         if self.format is not None:
             return Detection(self.format, "it is configured")
         if known.format:
-            return Detection(known.format, "the model was found to do best in it")
+            return Detection(known.format, "this model does best with it")
         return _detect(known.name, known.template, self.model or model)
 
     def mode_of(

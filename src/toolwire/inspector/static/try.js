@@ -34,7 +34,7 @@ export function startTry(info, complain, { live }) {
 class TryView {
   constructor(complain, live) {
     this.complain = complain;
-    this.columns = [new Column("native", live), new Column("prompted", live)];
+    this.columns = [new Column("native", live, "First chat"), new Column("prompted", live, "Second chat")];
     $("chats").append(...this.columns.map((column) => column.element));
     $("try-tools").value = JSON.stringify(TOOLS, null, 2);
     $("try-form").addEventListener("submit", (event) => {
@@ -94,15 +94,15 @@ class TryView {
 }
 
 class Column {
-  constructor(mode, live) {
+  constructor(mode, live, name) {
     this.live = live;
     this.history = [];
-    this.mode = h("select", { "aria-label": "How the model gets its tools" });
+    this.mode = h("select", { "aria-label": `How the model gets its tools, ${name}` });
     options(this.mode, MODES, mode);
-    this.chat = h("div", { class: "chat", tabindex: "0", role: "log", "aria-label": "Conversation" });
+    this.chat = h("div", { class: "chat", tabindex: "0", role: "log", "aria-label": `Conversation, ${name}` });
     this.element = h(
       "section",
-      { class: "card column" },
+      { class: "card column", "aria-label": name },
       h("div", { class: "row head" }, h("h2", {}, "Tools"), this.mode),
       this.chat,
     );

@@ -213,19 +213,29 @@ _KEY_ADVICE = (
     "keys are never in this file. Put the key into an environment variable and its NAME here: "
     'key_env = "OPENAI_API_KEY"'
 )
-_ELSEWHERE = {
-    **dict.fromkeys(("api_key", "apikey", "key", "token", "api_token"), ("key_env", _KEY_ADVICE)),
-    **dict.fromkeys(
-        ("base_url", "api_base", "endpoint", "host"), ("url", "the base URL is called 'url'")
-    ),
-    **dict.fromkeys(("timeout", "request_timeout"), ("timeouts", "see 'timeouts'")),
-}
-"""Other programs' names for a setting: its key here, and the advice."""
+_BACKEND_KEY_ADVICE = (
+    "keys are never in this file. Put the key into an environment variable and its NAME beside the "
+    'url of the backend: backend = { url = "...", key_env = "OPENAI_API_KEY" }'
+)
+_CLIENT_KEY_ADVICE = (
+    "only the hash of a client's key is in this file, as sha256. `toolwire key NAME` prints both"
+)
+_SECRET = ("api_key", "apikey", "api_token")
+_ELSEWHERE = (
+    ((*_SECRET, "key", "token"), "key_env", _KEY_ADVICE),
+    ((*_SECRET, "key", "token"), "sha256", _CLIENT_KEY_ADVICE),
+    (_SECRET, "models", _BACKEND_KEY_ADVICE),
+    (_SECRET, "backend", _BACKEND_KEY_ADVICE),
+    (("base_url", "api_base", "endpoint", "host"), "url", "the base URL is called 'url'"),
+    (("timeout", "request_timeout"), "timeouts", "see 'timeouts'"),
+)
+"""Other programs' names for a setting, a key that is known where it applies, and the advice."""
 
 
 def _advice(key: str, known: set[str], at: At) -> str:
-    if key in _ELSEWHERE and _ELSEWHERE[key][0] in known:
-        return _ELSEWHERE[key][1]
+    for others, here, advice in _ELSEWHERE:
+        if key in others and here in known:
+            return advice
     if at and key in {setting.name for setting in settings_of(Config)}:
         return f"'{key}' is a top-level key: put it above the first [table]"
     near = difflib.get_close_matches(key, known, n=1)

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from toolwire.backends.dialects import DIALECTS
+from toolwire.extras import how_to_install
 from toolwire.formats.catalog import ALIASES, FORMATS
 from toolwire.gateway.repair.rules import RULE_NAMES
 from toolwire.surfaces.passing.endpoints import Endpoint
@@ -182,7 +183,7 @@ def store(value: str) -> str:
     if not urlsplit(value).hostname or not _port_is_valid(value):
         raise ValueError('has no valid host and port: use the form "redis://localhost:6379/0"')
     if find_spec("redis") is None:
-        raise ValueError("needs the package `redis`: pip install 'toolwire[redis]'")
+        raise ValueError(f"needs the package `redis`: {how_to_install('redis')}")
     return value
 
 

@@ -57,7 +57,8 @@ class MessagesApi:
     async def count(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with the number of tokens of a prompt. Nothing is generated."""
         body = exchange.request.body
-        asked = await off_loop(len(body), self.reader.read, body, counting=True)
+        headers = _own_headers(exchange.request)
+        asked = await off_loop(len(body), self.reader.read, body, headers, counting=True)
         request = asked.request
         tokens, _ = await self.turns.count_prompt(
             request, context, lambda tools: estimated_prompt(request.messages, tools.size)

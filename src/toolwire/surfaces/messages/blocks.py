@@ -22,8 +22,9 @@ BLOCKS: Mapping[str, Rule] = {
     "image": Rule("translated", "An image part: `base64` as a data URL, or the `url`."),
     "document": Rule(
         "translated",
-        "Text and content sources: their text below the title. A PDF: a file part for backends "
-        "that take files; for others, and if it is not in the request, a line that names it.",
+        "Text and content sources: their text and images below the title. A PDF: a file part for "
+        "backends that take files; for others, and if it is not in the request, a line that names "
+        "it.",
     ),
     "search_result": Rule("translated", "Its text below the title and the source."),
     "thinking": Rule(
@@ -45,8 +46,10 @@ BLOCKS: Mapping[str, Rule] = {
     "other blocks": Rule("translated", "A line of text with the type, and what text it has."),
 }
 
-_NAMED = ("name", "title", "url", "source", "query", "file_id")
+_NAMED = ("name", "tool_name", "title", "url", "source", "query", "file_id", "error_code")
 """Fields that identify a block of an unknown kind."""
+_SAID = ("text", "content", "input", "stdout", "stderr", "tool_references")
+"""Fields with the text of such a block, or with more blocks."""
 _LONGEST = 2000
 
 
@@ -76,12 +79,12 @@ def parts_of(content: object, where: str, notes: Notes) -> list[Part]:
     return [
         part
         for at, block in enumerate(listed(content, where))
-        if (part := part_of(block, f"{where}.{at}", notes)) is not None
+        for part in parts_of_block(block, f"{where}.{at}", notes)
     ]
 
 
-def part_of(block: Block, where: str, notes: Notes) -> Part | None:
-    """Convert one block; None if it is empty."""
+def parts_of_block(block: Block, where: str, notes: Notes) -> list[Part]:
+    """Convert one block: mostly to one part, to none if it is empty."""
     read = _READERS.get(_kind(block), _other)
     return read(block, where, notes)
 
@@ -98,16 +101,22 @@ def listed(content: object, where: str) -> Sequence[Block]:
 
 def joined(parts: Iterable[Part]) -> Content:
     """Combine parts into content. Adjacent texts are joined with a blank line."""
+    made = _merged(parts, "\n\n")
+    if len(made) == 1 and isinstance(made[0], TextPart):
+        return made[0].text
+    return tuple(made) if made else ""
+
+
+def _merged(parts: Iterable[Part], separator: str) -> list[Part]:
+    """Return the parts, with adjacent texts joined."""
     made: list[Part] = []
     for part in parts:
         last = made[-1] if made else None
         if isinstance(part, TextPart) and isinstance(last, TextPart):
-            made[-1] = TextPart(f"{last.text}\n\n{part.text}")
+            made[-1] = TextPart(f"{last.text}{separator}{part.text}")
         else:
             made.append(part)
-    if len(made) == 1 and isinstance(made[0], TextPart):
-        return made[0].text
-    return tuple(made) if made else ""
+    return made
 
 
 def _kind(block: Block) -> str:
@@ -122,73 +131,67 @@ def _string(block: Block, name: str, where: str) -> str:
     return value
 
 
-def _text(block: Block, where: str, _notes: Notes) -> Part | None:
+def _text(block: Block, where: str, _notes: Notes) -> list[Part]:
     text = _string(block, "text", where)
-    return TextPart(text) if text else None
+    return [TextPart(text)] if text else []
 
 
-def _image(block: Block, where: str, _notes: Notes) -> Part:
+def _image(block: Block, where: str, _notes: Notes) -> list[Part]:
     source = block.get("source")
     kind = source.get("type") if isinstance(source, dict) else None
     if isinstance(source, dict) and kind == "base64":
-        data = _string(source, "data", f"{where}.source")
-        return ImagePart(f"data:{_string(source, 'media_type', f'{where}.source')};base64,{data}")
+        return [ImagePart(_data_url(source, f"{where}.source"))]
     if isinstance(source, dict) and kind == "url":
-        return ImagePart(_string(source, "url", f"{where}.source"))
+        return [ImagePart(_string(source, "url", f"{where}.source"))]
     raise invalid(f"{where}.source", "Only sources of type 'base64' and 'url' are supported")
 
 
-def _document(block: Block, where: str, notes: Notes) -> Part:
+def _data_url(source: Block, where: str) -> str:
+    media_type, data = _string(source, "media_type", where), _string(source, "data", where)
+    return f"data:{media_type};base64,{data}"
+
+
+def _document(block: Block, where: str, notes: Notes) -> list[Part]:
     source = block.get("source")
     if not isinstance(source, dict):
         raise invalid(f"{where}.source", "Field required")
-    head = [str(block[name]) for name in ("title", "context") if block.get(name)]
-    if source.get("type") == "text":
-        return TextPart("\n".join([*head, _string(source, "data", f"{where}.source")]))
-    if source.get("type") == "content":
-        parts = parts_of(source.get("content"), f"{where}.source.content", notes)
-        texts = [
-            part.text if isinstance(part, TextPart) else "(image, not shown)" for part in parts
-        ]
-        if not all(isinstance(part, TextPart) for part in parts):
-            notes.ignore(f"{where}.source.content:image")
-        return TextPart("\n".join([*head, *texts]))
-    title = block.get("title")
-    if source.get("type") == "base64":
-        if block.get("context"):
-            notes.ignore(f"{where}.context")
-        return _file(source, title if isinstance(title, str) else None, f"{where}.source")
+    place = f"{where}.source"
+    title, context = (str(block[name]) if block.get(name) else "" for name in ("title", "context"))
+    about: list[Part] = [TextPart(text) for text in (title, context) if text]
+    kind = source.get("type")
+    if kind == "text":
+        return _merged([*about, TextPart(_string(source, "data", place))], "\n")
+    if kind == "content":
+        return _merged([*about, *parts_of(source.get("content"), f"{place}.content", notes)], "\n")
+    if kind == "base64":
+        file = FilePart(_data_url(source, place), title or None)
+        return [TextPart(context), file] if context else [file]
     notes.ignore(f"{where}:document")
     name = title or source.get("url") or source.get("file_id")
-    return TextPart(f"(PDF {name}, not shown)" if name else "(PDF, not shown)")
+    return [TextPart(f"(PDF {name}, not shown)" if name else "(PDF, not shown)")]
 
 
-def _file(source: Block, name: str | None, where: str) -> Part:
-    kind, data = _string(source, "media_type", where), _string(source, "data", where)
-    return FilePart(f"data:{kind};base64,{data}", name)
-
-
-def _search_result(block: Block, where: str, notes: Notes) -> Part:
+def _search_result(block: Block, where: str, notes: Notes) -> list[Part]:
     parts = parts_of(block.get("content"), f"{where}.content", notes)
     texts = [part.text for part in parts if isinstance(part, TextPart)]
     head = [str(block[name]) for name in ("title", "source") if block.get(name)]
-    return TextPart("\n".join([*head, *texts]))
+    return [TextPart("\n".join([*head, *texts]))]
 
 
-def _other(block: Block, where: str, notes: Notes) -> Part:
+def _other(block: Block, where: str, notes: Notes) -> list[Part]:
     """Describe an unsupported block: its kind, and its text."""
     kind = _kind(block)
     if not kind:
         raise invalid(f"{where}.type", "Field required")
     notes.ignore(f"{where}:{kind}")
     said = " ".join(_words(block, depth=3))[:_LONGEST]
-    return TextPart(f"[{kind}: {said}]" if said else f"[{kind}]")
+    return [TextPart(f"[{kind}: {said}]" if said else f"[{kind}]")]
 
 
 def _words(value: object, depth: int) -> Iterable[str]:
     if depth and isinstance(value, dict):
         yield from (str(value[name]) for name in _NAMED if isinstance(value.get(name), str))
-        for name in ("text", "content", "input"):
+        for name in _SAID:
             inner = value.get(name)
             yield from [inner] if isinstance(inner, str) else _words(inner, depth - 1)
     elif depth and isinstance(value, list):
@@ -196,11 +199,11 @@ def _words(value: object, depth: int) -> Iterable[str]:
             yield from _words(item, depth)
 
 
-def _nothing(_block: Block, _where: str, _notes: Notes) -> Part | None:
-    return None
+def _nothing(_block: Block, _where: str, _notes: Notes) -> list[Part]:
+    return []
 
 
-_READERS: dict[str, Callable[[Block, str, Notes], Part | None]] = {
+_READERS: dict[str, Callable[[Block, str, Notes], list[Part]]] = {
     "text": _text,
     "image": _image,
     "document": _document,

@@ -21,8 +21,8 @@ from toolwire.surfaces.messages.blocks import (
     Block,
     joined,
     listed,
-    part_of,
     parts_of,
+    parts_of_block,
     text_of_blocks,
 )
 from toolwire.surfaces.messages.notes import Notes, invalid
@@ -134,8 +134,8 @@ class ConversationBuilder:
             place = f"{where}.{number}"
             if block.get("type") == "tool_result":
                 self._result(block, place)
-            elif (part := part_of(block, place, self.notes)) is not None:
-                self._said.append(part)
+            else:
+                self._said += parts_of_block(block, place, self.notes)
 
     def _begin(self, at: int) -> None:
         if self._waiting is None:
@@ -188,8 +188,9 @@ class ConversationBuilder:
                 calls.append(_call(block, place))
             elif block.get("type") == "thinking":
                 thought += self._thought(block, place)
-            elif (part := part_of(block, place, self.notes)) is not None:
-                said.append(TextPart(not_shown(part)) if isinstance(part, FilePart) else part)
+            else:
+                parts = parts_of_block(block, place, self.notes)
+                said += [TextPart(not_shown(p)) if isinstance(p, FilePart) else p for p in parts]
         texts = joined(said)
         made = ChatMessage(
             "assistant", texts or None, tuple(calls), reasoning="\n".join(thought) or None

@@ -18,6 +18,7 @@ from toolwire.protocol.effort import EFFORTS, effort_of_budget
 from toolwire.protocol.json_limits import check_width
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
+from toolwire.surfaces.explain import why_not_json
 from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 from toolwire.surfaces.messages.own_form import with_own_form
@@ -60,6 +61,7 @@ FIELDS: Mapping[str, Rule] = {
         "`effort` becomes `reasoning_effort`, with the nearest level that the backend knows; "
         "`format` a JSON Schema of the text.",
     ),
+    "output_format": Rule("translated", "The earlier name of `output_config.format`."),
     "metadata": Rule("translated", "`user_id` becomes `user`, hashed if it is long."),
     "service_tier": Rule("ignored", ""),
     "speed": Rule("ignored", ""),
@@ -121,6 +123,7 @@ _tokens = msgspec.json.Decoder(_Tokens)
 _stops = msgspec.json.Decoder(list[str])
 _thinking = msgspec.json.Decoder(_Thinking)
 _output_config = msgspec.json.Decoder(_OutputConfig)
+_format = msgspec.json.Decoder(_Format)
 _metadata = msgspec.json.Decoder(_Metadata)
 _NUMBERS: dict[str, "msgspec.json.Decoder[Any]"] = {
     "temperature": msgspec.json.Decoder(Annotated[float, Meta(ge=0, le=2)]),
@@ -221,7 +224,8 @@ def split(body: bytes) -> Fields:
     except msgspec.ValidationError:
         raise RequestError("The body must be a JSON object.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestError(f"The request body is not valid JSON: {error}") from None
+        why = why_not_json(error, body)
+        raise RequestError(f"The request body is not valid JSON: {why}") from None
     if len(fields) > _MOST_FIELDS:
         raise RequestError(f"The body has more than {_MOST_FIELDS} fields.")
     return {name: raw for name, raw in fields.items() if raw != _NULL}
@@ -309,16 +313,18 @@ class _Params:
 
     def response_format(self) -> ResponseFormat | None:
         """Return the requested response format. Raises `RequestError`."""
-        wanted = self._output.format
+        wanted, where = self._output.format, "output_config.format"
+        if wanted is None:
+            wanted, where = self._get("output_format", _format), "output_format"
         if wanted is None:
             return None
         if wanted.type != "json_schema" or wanted.schema is None:
-            raise invalid("output_config.format", "Only 'json_schema' with a 'schema' is supported")
+            raise invalid(where, "Only 'json_schema' with a 'schema' is supported")
         try:
             jsonschema_rs.meta.validate(wanted.schema)
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
             why = str(error).splitlines()[0][:200]
-            raise invalid("output_config.format.schema", why) from None
+            raise invalid(f"{where}.schema", why) from None
         return ResponseFormat("json_schema", msgspec.json.encode(wanted.schema))
 
 

@@ -22,6 +22,7 @@ from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 _MAX_NAME = 128
 LEFT_OUT = "tool_left_out:"
 """Begins the repair for a tool that the server would have to run."""
+_SEARCH = "tool_search_tool_"
 
 
 def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
@@ -42,6 +43,32 @@ _LINE = {
     "description": "For insert: the line after which to insert; 0: before all.",
 }
 
+
+def _editor(*more: str, inserted: str) -> tuple[str, dict[str, Any]]:
+    """Describe a version of the text editor: its commands differ, and the name of the text to
+    insert."""
+    commands = ["view", "create", "str_replace", "insert", *more]
+    texts = {
+        "new_str": "For str_replace: the text to put in its place.",
+        "insert_text": "For insert: the text to insert.",
+    }
+    if inserted == "new_str":
+        texts = {inserted: f"{texts['new_str']} {texts['insert_text']}"}
+    return (
+        "Views, creates and edits text files.",
+        _schema(
+            ["command", "path"],
+            command=_string("What to do.", enum=commands),
+            path=_string("The file, or for view also a directory."),
+            file_text=_string("For create: the content of the file."),
+            old_str=_string("For str_replace: the text to replace. It must be there exactly once."),
+            insert_line=_LINE,
+            **{name: _string(about) for name, about in texts.items()},
+            view_range=_RANGE,
+        ),
+    )
+
+
 CLIENT_TOOLS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "bash": (
         "Runs a command in a bash session that lasts over the whole conversation.",
@@ -51,20 +78,10 @@ CLIENT_TOOLS: Mapping[str, tuple[str, dict[str, Any]]] = {
             restart={"type": "boolean", "description": "Start a new session instead."},
         ),
     ),
-    "text_editor": (
-        "Views, creates and edits text files.",
-        _schema(
-            ["command", "path"],
-            command=_string("What to do.", enum=["view", "create", "str_replace", "insert"]),
-            path=_string("The file, or for view also a directory."),
-            file_text=_string("For create: the content of the file."),
-            old_str=_string("For str_replace: the text to replace. It must be there exactly once."),
-            new_str=_string("For str_replace: the text to put in its place."),
-            insert_line=_LINE,
-            insert_text=_string("For insert: the text to insert."),
-            view_range=_RANGE,
-        ),
-    ),
+    "text_editor": _editor(inserted="insert_text"),
+    "text_editor_20241022": _editor("undo_edit", inserted="new_str"),
+    "text_editor_20250124": _editor("undo_edit", inserted="new_str"),
+    "text_editor_20250429": _editor(inserted="new_str"),
     "memory": (
         "Reads and writes files below /memories, which last beyond this conversation.",
         _schema(
@@ -85,15 +102,18 @@ CLIENT_TOOLS: Mapping[str, tuple[str, dict[str, Any]]] = {
         ),
     ),
 }
-"""Tools that the client runs, by their type without its date: description and schema."""
+"""Tools that the client runs: description and schema. By their type without its date, except for
+earlier versions that differ."""
 
 TOOLS: Mapping[str, Rule] = {
     "custom (or no type)": Rule("honoured", "A function with `input_schema` as its parameters."),
     "strict": Rule(
-        "honoured", "Calls are held to the schema; not if the schema is none that can be strict."
+        "honoured", "Calls must fit the schema, unless it is one that strict mode does not allow."
     ),
     "defer_loading": Rule(
-        "honoured", "Not offered until a `tool_reference` or a `tool_addition` names it."
+        "honoured",
+        "Not offered until a `tool_reference` or a `tool_addition` names it. With a "
+        "`tool_search_tool_*`, which Anthropic would run, offered at once: nothing else finds it.",
     ),
     "bash_*, text_editor_*, memory_*": Rule(
         "translated", "The client runs them: they get a description and a schema."
@@ -185,14 +205,17 @@ def _offered(
     tools: list[_Named], shown: tuple[str, ...], removed: frozenset[str]
 ) -> Iterator[_Named]:
     """Yield tools that are not deferred, then loaded ones, in that order, so that loading a tool
-    does not change the start of the prompt."""
+    does not change the start of the prompt. If Anthropic would search for tools, all are loaded,
+    because the search is left out."""
     deferred = {}
+    searched = any(str(spec.get("type")).startswith(_SEARCH) for _, _, spec in tools)
     for tool in tools:
         if tool[2].get("defer_loading"):
             deferred[tool[0]] = tool
         elif tool[0] not in removed:
             yield tool
-    yield from (deferred[name] for name in shown if name in deferred and name not in removed)
+    loaded = deferred if searched else shown
+    yield from (deferred[name] for name in loaded if name in deferred and name not in removed)
 
 
 def _listed(raw: Raw | None) -> list[Block]:
@@ -228,8 +251,8 @@ def _described(spec: Block, where: str) -> tuple[str | None, dict[str, Any]] | N
         description = spec.get("description")
         schema = schema if "type" in schema or not schema else {"type": "object", **schema}
         return (description if isinstance(description, str) else None), schema
-    family = str(spec.get("type")).rpartition("_")[0]
-    return CLIENT_TOOLS.get(family)
+    kind = str(spec.get("type"))
+    return CLIENT_TOOLS.get(kind) or CLIENT_TOOLS.get(kind.rpartition("_")[0])
 
 
 def read_choice(raw: Raw | None, tools: ToolSet, notes: Notes) -> tuple[ToolChoice, bool]:

@@ -1,5 +1,6 @@
 """Converts a `GatewayError` to the Responses API: a body, or the last events of a stream."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from toolwire.errors import (
@@ -50,6 +51,15 @@ def worded(error: GatewayError, positions: Sequence[int] = ()) -> tuple[str, str
     if error.code == "context_length_exceeded":
         return error.message, param or "input"
     return error.message, param
+
+
+def worded_in_stream(error: GatewayError, positions: Sequence[int] = ()) -> tuple[str, str | None]:
+    """Return the message and the parameter of an error that ends a stream. There is no header for
+    the time after which to try again, and Codex reads it from the message."""
+    message, param = worded(error, positions)
+    if error.retry_after is not None:
+        message = f"{message} Please try again in {math.ceil(error.retry_after)}s."
+    return message, param
 
 
 def _unanswered(error: HistoryError) -> str:

@@ -126,8 +126,6 @@ FIELDS: dict[str, FieldRule] = {
     "access_programs": FieldRule("ignored", "never forwarded"),
     "image": FieldRule("ignored", "never forwarded"),
 }
-_QUIET = frozenset({"client_metadata"})
-"""Ignored without a report: some clients always send these."""
 REPORTED_AS = {
     "max_completion_tokens": "max_output_tokens",
     "max_tokens": "max_output_tokens",
@@ -153,7 +151,7 @@ _SAMPLING = frozenset(
 _DETAILED = frozenset({"include", "top_logprobs", "reasoning"})
 """Fields that are known, but not supported in every part."""
 _REFUSED = frozenset(name for name, rule in FIELDS.items() if rule.use == "refused")
-_IGNORED = frozenset(name for name, rule in FIELDS.items() if rule.use == "ignored") - _QUIET
+_IGNORED = frozenset(name for name, rule in FIELDS.items() if rule.use == "ignored")
 _SENT = frozenset(name for name, rule in FIELDS.items() if rule.sent_as)
 _DECODERS = {
     name: msgspec.json.Decoder(rule.type) for name, rule in FIELDS.items() if rule.type is not None

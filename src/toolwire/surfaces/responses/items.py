@@ -41,6 +41,11 @@ def is_reference(item: Item) -> bool:
     return kind == "item_reference" or (kind is None and "role" not in item and "id" in item)
 
 
+def reference_id(at: int, item: Item) -> str:
+    """Return the id that a reference names. Raises `RequestError`."""
+    return _string(item, "id", at)
+
+
 class _Turn(msgspec.Struct):
     """Consecutive items of the assistant."""
 
@@ -179,7 +184,9 @@ class _Reader(msgspec.Struct):
 
     def output(self, at: int, item: Item) -> None:
         """Read the result of a call."""
-        call_id = item.get("call_id") or item.get("id")
+        call_id = item.get("call_id")
+        if not call_id and item["type"] == "local_shell_call_output":
+            call_id = item.get("id")
         if call_id is None and (call_id := self._unanswered()) is not None:
             self.out.repairs.append(f"call_id_missing:input[{at}]")
         if not isinstance(call_id, str):

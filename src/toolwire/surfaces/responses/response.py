@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.responses.fields import ResponsesParams
@@ -103,7 +104,7 @@ def echo_of(params: ResponsesParams, *, parallel: bool) -> bytes:
     about = {"model": params.values["model"], "parallel_tool_calls": parallel}
     if _ECHOED.keys().isdisjoint(params.raws):
         return _members(about) + b"," + _DEFAULTS
-    given = {name: raw for name, raw in params.raws.items() if name in _ECHOED}
+    given = {name: Raw(_one_line(raw)) for name, raw in params.raws.items() if name in _ECHOED}
     echo = {**about, **_ECHOED, **given}
     reasoning, text = params.values.get("reasoning"), params.values.get("text")
     if reasoning is not None:
@@ -115,7 +116,13 @@ def echo_of(params: ResponsesParams, *, parallel: bool) -> bytes:
 
 def long_echo_of(params: ResponsesParams) -> dict[str, bytes]:
     """Return the request fields that are echoed, and may be large, as JSON."""
-    return {name: params.raws[name] for name in _LONG if name in params.raws}
+    return {name: _one_line(params.raws[name]) for name in _LONG if name in params.raws}
+
+
+def _one_line(raw: Raw) -> bytes:
+    """Return the client's JSON without line breaks: each would end a line of the event stream."""
+    json = bytes(raw)
+    return msgspec.json.format(json, indent=-1) if b"\n" in json or b"\r" in json else json
 
 
 def usage_object(usage: TokenUsage) -> Fields:

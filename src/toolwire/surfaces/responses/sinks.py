@@ -12,8 +12,8 @@ from toolwire.gateway.sink import Begun
 from toolwire.protocol.events import Event
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import error_headers
-from toolwire.surfaces.exchange import Exchange, Headers
-from toolwire.surfaces.responses.errors import error_body, stream_code, worded
+from toolwire.surfaces.exchange import JSON, STREAM, Exchange, Headers
+from toolwire.surfaces.responses.errors import error_body, stream_code, worded_in_stream
 from toolwire.surfaces.responses.fields import REPORTED_AS
 from toolwire.surfaces.responses.kinds import Fields
 from toolwire.surfaces.responses.output import Output
@@ -77,13 +77,12 @@ class _Sink(SurfaceSink):
     def error_event(self, error: GatewayError) -> bytes:
         """See `SurfaceSink.error_event`. Some clients only know the event `error`, and others only
         `response.failed`."""
-        message, param = worded(error, self.about.positions)
+        message, param = worded_in_stream(error, self.about.positions)
         code = stream_code(error)
         self._writer.event("error", {"code": code, "message": message, "param": param})
         failure = {"code": code, "message": message}
-        items, about = self.output.items, self.about
-        response = response_fields("failed", items, stored=about.stored, error=failure)
-        self._writer.response("response.failed", about.head.pieces(response))
+        response = response_fields("failed", self.output.items, error=failure)  # is not stored
+        self._writer.response("response.failed", self.about.head.pieces(response))
         return self._writer.take()
 
     def finished(self, report: Report) -> Fields:
@@ -176,3 +175,15 @@ class WholeSink(_Sink):
         response = self.about.head.encode(self.finished(report))
         self.respond(report, response, self.headers(sorted(report.repairs), labels_of(report)))
         return self._usage
+
+
+def empty_answer(head: ResponseHead, *, stream: bool) -> tuple[Headers, bytes]:
+    """Return the headers and the body of a response without output, which needs no model."""
+    ended = response_fields("completed", usage=TokenUsage(0, 0), completed_at=head.created)
+    if not stream:
+        return [JSON], head.encode(ended)
+    writer, begun = EventWriter(), response_fields("in_progress")
+    writer.response("response.created", head.pieces(begun))
+    writer.response("response.in_progress", head.pieces(begun, short=True))
+    writer.response("response.completed", head.pieces(ended))
+    return [*STREAM], writer.take()

@@ -16,8 +16,8 @@ from msgspec import Raw
 from toolwire.errors import RequestError
 from toolwire.sessions.base import Key, Store
 from toolwire.surfaces.responses.errors import ResponseNotFound
-from toolwire.surfaces.responses.items import Item, is_reference
-from toolwire.surfaces.responses.kinds import Fields
+from toolwire.surfaces.responses.items import Item, is_reference, reference_id
+from toolwire.surfaces.responses.kinds import BY_ITEM, KINDS, Fields
 
 RESPONSE, ITEM = "response", "response_item"
 _MOST_REFERENCES = 1000
@@ -91,7 +91,7 @@ class ResponseStore:
         before: list[Item] = []
         if previous is not None:
             before = await self._before(owner, previous)
-        wanted = [item["id"] for item in items if is_reference(item) and "id" in item]
+        wanted = [reference_id(at, item) for at, item in enumerate(items) if is_reference(item)]
         if not wanted:
             return [*before, *items]
         if len(wanted) > _MOST_REFERENCES:
@@ -100,7 +100,7 @@ class ResponseStore:
                 param="input",
                 code="array_above_max_length",
             )
-        found = await asyncio.gather(*[self._item(owner, str(name)) for name in wanted])
+        found = await asyncio.gather(*[self._item(owner, name) for name in wanted])
         known = dict(zip(wanted, found, strict=True))
         return [*before, *(known[item["id"]] if is_reference(item) else item for item in items)]
 
@@ -136,21 +136,48 @@ class ResponseStore:
 
 
 def as_kept(items: Sequence[Item], response_id: str) -> list[Fields]:
-    """Prepare items for storage. Each gets an id, which lists are paged by, and messages get parts,
-    as clients that list them expect."""
+    """Prepare items for storage: each gets an id, which lists are paged by."""
     tail = response_id.partition("_")[2]
     kept = []
     for at, item in enumerate(items):
         name = item.get("id")
-        own = {"id": name if isinstance(name, str) else f"msg_{at}_{tail}"[:64]}
-        kept.append({**item, **own, **_message_fields(item)})
+        own = name if isinstance(name, str) and name else f"{_prefix(item)}{at}_{tail}"[:64]
+        kept.append({**item, "id": own})
     return kept
 
 
-def _message_fields(item: Item) -> Fields:
-    if item.get("type", "message") != "message" or not isinstance(item.get("content"), str):
-        return {}
-    text: Fields = {"type": "input_text", "text": item["content"]}
-    if item.get("role") == "assistant":
-        text = {"type": "output_text", "text": item["content"], "annotations": []}
-    return {"type": "message", "status": "completed", "content": [text]}
+def _prefix(item: Item) -> str:
+    """Return the prefix of an id of such an item. That of an output is its call's with an `o`."""
+    kind = str(item.get("type", "message"))
+    call = BY_ITEM.get(kind.removesuffix("_output"))
+    if call is not None:
+        prefix = KINDS[call].prefix
+        return f"{prefix[:-1]}o_" if kind.endswith("_output") else prefix
+    return _PREFIXES.get(kind, "item_")
+
+
+def as_listed(item: Item) -> Fields:
+    """Return a stored item with what clients of a list require, but need not send."""
+    defaults = {"type": "message", "status": "completed", **_LISTED.get(str(item.get("type")), {})}
+    listed = {**defaults, **item}
+    if listed["type"] == "message":
+        listed["content"] = _listed_content(item)
+    return listed
+
+
+def _listed_content(item: Item) -> Any:
+    spoken, content = item.get("role") == "assistant", item.get("content")
+    if isinstance(content, str):
+        content = [{"type": "output_text" if spoken else "input_text", "text": content}]
+    if not isinstance(content, list):
+        return content
+    return [
+        {**_PARTS.get(str(part.get("type")), {}), **part} if isinstance(part, dict) else part
+        for part in content
+    ]
+
+
+_PREFIXES = {"message": "msg_", "reasoning": "rs_", "additional_tools": "at_"}
+_CLIENT = {"execution": "client"}
+_LISTED: dict[str, Fields] = {"tool_search_call": _CLIENT, "tool_search_output": _CLIENT}
+_PARTS: dict[str, Fields] = {"output_text": {"annotations": []}, "input_image": {"detail": "auto"}}

@@ -10,7 +10,7 @@ from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.explain import bad_value
 from toolwire.surfaces.responses.errors import ResponseNotFound
-from toolwire.surfaces.responses.state import ResponseStore
+from toolwire.surfaces.responses.state import ResponseStore, as_listed
 
 _PATH = re.compile(r"/v1/responses/([A-Za-z0-9_-]{1,128})(?:/[a-z_]+)?")
 _MOST = 100
@@ -54,7 +54,7 @@ class StoredResponses:
         page = items[:limit]
         body = {
             "object": "list",
-            "data": page,
+            "data": [as_listed(item) for item in page],
             "first_id": page[0]["id"] if page else None,
             "last_id": page[-1]["id"] if page else None,
             "has_more": len(items) > limit,

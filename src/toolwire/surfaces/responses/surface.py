@@ -13,9 +13,8 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.report import Report
 from toolwire.gateway.turn import StoredHistory, TurnService, off_loop
 from toolwire.protocol.requests import Request
-from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of, send_json
-from toolwire.surfaces.exchange import ESTIMATED, JSON, Exchange, Headers
+from toolwire.surfaces.exchange import ESTIMATED, Exchange, Headers
 from toolwire.surfaces.explain import missing
 from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.fields import ENCRYPTED
@@ -25,9 +24,13 @@ from toolwire.surfaces.responses.response import (
     ResponseHead,
     echo_of,
     long_echo_of,
-    response_fields,
 )
-from toolwire.surfaces.responses.sinks import ResponseContext, StreamSink, WholeSink
+from toolwire.surfaces.responses.sinks import (
+    ResponseContext,
+    StreamSink,
+    WholeSink,
+    empty_answer,
+)
 from toolwire.surfaces.responses.state import NewResponse, ResponseStore, as_kept
 
 NAME = "openai_responses"
@@ -56,9 +59,8 @@ class Responses:
         try:
             await self.turns.answer(caller, context)
         except Nothing:
-            head = caller.head(parallel=True)
-            said = response_fields("completed", usage=TokenUsage(0, 0), completed_at=head.created)
-            exchange.respond(200, [*context.headers(), JSON], head.encode(said))
+            headers, body = empty_answer(caller.head(parallel=True), stream=caller.streamed)
+            exchange.respond(200, [*context.headers(), *headers], body)
 
     async def count(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer with the number of tokens of a prompt. Nothing is generated."""
@@ -95,6 +97,11 @@ class ResponsesCaller(SurfaceCaller):
         self._items: list[Item] = []
         self._read: ReadRequest | None = None
         self._sink: StreamSink | WholeSink | None = None
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the client wants events."""
+        return bool(self._given.params.values.get("stream"))
 
     @property
     def conversation(self) -> StoredHistory | None:

@@ -20,8 +20,8 @@ from toolwire.surfaces.responses.tools import OfferedTools
 _any = msgspec.json.Decoder()
 _MODES = get_args(ToolMode)
 _WORDS = "'none', 'auto', and 'required'"
-_NAMED = ("function", "custom")
-_BUILT_IN = frozenset(kind for kind, known in KINDS.items() if not known.named)
+_CALLED = tuple(KINDS)
+"""The types of tools that a client runs. A type may be any JSON, so this is not a set."""
 
 
 def read_choice(raw: bytes, tools: OfferedTools) -> ToolChoice:
@@ -29,21 +29,16 @@ def read_choice(raw: bytes, tools: OfferedTools) -> ToolChoice:
     value = decode(_any, raw, "tool_choice")
     if value in ("auto", "none"):
         return ToolChoice(value)
+    if isinstance(value, dict) and value.get("type") == "allowed_tools":
+        return _allowed(value, tools)
     if not tools.tools:
-        raise RequestError(
-            "Invalid value for 'tool_choice': it demands a call, but the request has no tools "
-            "that can be called here.",
-            param="tool_choice",
-            code="invalid_value",
-        )
+        raise _nothing_to_call("the request")
     if isinstance(value, str):
         if value not in _MODES:
             raise bad_value(value, "tool_choice", _WORDS)
         return ToolChoice("required")
     if not isinstance(value, dict):
         raise wrong_type("tool_choice", "str | object", json_kind(value))
-    if value.get("type") == "allowed_tools":
-        return _allowed(value, tools)
     return ToolChoice("required", frozenset({_offered(value, tools, "tool_choice")}), named=True)
 
 
@@ -61,31 +56,39 @@ def _allowed(value: dict[str, Any], tools: OfferedTools) -> ToolChoice:
         where = f"tool_choice.tools[{at}]"
         if not isinstance(tool, dict):
             raise wrong_type(where, "object", json_kind(tool))
-        if tool.get("type", "function") in (*_NAMED, *_BUILT_IN):
+        if tool.get("type", "function") in _CALLED:
             names.add(_offered(tool, tools, where))
+    if not names and mode == "required":
+        raise _nothing_to_call("its list")
     if not names:
-        # Only tools that are not available here: the model may call none.
-        return FREE_CHOICE if mode == "auto" and not tools.tools else ToolChoice("none")
+        return ToolChoice("none") if tools.tools else FREE_CHOICE
     return ToolChoice(mode, frozenset(names))
+
+
+def _nothing_to_call(what: str) -> RequestError:
+    return RequestError(
+        f"Invalid value for 'tool_choice': it demands a call, but {what} has no tools that can be "
+        "called here.",
+        param="tool_choice",
+        code="invalid_value",
+    )
 
 
 def _offered(value: dict[str, Any], tools: OfferedTools, where: str) -> str:
     """Return the model's name for the chosen tool."""
     kind = value.get("type", "function")
-    name, namespace = value.get("name"), str(value.get("namespace") or "")
-    if kind in _BUILT_IN:
-        name = KINDS[kind].name
-    elif kind in _NAMED:
-        if not isinstance(name, str):
-            raise missing(f"{where}.name")
-    else:
+    if kind not in _CALLED:
         raise RequestError(
             f"Unsupported value: '{where}.type' is '{str(kind)[:100]}', which is not run here. "
             "Choose a tool of type 'function' or 'custom'.",
             param=f"{where}.type",
             code="unsupported_value",
         )
-    offered = tools.named(name, namespace)
+    known = KINDS[kind]
+    name = value.get("name") if known.named else known.name
+    if not isinstance(name, str):
+        raise missing(f"{where}.name")
+    offered = tools.named(name, str(value.get("namespace") or ""))
     if offered is None:
         raise RequestError(
             f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param="tool_choice"

@@ -80,6 +80,12 @@ def test_everything_that_a_client_sends_reaches_a_server_of_the_same_api() -> No
     assert sent(plan_of().outgoing) == {**ASKED, "model": "claude-x"}
 
 
+def test_a_form_under_its_earlier_name_is_sent_under_that_name_alone() -> None:
+    form = {"type": "json_schema", "schema": {"type": "object"}}
+    body = sent(plan_of(output_format=form, output_config=...).outgoing)
+    assert (body["output_format"], "output_config" in body) == (form, False)
+
+
 @pytest.mark.parametrize("dialect", sorted(DIALECTS.keys() - {"anthropic"}))
 def test_nothing_of_the_api_reaches_another_server(dialect: str) -> None:
     body = b"".join(encode_body(plan_of().outgoing, DIALECTS[dialect], None)).decode()

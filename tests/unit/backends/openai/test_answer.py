@@ -218,6 +218,16 @@ class TestFailures:
         assert failure(sse(chunk({"content": "x"}), said)) == words
         assert failure(json.dumps(said).encode(), streamed=False) == words
 
+    def test_so_is_an_error_without_anything_around_it(self) -> None:
+        said = {"object": "error", "message": "Boom.", "type": "BadRequestError", "code": 400}
+        assert failure(sse(said)) == "Boom."
+        assert failure(json.dumps(said).encode(), streamed=False) == "Boom."
+
+    def test_so_is_an_error_of_a_choice(self) -> None:
+        said = {"index": 0, "finish_reason": "error", "error": {"code": 502, "message": "Boom."}}
+        assert failure(sse({"choices": [{**said, "delta": {"content": ""}}]})) == "Boom."
+        assert failure(json.dumps({"choices": [said]}).encode(), streamed=False) == "Boom."
+
     @pytest.mark.parametrize("data", [b'{"message": "Boom."}', b'{"error": "Boom."}', b"Boom."])
     def test_an_event_of_type_error_is_one_whatever_it_holds(self, data: bytes) -> None:
         assert failure(b"event: error\ndata: " + data + b"\n\n") == "Boom."

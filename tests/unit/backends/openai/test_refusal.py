@@ -29,6 +29,12 @@ FULL_CONTEXT = {
         "model length of 4096.", "type": "BadRequestError", "code": 400}),
     "vLLM, newer": (400, {"message": "You passed 5000 input tokens and requested 10 output tokens. "
         "However, the model's context length is only 4096 tokens", "code": 400}),
+    "vLLM, images": (400, {"message": "The prompt (total length 25938) is too long to fit into the "
+        "model (context length 4096).", "type": "BadRequestError", "code": 400}),
+    "vLLM, limit": (400, {"message": "max_tokens=9000 cannot be greater than max_model_len="
+        "max_total_tokens=4096. Please request fewer output tokens.", "code": 400}),
+    "SGLang, pool": (400, {"message": "Input length (160062 tokens) exceeds the maximum allowed "
+        "length (59862 tokens). Use a shorter input.", "code": 400}),
     "SGLang": (400, {"message": "The input (5000 tokens) is longer than the model's context length "
         "(4096 tokens).", "type": "BadRequestError", "code": 400}),
     "SGLang, total": (400, {"message": "Requested token count exceeds the model's maximum context "
@@ -45,12 +51,23 @@ FULL_CONTEXT = {
         "the model is loaded with context length of only 4096 tokens"),
     "LM Studio, keep": (400, "The number of tokens to keep from the initial prompt is greater than "
         "the context length."),
+    "LM Studio, n_keep": (400, "Cannot truncate prompt with n_keep (9000) >= n_ctx (8192)"),
     "LM Studio, engine": (400, "Context size has been exceeded."),
     "TGI": (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. "
         "Given: 5000 `inputs` tokens and 20 `max_new_tokens`"),
     "TGI, input": (422, "Input validation error: `inputs` must have less than 1024 tokens."),
     "OpenRouter": (400, {"message": "This endpoint's maximum context length is 131072 tokens. "
         "However, you requested about 132463 tokens", "code": 400}),
+    "OpenRouter, of its backend": (400, {"message": "Provider returned error", "code": 400,
+        "metadata": {"provider_name": "x", "raw": '{"error": {"message": "This model\'s maximum '
+        'context length is 4096 tokens."}}'}}),
+    "OpenRouter, in text": (400, {"message": "Provider returned error", "code": 400,
+        "metadata": {"raw": "prompt is too long: 5000 tokens > 4096 maximum"}}),
+    "Cohere": (400, "too many tokens: size limit exceeded by 200 tokens. Try shorter inputs."),
+    "MiniMax": (400, "invalid params, context window exceeds limit (2013)"),
+    "Groq, a minute's tokens": (413, {"message": "Request too large for model `x` on tokens per "
+        "minute (TPM): Limit 6000, Requested 7000, please reduce your message size and try again.",
+        "type": "tokens", "code": "rate_limit_exceeded"}),
     "Mistral": (400, {"message": "Prompt contains 40000 tokens and 0 draft tokens, too large for "
         "model with 32768 maximum context length", "code": "3051"}),
     "Anthropic": (400, "prompt is too long: 213462 tokens > 200000 maximum"),
@@ -90,6 +107,12 @@ def test_in_a_stream_too(server: str) -> None:
         (400, {"message": "Content Exists Risk"}),
         (403, {"message": "x requires moderation on y. Your input was flagged for \"z\"."}),
         (400, {"message": "No.", "type": "content_filter"}),
+        (400, {"message": "Output blocked by content filtering policy"}),
+        (403, "Content violates usage guidelines. Model: x, Failed check: SAFETY_CHECK_TYPE_BIO"),
+        (400, {"message": "Invalid prompt: your prompt was flagged as potentially violating our "
+            "usage policy.", "code": "invalid_prompt"}),
+        (400, {"message": "系统检测到输入或生成内容可能包含不安全或敏感内容", "code": "1301"}),
+        (400, {"message": "input new_sensitive", "code": "1026"}),
     ],
 )  # fmt: skip
 def test_what_a_content_filter_stops_has_its_code(status: int, error: Any) -> None:
@@ -102,6 +125,7 @@ def test_what_a_content_filter_stops_has_its_code(status: int, error: Any) -> No
     [
         (429, {"message": "Slow down."}),
         (400, {"message": "Rate limit reached for requests"}),
+        (500, {"message": "Requests have exceeded token rate limit of your current tier."}),
         (403, {"message": "Too Many Requests"}),
         (503, {"message": "x", "type": "rate_limit_error"}),
         (500, {"message": "x", "code": "rate_limit_exceeded"}),
@@ -112,6 +136,13 @@ def test_a_rate_limit_is_one_whatever_its_status(status: int, error: Any) -> Non
     found = refused(status, error)
     assert isinstance(found, UpstreamUnavailable)
     assert (found.status, found.code, found.retryable) == (429, "rate_limit_exceeded", True)
+
+
+def test_what_the_backend_of_a_router_said_is_shown() -> None:
+    raw = '{"error": {"message": "At most 1 image per prompt."}}'
+    found = refused(400, {"message": "Provider returned error", "metadata": {"raw": raw}})
+    assert found.message == "Provider returned error: At most 1 image per prompt."
+    assert refused(400, {"message": "Provider returned error", "metadata": {"raw": "[]"}}).message
 
 
 @pytest.mark.parametrize("status", [400, 422, 500])

@@ -9,9 +9,14 @@ from tests.contract.wire import USER, asked, body, call, read, result, tool
 
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.responses.items import items_of
-from toolwire.backends.responses.request import WIRE, encode_request, is_ignored_format
+from toolwire.backends.responses.request import (
+    WIRE,
+    encode_request,
+    is_ignored_format,
+    is_ignored_reasoning,
+)
 from toolwire.protocol.content import FilePart, ImagePart, TextPart
-from toolwire.protocol.requests import ChatMessage, WireRequest
+from toolwire.protocol.requests import ChatMessage, Request, WireRequest
 from toolwire.protocol.tools import AssistantCall
 
 DIALECT = DIALECTS["responses"]
@@ -202,3 +207,12 @@ def test_fields_of_the_same_api_are_sent_as_they_are_and_those_of_others_are_not
         made = json.loads(b"".join(encode_request(outgoing, DIALECT, None)))
         assert made["reasoning"] == expected
         assert made.get("truncation") == ("auto" if wire == WIRE else None)
+
+
+@pytest.mark.parametrize(("sealed", "ignored"), [((), True), (("gAAA",), False)])
+def test_reasoning_is_ignored_unless_a_server_of_this_api_encrypted_it(
+    sealed: tuple[str, ...], *, ignored: bool
+) -> None:
+    said = ChatMessage("assistant", "a", reasoning="Hm.", encrypted_reasoning=sealed)
+    request = Request("m", (ChatMessage("user", "b"), said, ChatMessage("user", "c")))
+    assert is_ignored_reasoning(request) is ignored

@@ -39,6 +39,7 @@ MENDED = [
     ("string_arguments", json.dumps('{"x": 1}'), {}, {"x": 1}),
     ("lenient_json", '{"x": [1, 2,],}', {}, {"x": [1, 2]}),
     ("lenient_json", "{'x': 'it\\'s \"so\"'}", {}, {"x": 'it\'s "so"'}),
+    ("lenient_json", '{"x": "it\\\'s \\\\"}', {}, {"x": "it's \\"}),
     ("lenient_json", "{x: True, y: None}", {}, {"x": True, "y": None}),
     ("lenient_json", '{"x": "a\n\tb"}', {}, {"x": "a\n\tb"}),
     ("nested_json", argument('{"n": 1}'), OBJECT, {"x": {"n": 1}}),

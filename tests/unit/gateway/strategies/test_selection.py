@@ -350,6 +350,8 @@ WITHOUT_SYSTEM = [
     "System role not supported",
     "Conversation roles must alternate user/assistant/user/assistant/...",
     "This model does not support system messages",
+    "Only user and assistant roles are supported!",
+    "Developer instruction is not enabled for models/gemma-3-27b-it",
 ]
 
 

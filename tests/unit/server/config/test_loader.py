@@ -553,6 +553,25 @@ def test_errors_of_the_file_and_of_flags_are_told_together(load_text: Loader) ->
     assert any("--port" in text for text in texts)
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ('api_key = "sk-planted"\n', "key_env = "),
+        (
+            '[[models]]\nname = "m"\napi_key = "sk-planted"\nbackend = { url = "http://h/v1" }\n',
+            "key_env = ",
+        ),
+        ('[[keys]]\nname = "laptop"\nkey = "sk-planted"\n', "`toolwire key NAME`"),
+    ],
+)
+def test_a_key_at_the_wrong_place_is_pointed_to_the_right_one(
+    text: str, advice: str, load_text: Loader
+) -> None:
+    with pytest.raises(ConfigError, match=advice) as caught:
+        load_text(text)
+    assert "sk-planted" not in str(caught.value)
+
+
 @pytest.mark.parametrize("name", ["api_key", "key", "token"])
 def test_a_key_in_the_file_is_pointed_to_its_variable(name: str, load_text: Loader) -> None:
     text = f'[[models]]\nname = "m"\nbackend = {{ url = "http://h/v1", {name} = "sk-planted" }}\n'

@@ -142,6 +142,17 @@ def test_a_pdf_is_a_file() -> None:
     assert read(said(text("Look."), PDF)) == [("user", (TextPart("Look."), FILE))]
 
 
+def test_what_is_said_about_a_pdf_stands_before_it() -> None:
+    made = read(said({**PDF, "context": "From the archive."}))
+    assert made == [("user", (TextPart("From the archive."), FILE))]
+
+
+def test_images_within_a_document_are_shown() -> None:
+    source = {"type": "content", "content": [text("Before"), PNG, text("After")]}
+    made = read(said({"type": "document", "title": "T", "source": source}))
+    assert made == [("user", (TextPart("T\nBefore"), IMAGE, TextPart("After")))]
+
+
 def test_a_pdf_of_a_result_follows_all_results() -> None:
     made = read(ASK, calls("a"), said(result("a", [PDF])))
     assert made[2] == ("tool", "(a document, shown below)")
@@ -209,6 +220,24 @@ def test_a_call_that_a_server_made_is_a_line_of_text() -> None:
     assert made.request.messages[1].content == "[server_tool_use: web_search q]"
     assert made.request.messages[1].calls == ()
     assert ignored(made) == ("messages.1.content.0:server_tool_use",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "words"),
+    [
+        (
+            "tool_search_tool_result",
+            {"tool_references": [{"type": "tool_reference", "tool_name": "later"}]},
+            "later",
+        ),
+        ("bash_code_execution_tool_result", {"stdout": "out", "stderr": "warned"}, "out warned"),
+        ("web_fetch_tool_result", {"error_code": "url_not_allowed"}, "url_not_allowed"),
+    ],
+)
+def test_so_is_what_a_server_found(kind: str, content: Any, words: str) -> None:
+    found = {"type": kind, "tool_use_id": "s", "content": content}
+    made = asked(messages=[ASK, said(found, role="assistant"), ASK])
+    assert made.request.messages[1].content == f"[{kind}: {words}]"
 
 
 def test_each_message_knows_where_it_comes_from() -> None:

@@ -71,11 +71,16 @@ def test_an_unknown_effort_is_reported_and_never_refused() -> None:
     assert ignored(made) == ("output_config.effort",)
 
 
-def test_a_wanted_form_is_a_json_schema() -> None:
-    form = {"type": "json_schema", "schema": SCHEMA}
-    wanted = asked(output_config={"format": form}).request.response_format
+FORM = {"type": "json_schema", "schema": SCHEMA}
+
+
+@pytest.mark.parametrize("fields", [{"output_config": {"format": FORM}}, {"output_format": FORM}])
+def test_a_wanted_form_is_a_json_schema(fields: dict[str, Any]) -> None:
+    read = asked(**fields)
+    wanted = read.request.response_format
     assert wanted is not None
     assert json.loads(wanted.schema) == SCHEMA
+    assert ignored(read) == ()
 
 
 def test_a_long_user_id_is_hashed() -> None:
@@ -120,6 +125,8 @@ def test_threads_are_refused_with_the_code_that_sdks_know(kind: str) -> None:
         ({"stream": "yes"}, "stream: "),
         ({"output_config": {"effort": 5}}, "output_config.effort: "),
         ({"output_config": {"format": {"type": "xml"}}}, "output_config.format: "),
+        ({"output_format": {"type": "xml"}}, "output_format: "),
+        ({"output_format": {"type": "json_schema", "schema": {"type": 5}}}, "output_format.schema"),
         ({"compaction": {"type": "summarize"}}, "compaction: "),
     ],
 )
@@ -145,3 +152,9 @@ def test_what_a_client_wrote_does_not_make_an_error_long() -> None:
     with pytest.raises(RequestError) as refused:
         asked(messages=[{"role": "x" * 5000, "content": "a"}])
     assert len(refused.value.message) < 700
+
+
+def test_half_of_a_surrogate_pair_is_explained() -> None:
+    body = json.dumps({"model": "m", "max_tokens": 5, "messages": "\ud83d"}).encode()
+    with pytest.raises(RequestError, match=r"half of a surrogate pair, \\ud83d, at character"):
+        READER.read(body)

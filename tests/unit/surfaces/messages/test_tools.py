@@ -46,6 +46,13 @@ def test_a_deferred_tool_is_not_offered_before_it_is_referred_to() -> None:
     assert offered(TOOL, DEFERRED, messages=found) == ["get_weather", "later"]
 
 
+def test_deferred_tools_are_offered_where_the_search_for_them_is_left_out() -> None:
+    search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+    request = asked(tools=[search, DEFERRED, TOOL]).request
+    assert list(request.tools.tools) == ["get_weather", "later"]
+    assert request.repairs == ("tool_left_out:tool_search_tool_bm25_20251119",)
+
+
 def test_system_messages_can_add_and_remove_tools() -> None:
     def changed(kind: str, **tool: Any) -> list[dict[str, Any]]:
         return [*HELLO, {"role": "system", "content": [{"type": kind, "tool": tool}]}]
@@ -75,6 +82,26 @@ def test_tools_that_only_claude_knows_get_a_schema(kind: str, name: str, field: 
     tool = asked(tools=[{"type": kind, "name": name}]).request.tools.tools[name]
     assert field in tool.parameters["properties"]
     assert tool.description
+
+
+@pytest.mark.parametrize(
+    ("kind", "undo", "insert"),
+    [
+        ("text_editor_20241022", True, "new_str"),
+        ("text_editor_20250124", True, "new_str"),
+        ("text_editor_20250429", False, "new_str"),
+        ("text_editor_20250728", False, "insert_text"),
+        ("text_editor_20990101", False, "insert_text"),
+    ],
+)
+def test_each_version_of_the_editor_gets_the_commands_that_its_clients_run(
+    kind: str, undo: bool, insert: str
+) -> None:
+    fields = asked(tools=[{"type": kind, "name": "edit"}]).request.tools.tools["edit"].parameters
+    properties = fields["properties"]
+    assert ("undo_edit" in properties["command"]["enum"]) is undo
+    inserts = [name for name, about in properties.items() if "to insert." in about["description"]]
+    assert inserts == [insert]
 
 
 def test_a_long_name_is_mapped_and_back() -> None:

@@ -76,6 +76,7 @@ class Answer(Client):
         events = []
         for number, block in enumerate(blocks):
             name, data = block.removeprefix("event: ").split("\ndata: ", 1)
+            assert not {"\n", "\r"} & set(data), "each would end a line of the event stream"
             event = json.loads(data)
             assert event["type"] == name
             assert event["sequence_number"] == number
@@ -119,12 +120,14 @@ def ask(
     kept: Store | None = None,
     owner: str | None = None,
     endpoint: str = "answer",
+    indent: int | None = None,
     **fields: Any,
 ) -> Answer:
-    """Send one request."""
+    """Send one request. `indent` writes its JSON over several lines."""
     body = {"model": "m", "input": "hello", **fields}
     headers = {b"user-agent": agent.encode(), b"toolwire-profile": profile.encode()}
-    raw = json.dumps({name: value for name, value in body.items() if value is not ...}).encode()
+    sent = {name: value for name, value in body.items() if value is not ...}
+    raw = json.dumps(sent, indent=indent).encode()
     client = Answer(HttpRequest("POST", b"/v1/responses", headers, raw))
     backend = backend or speaking(Fragment(text="Hello."), END)
     asyncio.run(_answer(client, backend, kept, owner, endpoint))

@@ -56,6 +56,9 @@ def test_a_schema_for_the_answer_is_one_level_deeper_in_a_chat() -> None:
         ({"max_tool_calls": 3}, "max_tool_calls"),
         ({"include": ["web_search_call.action.sources"]}, "include:web_search_call.action.sources"),
         ({"moderation": {}}, "moderation"),
+        ({"client_metadata": {"x": "y"}}, "client_metadata"),
+        ({"access_programs": []}, "access_programs"),
+        ({"image": {}}, "image"),
         ({"prompt_cache_options": {}}, "prompt_cache_options"),
         ({"reasoning": {"context": "all", "effort": None}}, "reasoning.context"),
         ({"top_logprobs": 3}, "top_logprobs"),
@@ -73,7 +76,6 @@ def test_a_field_that_nothing_is_done_with_is_reported(fields: Any, reported: st
     [
         {"truncation": "disabled"},
         {"background": False},
-        {"client_metadata": {"x": "y"}},
         {"stream_options": {"include_obfuscation": True}},
         {"store": False},
         {"temperature": None},
@@ -121,9 +123,11 @@ def test_what_cannot_be_done_is_refused_by_name(fields: Any, param: str, code: s
     assert set(error) == {"message", "type", "param", "code"}
 
 
-def test_a_probe_is_answered_without_a_model() -> None:
-    answer = ask(input=[], max_output_tokens=1)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_probe_is_answered_without_a_model(stream: bool) -> None:
+    answer = ask(input=[], max_output_tokens=1, stream=stream)
     assert answer.asked == []
+    assert answer.headers["content-type"].startswith("text/event" if stream else "application/j")
     assert (answer.response["status"], answer.output) == ("completed", [])
 
 

@@ -263,6 +263,19 @@ def test_what_the_client_sent_comes_back_as_it_sent_it() -> None:
     assert answer.response["temperature"] is None
 
 
+@BOTH
+def test_a_request_of_several_lines_does_not_break_the_stream(stream: bool) -> None:
+    sent = {
+        "tools": [WEATHER],
+        "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [WEATHER]},
+        "instructions": "Be\nbrief.",
+        "metadata": {"a": "b\r\n"},
+        "text": {"format": {"type": "text"}},
+    }
+    answer = ask(stream=stream, indent=2, **sent)
+    assert {name: answer.response[name] for name in sent} == sent
+
+
 def test_only_the_first_and_the_last_event_repeat_the_tools() -> None:
     events = ask(stream=True, tools=[WEATHER], instructions="Be brief.").stream
     shown = [bool(e["response"]["tools"]) for e in events if "response" in e]
@@ -300,6 +313,16 @@ def test_an_error_after_a_keepalive_is_told_in_the_stream() -> None:
     sink.fail(UpstreamError("It broke."))
     assert client.kinds == [*OPENING, "error", "failed"]
     assert client.ended
+
+
+def test_a_stream_says_when_to_try_again() -> None:
+    client = Answer(HttpRequest("POST", b"/v1/responses"))
+    sink = quiet_sink(client)
+    sink.keepalive()
+    sink.fail(UpstreamUnavailable("Slow down.", retry_after=6.2, rate_limited=True))
+    error = client.response["error"]
+    assert error["code"] == "rate_limit_exceeded"
+    assert error["message"] == "Slow down. Please try again in 7s."
 
 
 def test_log_probabilities_have_the_form_of_this_api() -> None:

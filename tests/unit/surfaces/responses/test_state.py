@@ -5,7 +5,9 @@ import json
 from typing import Any
 
 import pytest
-from tests.contract.chatting import Client, speaking
+from openai.types.responses import ResponseItem
+from pydantic import TypeAdapter
+from tests.contract.chatting import Backend, Client, speaking
 from tests.unit.surfaces.responses.responding import (
     CALLED,
     END,
@@ -13,11 +15,12 @@ from tests.unit.surfaces.responses.responding import (
     Answer,
     ask,
     call,
+    made,
     result,
     user,
 )
 
-from toolwire.errors import GatewayError, StoreUnavailable
+from toolwire.errors import GatewayError, StoreUnavailable, UpstreamError
 from toolwire.gateway.context import RequestContext
 from toolwire.protocol.fragments import Fragment
 from toolwire.sessions.base import Key
@@ -27,6 +30,7 @@ from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.state import ResponseStore
 from toolwire.surfaces.responses.stored import StoredResponses
 
+ITEM: TypeAdapter[Any] = TypeAdapter(ResponseItem)
 BOTH = pytest.mark.parametrize("stream", [False, True])
 SPOKEN = (
     Fragment(reasoning="Hm."),
@@ -91,6 +95,32 @@ def test_an_item_with_nothing_but_an_id_is_a_reference() -> None:
     before = first(store)
     answer = ask(kept=store, input=[user("a"), {"id": before.output[1]["id"]}, user("b")])
     assert answer.asked[0].messages[1].content == "Let me see."
+
+
+@pytest.mark.parametrize(
+    ("reference", "code"),
+    [
+        ({"type": "item_reference"}, "missing_required_parameter"),
+        ({"type": "item_reference", "id": {}}, "invalid_type"),
+        ({"id": []}, "invalid_type"),
+    ],
+)
+def test_a_reference_without_an_id_is_an_error_beside_one_that_has_it(
+    reference: Any, code: str
+) -> None:
+    store = MemoryStore()
+    known = {"type": "item_reference", "id": first(store).output[0]["id"]}
+    answer = ask(kept=store, input=[user("Hi."), known, reference])
+    assert answer.status == 400
+    assert answer.json["error"]["param"] == "input[2].id"
+    assert answer.json["error"]["code"] == code
+
+
+def test_a_response_that_failed_does_not_claim_to_be_kept() -> None:
+    backend = Backend([[Fragment(text="a")]], error=UpstreamError("It broke."))
+    answer = ask(backend, kept=MemoryStore(), stream=True)
+    assert answer.kinds[-1] == "failed"
+    assert answer.response["store"] is False
 
 
 def test_what_is_not_to_be_kept_is_not() -> None:
@@ -192,6 +222,59 @@ def test_the_input_is_listed_by_pages() -> None:
     assert (
         call_endpoint(store, "list_input", path).json["data"][0]["content"][0]["text"] == "turn 4"
     )
+
+
+LISTED = [
+    {"role": "user", "content": "a"},
+    {"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]},
+    {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "a"}]},
+    {"role": "assistant", "content": "a"},
+    {"role": "assistant", "content": [{"type": "output_text", "text": "a"}]},
+    {"type": "reasoning", "summary": [], "encrypted_content": "foreign"},
+    made("c1", namespace="space"),
+    result("c1", "a"),
+    made("c2"),
+    result("c2", [{"type": "input_text", "text": "a"}]),
+    {"type": "custom_tool_call", "call_id": "c3", "name": "apply_patch", "input": "a"},
+    {"type": "custom_tool_call_output", "call_id": "c3", "output": "a"},
+    {"type": "tool_search_call", "call_id": "c4", "arguments": {}},
+    {"type": "tool_search_output", "call_id": "c4", "tools": []},
+    {"type": "shell_call", "call_id": "c5", "action": {"commands": ["a"]}},
+    {
+        "type": "shell_call_output",
+        "call_id": "c5",
+        "output": [{"stdout": "", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+    },
+    {"type": "additional_tools", "role": "developer", "tools": []},
+]
+
+
+def test_every_listed_item_is_one_of_openais_types_with_all_that_it_needs() -> None:
+    store = MemoryStore()
+    answer = ask(kept=store, input=LISTED)
+    path = f"/v1/responses/{answer.response['id']}/input_items?order=asc"
+    page = call_endpoint(store, "list_input", path).json
+    assert len(page["data"]) == len(LISTED)
+    for item in page["data"]:
+        ITEM.validate_json(json.dumps(item), strict=True)
+    prefixes = [item["id"].partition("_")[0] for item in page["data"]]
+    assert prefixes[5:11] == ["rs", "fc", "fco", "fc", "fco", "ctc"]
+
+
+def test_going_on_sends_the_stored_items_as_they_were_sent_before() -> None:
+    store = MemoryStore()
+    before = ask(kept=store, input=[*LISTED, user("Hi.")])
+    asked = ask(kept=store, input="Go on.", previous_response_id=before.response["id"]).asked[0]
+    sent = before.asked[0].messages
+    assert asked.messages[: len(sent)] == sent
+
+
+def test_a_result_without_a_call_id_still_belongs_to_its_call_later() -> None:
+    store = MemoryStore()
+    items = [user("a"), made("c1"), {"type": "function_call_output", "output": "rain"}]
+    before = ask(kept=store, input=items)
+    asked = ask(kept=store, input="Go on.", previous_response_id=before.response["id"]).asked[0]
+    assert [m.content for m in asked.messages if m.role == "tool"] == ["rain"]
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "order=up"])

@@ -56,9 +56,15 @@ def test_tools_can_be_allowed() -> None:
         ({"type": "function"}, "tool_choice.name", "missing_required_parameter"),
         ({"type": "function", "name": "other"}, "tool_choice", None),
         ({"type": "web_search_preview"}, "tool_choice.type", "unsupported_value"),
+        ({"type": {}}, "tool_choice.type", "unsupported_value"),
         ({"type": "mcp", "server_label": "x"}, "tool_choice.type", "unsupported_value"),
         ({"type": "allowed_tools", "mode": "x", "tools": []}, "tool_choice.mode", "invalid_value"),
         ({"type": "allowed_tools", "tools": []}, "tool_choice.tools", "empty_array"),
+        (
+            {"type": "allowed_tools", "mode": "required", "tools": [{"type": "web_search"}]},
+            "tool_choice",
+            "invalid_value",
+        ),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(choice: Any, param: str, code: str | None) -> None:
@@ -71,3 +77,14 @@ def test_what_cannot_be_chosen_is_refused(choice: Any, param: str, code: str | N
 def test_a_call_cannot_be_demanded_if_every_tool_is_run_elsewhere() -> None:
     answer = ask(tools=[{"type": "web_search"}], tool_choice="required")
     assert (answer.status, answer.json["error"]["param"]) == (400, "tool_choice")
+
+
+@pytest.mark.parametrize(("tools", "mode"), [([], "auto"), ([WEATHER], "none")])
+def test_nothing_is_called_if_only_tools_that_are_run_elsewhere_are_allowed(
+    tools: list[Any], mode: str
+) -> None:
+    search = {"type": "web_search"}
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": [search]}
+    answer = ask(tools=[*tools, search], tool_choice=choice)
+    assert answer.status == 200, answer.written
+    assert answer.asked[0].request.choice.mode == mode

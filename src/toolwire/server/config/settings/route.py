@@ -60,7 +60,9 @@ class RouteConfig:
         str | None,
         Option(
             "counts tokens where a backend gives no usage: `server` (its `/tokenize`), or the path "
-            "of a `tokenizer.json` (needs `toolwire[tokenizers]`); default: an estimate, marked"
+            "of a `tokenizer.json` (needs the extra `tokenizers`); default: an estimate, marked. "
+            "Prompts that are only to be counted are counted by it, too, or else by a server that "
+            "is known to count tokens"
         ),
     ] = None
     examples: Annotated[
