@@ -6,6 +6,8 @@ READY := $(VENV)/.ready
 SERVES := $(VENV)/.serves
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 
+# A virtual environment that could not be finished is begun again.
+.DELETE_ON_ERROR:
 .PHONY: help serve sh test quick check hard fuzz clients screenshots bench docs site lock clean
 
 help: ## Show this list
@@ -16,9 +18,9 @@ $(BIN)/python:
 	  { echo "Toolwire needs Python 3.11 or later: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
-# What serving needs: the gateway and the engine of the embedded model, about 170 MB.
+# What serving needs: the gateway and the engine of the embedded model, about 180 MB.
 $(SERVES): requirements/serve.txt pyproject.toml | $(BIN)/python
-	@echo "Installing the gateway and the embedded engine into $(VENV) (once, about 170 MB) ..."
+	@echo "Installing the gateway and the embedded engine into $(VENV) (once, about 180 MB) ..."
 	@$(PIP) --require-hashes -r requirements/serve.txt
 	@$(PIP) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

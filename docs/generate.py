@@ -684,7 +684,8 @@ def models() -> str:
             "hyphens do not matter, and `…` is any text. `toolwire formats --model NAME` says the "
             "same on the command line. The second column is also the name of vLLM's "
             "`--tool-call-parser`, where vLLM has one. The server must not strip the special "
-            "tokens: Toolwire asks vLLM and SGLang not to (`skip_special_tokens: false`).",
+            "tokens: Toolwire asks vLLM, SGLang and LMDeploy not to "
+            "(`skip_special_tokens: false`).",
             table(
                 ("names that contain", "format", "also called", "settings", "special tokens"),
                 sorted(model_row(record) for record in records if record.models),

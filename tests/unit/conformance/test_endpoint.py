@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 
 from toolwire.conformance.endpoint.checks import error_body
-from toolwire.conformance.endpoint.client import LiveEndpoint, Reply, Unreachable
+from toolwire.conformance.endpoint.client import MOST_TOKENS, LiveEndpoint, Reply, Unreachable
 from toolwire.conformance.endpoint.trial import Check, Fault, Unsure, Verdict, run_checks
 
 
 class Picky(BaseHTTPRequestHandler):
-    """Refuses a temperature, and tells what it was sent."""
+    """Refuses some parameters, one after the other, and tells what it was sent."""
+
+    refuses: tuple[str, ...] = ()
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        refused = "temperature" in body
-        answer = {"error": {"message": "no temperature, please"}} if refused else {"sent": body}
+        refused = next((name for name in self.refuses if name in body), None)
+        answer = {"error": {"message": f"no {refused}, please"}} if refused else {"sent": body}
         self.send_response(400 if refused else 200)
         self.end_headers()
         self.wfile.write(json.dumps(answer).encode())
@@ -28,8 +30,9 @@ class Picky(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def picky_server() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), Picky)
+def picky_server(*refuses: str) -> Iterator[str]:
+    handler = type("Handler", (Picky,), {"refuses": refuses})
+    server = HTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -40,12 +43,17 @@ def picky_server() -> Iterator[str]:
         server.server_close()
 
 
-def test_a_temperature_that_is_refused_is_left_out_from_then_on() -> None:
-    with picky_server() as url:
+DEFAULTS = {"temperature": 0, "max_tokens": MOST_TOKENS}
+
+
+@pytest.mark.parametrize("refused", [(), ("temperature",), ("max_tokens",), tuple(DEFAULTS)])
+def test_a_default_that_is_refused_is_left_out_from_then_on(refused: tuple[str, ...]) -> None:
+    kept = {name: value for name, value in DEFAULTS.items() if name not in refused}
+    with picky_server(*refused) as url:
         endpoint = LiveEndpoint(url, "m")
         for _ in range(2):
             reply = endpoint.chat(messages=[])
-            assert reply.body == {"sent": {"model": "m", "messages": []}}
+            assert reply.body == {"sent": {"model": "m", "messages": [], **kept}}
 
 
 class Fixed(LiveEndpoint):

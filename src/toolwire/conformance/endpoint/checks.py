@@ -61,7 +61,7 @@ def plain_chat(server: LiveEndpoint) -> None:
 
 
 def tools_reach_the_model(server: LiveEndpoint) -> str:
-    body = {"messages": messages("Say hello.")}  # no limit: not every model accepts max_tokens
+    body = {"messages": messages("Say hello.")}
     bare, offered = (whole(server.chat(**body, **more)).usage for more in ({}, {"tools": [TIME]}))
     for figures in (bare, offered):
         if not isinstance(figures, dict) or not isinstance(figures.get("prompt_tokens"), int):

@@ -16,6 +16,10 @@ _LINE_LIMIT = 8 << 20
 _QUOTED = 200
 
 
+MOST_TOKENS = 2048
+"""Enough to think and call; a small model that rambles would fill its context."""
+
+
 class Unreachable(Exception):
     """The server cannot be reached; the message says why."""
 
@@ -65,7 +69,7 @@ class LiveEndpoint:
         self._parts = parts
         self._key = key
         self.timeout = timeout
-        self._defaults: dict[str, Any] = {"temperature": 0}
+        self._defaults: dict[str, Any] = {"temperature": 0, "max_tokens": MOST_TOKENS}
 
     @property
     def host(self) -> str:
@@ -82,11 +86,12 @@ class LiveEndpoint:
             return _reply(response)
 
     def chat(self, **body: Any) -> Reply:
-        """Request a turn without streaming. Drops `temperature` if the model rejects it."""
+        """Request a turn without streaming. Drops a default that the model rejects."""
         with self._sent("POST", "/chat/completions", self._body(body)) as response:
             reply = _reply(response)
-        if reply.status == 400 and self._defaults and "temperature" in reply.text:
-            self._defaults = {}
+        rejected = [name for name in self._defaults if name in reply.text]
+        if reply.status in (400, 422) and rejected:
+            self._defaults = {k: v for k, v in self._defaults.items() if k not in rejected}
             return self.chat(**body)
         return reply
 

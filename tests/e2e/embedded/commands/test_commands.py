@@ -6,6 +6,7 @@ A command that neither this table nor that of the foreign programs knows fails.
 import re
 import shlex
 import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -105,6 +106,31 @@ def test_a_command_within_a_sentence_exists(text: str) -> None:
         assert [option for option in options if option not in shown] == []
     else:
         assert words[-1].startswith("."), "there is nothing to install from an index"
+
+
+def test_a_virtual_environment_without_pip_is_not_taken_for_a_finished_one(tmp_path: Path) -> None:
+    """As with Debian's Python without python3-venv, which makes one, complains, and fails."""
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    for name in ("pyproject.toml", "requirements/serve.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    python = tmp_path / "python"
+    python.write_text(
+        "#!/bin/sh\n[ $1 = -c ] && exit 0\nmkdir -p .venv/bin\n"
+        f"ln -sf {sys.executable} .venv/bin/python\n"
+        "echo ensurepip is not available >&2\nexit 1\n"
+    )
+    python.chmod(0o755)
+    for _ in range(2):
+        done = subprocess.run(
+            ["make", "serve", f"PYTHON={python}"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "ensurepip is not available" in done.stderr
 
 
 def test_a_clean_removes_what_the_targets_made(tmp_path: Path) -> None:
