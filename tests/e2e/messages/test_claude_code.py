@@ -102,18 +102,20 @@ def test_parallel_results_a_failure_and_an_image_come_in_the_order_of_the_calls(
     assert last["messages"].index(shown) > last["messages"].index(second)
 
 
+@IDS
 def test_a_deferred_tool_is_offered_after_it_was_searched_for(
-    backend: ScriptedServer, gateway: Gateway
+    model: str, backend: ScriptedServer, gateway: Gateway
 ) -> None:
     search = {"calls": [["ToolSearch", {"query": "select:WebFetch", "max_results": 5}]]}
     backend.use("std", [search, "done"])
-    ask(gateway, task="Look for it.")
+    ask(gateway, model, "Look for it.")
     before, after = ([t["function"]["name"] for t in c["tools"]] for c in chats(backend))
     assert after == [*before, "WebFetch"]
     assert "DeferredToolPlaceholder" not in after
     assert "Now available: WebFetch." in json.dumps(chats(backend)[-1]["messages"])
 
 
+@IDS
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -122,11 +124,11 @@ def test_a_deferred_tool_is_offered_after_it_was_searched_for(
     ],
 )
 def test_it_goes_on_after_a_wrong_call(
-    call: list[Any], said: str, backend: ScriptedServer, gateway: Gateway
+    call: list[Any], said: str, model: str, backend: ScriptedServer, gateway: Gateway
 ) -> None:
     """Toolwire tells the model what is wrong, before Claude Code would."""
     backend.use("std", [{"calls": [call]}, "done"])
-    ask(gateway, task="Read it.")
+    ask(gateway, model, "Read it.")
     (result,) = [m for m in chats(backend)[-1]["messages"] if m["role"] == "tool"]
     assert said in result["content"]
 
