@@ -177,11 +177,13 @@ class Terminal:
         stage.write(".claude.json", json.dumps(known))
         command = client.recipe(stage)
         env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TERM": "xterm-256color"}
+        # With it, there would be no request for a title.
+        own = {name: value for name, value in command.env.items() if "NONESSENTIAL" not in name}
         self._screen = ""
         self._process = pexpect.spawn(
             command.argv[0],
             cwd=str(work),
-            env={**env, "LANG": "C.UTF-8", **command.env},  # type: ignore[arg-type]
+            env={**env, "LANG": "C.UTF-8", "DISABLE_TELEMETRY": "1", **own},  # type: ignore[arg-type]
             dimensions=(50, 160),
             encoding="utf-8",
         )
@@ -217,19 +219,22 @@ class Terminal:
 
 
 def converse(request: ChatRequest) -> Answer:
-    """A model that talks, and summarizes only if it cannot call anything."""
+    """A model that talks, gives a title, and summarizes only if it cannot call anything."""
+    if request.body.get("response_format"):
+        return Answer(text='{"title": "A friendly word"}')
     if request.tool_choice == "none":
         return Answer(text="<analysis>Well.</analysis><summary>We said hello.</summary>")
     return Answer(text="Hello from the model.")
 
 
-def test_the_terminal_shows_its_context_and_compacts_it(
+def test_the_terminal_has_a_title_shows_its_context_and_compacts_it(
     backend: ScriptedServer, gateway: Gateway, tmp_path: Path
 ) -> None:
     backend.use("std", converse)
     with Terminal(gateway, tmp_path) as terminal:
         terminal.wait_for("for agents")
         terminal.say("Say hello.", "Hello from the model.")
+        terminal.wait_for("A friendly word")
         before = gateway.log.count("/v1/messages/count_tokens")
         terminal.say("/context", "Autocompact buffer")
         counted = gateway.log.count("/v1/messages/count_tokens") - before
