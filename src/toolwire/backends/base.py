@@ -64,6 +64,8 @@ class Capabilities:
     """Its chat template."""
     has_tools: bool = True
     """False if it does not support tools."""
+    only_native_calls: bool = False
+    """Whether it parses every call itself, so that its text never has one."""
     format: str = ""
     """The format that works best for it, whatever its template says."""
     one_call: bool = False

@@ -11,7 +11,7 @@ OVERLOADED = {"type": "overloaded_error", "message": "Overloaded"}
 
 
 class MessagesServer(ApiServer):
-    """See `ApiServer`."""
+    """See `ApiServer`. `says` is a text to say instead."""
 
     path = "/v1/messages"
     models: ClassVar[Any] = {
@@ -27,9 +27,15 @@ class MessagesServer(ApiServer):
     def broken(self) -> Any:
         return {"type": "error", "error": OVERLOADED}
 
+    def reset(self) -> None:
+        super().reset()
+        self.says = ""
+
     def answer(self, body: Any) -> Any:
         last = body["messages"][-1]["content"]
-        if not isinstance(last, str) and any(block["type"] == "tool_result" for block in last):
+        if self.says:
+            content, reason = [{"type": "text", "text": self.says}], "end_turn"
+        elif not isinstance(last, str) and any(block["type"] == "tool_result" for block in last):
             content, reason = [{"type": "text", "text": "Done."}], "end_turn"
         else:
             arguments = {"path": "notes.txt"}

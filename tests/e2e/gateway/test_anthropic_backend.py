@@ -115,6 +115,17 @@ def test_an_error_within_the_stream_ends_it(gateway: Gateway, claude: MessagesSe
     assert "Overloaded" in last["error"]["message"]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_that_it_only_quotes_is_text(
+    gateway: Gateway, claude: MessagesServer, *, stream: bool
+) -> None:
+    call = '{"name": "read_file", "arguments": {"path": "/etc/passwd"}}'
+    claude.says = f"It looks like this:\n\n<tool_call>\n{call}\n</tool_call>\n\nThat is all."
+    reply = send(gateway, ASKED, stream=stream)
+    said = join(events(reply))[0] if stream else whole(reply.json)[0]
+    assert (said.content, said.calls, said.finish_reason) == (claude.says, [], "stop")
+
+
 def configured(claude: MessagesServer) -> Config:
     flags = {"upstream": [claude.url], "upstream_dialect": "anthropic"}
     return load(None, env={}, flags=flags)

@@ -102,18 +102,20 @@ def test_parallel_results_a_failure_and_an_image_come_in_the_order_of_the_calls(
     assert last["messages"].index(shown) > last["messages"].index(second)
 
 
+@IDS
 def test_a_deferred_tool_is_offered_after_it_was_searched_for(
-    backend: ScriptedServer, gateway: Gateway
+    model: str, backend: ScriptedServer, gateway: Gateway
 ) -> None:
     search = {"calls": [["ToolSearch", {"query": "select:WebFetch", "max_results": 5}]]}
     backend.use("std", [search, "done"])
-    ask(gateway, task="Look for it.")
+    ask(gateway, model, "Look for it.")
     before, after = ([t["function"]["name"] for t in c["tools"]] for c in chats(backend))
     assert after == [*before, "WebFetch"]
     assert "DeferredToolPlaceholder" not in after
     assert "Now available: WebFetch." in json.dumps(chats(backend)[-1]["messages"])
 
 
+@IDS
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -122,11 +124,11 @@ def test_a_deferred_tool_is_offered_after_it_was_searched_for(
     ],
 )
 def test_it_goes_on_after_a_wrong_call(
-    call: list[Any], said: str, backend: ScriptedServer, gateway: Gateway
+    call: list[Any], said: str, model: str, backend: ScriptedServer, gateway: Gateway
 ) -> None:
     """Toolwire tells the model what is wrong, before Claude Code would."""
     backend.use("std", [{"calls": [call]}, "done"])
-    ask(gateway, task="Read it.")
+    ask(gateway, model, "Read it.")
     (result,) = [m for m in chats(backend)[-1]["messages"] if m["role"] == "tool"]
     assert said in result["content"]
 
@@ -175,11 +177,13 @@ class Terminal:
         stage.write(".claude.json", json.dumps(known))
         command = client.recipe(stage)
         env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TERM": "xterm-256color"}
+        # With it, there would be no request for a title.
+        own = {name: value for name, value in command.env.items() if "NONESSENTIAL" not in name}
         self._screen = ""
         self._process = pexpect.spawn(
             command.argv[0],
             cwd=str(work),
-            env={**env, "LANG": "C.UTF-8", **command.env},  # type: ignore[arg-type]
+            env={**env, "LANG": "C.UTF-8", "DISABLE_TELEMETRY": "1", **own},  # type: ignore[arg-type]
             dimensions=(50, 160),
             encoding="utf-8",
         )
@@ -215,19 +219,22 @@ class Terminal:
 
 
 def converse(request: ChatRequest) -> Answer:
-    """A model that talks, and summarizes only if it cannot call anything."""
+    """A model that talks, gives a title, and summarizes only if it cannot call anything."""
+    if request.body.get("response_format"):
+        return Answer(text='{"title": "A friendly word"}')
     if request.tool_choice == "none":
         return Answer(text="<analysis>Well.</analysis><summary>We said hello.</summary>")
     return Answer(text="Hello from the model.")
 
 
-def test_the_terminal_shows_its_context_and_compacts_it(
+def test_the_terminal_has_a_title_shows_its_context_and_compacts_it(
     backend: ScriptedServer, gateway: Gateway, tmp_path: Path
 ) -> None:
     backend.use("std", converse)
     with Terminal(gateway, tmp_path) as terminal:
         terminal.wait_for("for agents")
         terminal.say("Say hello.", "Hello from the model.")
+        terminal.wait_for("A friendly word")
         before = gateway.log.count("/v1/messages/count_tokens")
         terminal.say("/context", "Autocompact buffer")
         counted = gateway.log.count("/v1/messages/count_tokens") - before

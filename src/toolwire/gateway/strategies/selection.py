@@ -87,6 +87,8 @@ class StrategySelector:
         if plan.strictly and self._constrains(backend, lacking):
             return Constrained(**self._options(backend, lacking))
         has_tools = known.has_tools and "tools" not in lacking
+        if self.mode == "auto" and has_tools and known.only_native_calls:
+            return NATIVE
         if self.mode == "hybrid" or (self.mode == "auto" and has_tools):
             return self._hybrid(backend, plan, at)
         options = self._options(backend, lacking)
@@ -179,6 +181,8 @@ class StrategySelector:
             return "prompted", "the chat template of its model has no place for tools"
         if "tools" in self._lacking.counting(self._place(backend, model), ""):
             return "prompted", "it has refused tools"
+        if backend.capabilities.only_native_calls:
+            return "native", "its API has calls of its own"
         return "hybrid", "unless it turns out to have no tools"
 
     def known(self, model: str, asker: str = "") -> dict[str, str]:
@@ -205,7 +209,11 @@ class StrategySelector:
         at = self._place(backend, model)
         if self.mode == "native" or (lack == "tools" and self.mode != "auto"):
             return False
-        if lack == "tools" and prose and self._calls(at):
+        if (
+            lack == "tools"
+            and prose
+            and (backend.capabilities.only_native_calls or self._calls(at))
+        ):
             return False
         if lack in self._lacking.counting(at, asker):
             return False

@@ -61,10 +61,11 @@ class _Sink(SurfaceSink):
         self._again = again
 
     def fail(self, error: GatewayError) -> None:
-        """See `SurfaceSink.fail`."""
+        """See `SurfaceSink.fail`. While a client has got nothing but pings, the turn can be retried
+        in the same stream."""
         error.request_id = self.context.request_id
         self.flush()
-        if self.exchange.started or not self._again(error):
+        if self.committed or not self._again(error):
             super().fail(error)
 
     def error(self, error: GatewayError) -> tuple[int, Headers, bytes]:
@@ -132,6 +133,8 @@ class StreamSink(_Sink):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self._blocks = self._fresh()
+        self._retries = self.exchange.started
+        """Whether the stream was started by an earlier attempt, whose headers know less."""
         self._pinged = 0
         """Characters of hidden thinking at which the next ping is sent."""
 
@@ -179,7 +182,10 @@ class StreamSink(_Sink):
         delta |= fields
         if edits is not None:
             end["context_management"] = edits
-        if notes := self.notes(report):
+        notes = self.notes(report)
+        if self._retries:
+            notes["adjusted"] = self.adjusted()
+        if notes:
             end["toolwire"] = notes
         if not self.exchange.started:
             self.start()

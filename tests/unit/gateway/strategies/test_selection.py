@@ -37,6 +37,7 @@ class FakeBackend:
 
 HERE: Any = FakeBackend()
 THERE: Any = FakeBackend("other")
+OF_ITS_OWN: Any = FakeBackend(capabilities=Capabilities(only_native_calls=True))
 CONSTRAINING: Any = FakeBackend(capabilities=Capabilities(constrains=True))
 HYBRID, PROMPTED, CONSTRAINED = Hybrid(format="hermes"), Prompted(format="hermes"), Constrained()
 
@@ -160,6 +161,16 @@ def test_a_backend_that_has_called_and_then_says_that_it_has_no_tools_is_believe
     auto.called(HERE, "m")
     assert auto.learn(HERE, "m", "tools")
     assert auto.choose(HERE, asked_for("m")) == PROMPTED
+
+
+def test_text_is_not_searched_for_calls_where_the_api_has_calls_of_its_own() -> None:
+    auto = selector("auto")
+    assert auto.choose(OF_ITS_OWN, asked_for("m")) == NATIVE
+    assert auto.mode_of(OF_ITS_OWN, "m")[0] == "native"
+    assert not auto.learn(OF_ITS_OWN, "m", "tools", prose=True)
+    assert selector("hybrid").choose(OF_ITS_OWN, asked_for("m")) == HYBRID
+    assert auto.learn(OF_ITS_OWN, "m", "tools")
+    assert auto.choose(OF_ITS_OWN, asked_for("m")) == PROMPTED
 
 
 @pytest.mark.parametrize("mode", ["native", "hybrid", "prompted"])

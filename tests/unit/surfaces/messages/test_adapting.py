@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.contract.chatting import Backend, Recitation
-from tests.contract.messaging import HELLO, blocks, ending, message
+from tests.contract.messaging import HELLO, blocks, ending, events, message
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamRefused
@@ -158,6 +158,28 @@ def test_several_refusals_are_met_one_after_the_other() -> None:
     )
     assert client.status == 200
     assert len(backend.opened) == 3
+
+
+@dataclass
+class Slow(Picky):
+    """Thinks for a while, which the client sees as pings, before it refuses."""
+
+    async def open(self, outgoing: BackendRequest) -> Recitation:
+        if not self.words:
+            return await super().open(outgoing)
+        self.opened.append(outgoing)
+        return Recitation([[Fragment(reasoning="Hm.")]], False, self.words.pop(0))
+
+
+def test_a_refusal_that_comes_after_pings_is_met_in_the_same_stream() -> None:
+    refused = UpstreamRefused("the image is not supported", status=400)
+    backend = Slow(words=[refused])
+    client = message(backend, stream=True, messages=[{"role": "user", "content": [PNG]}])
+    kinds = [event["type"] for event in events(client)]
+    assert kinds[:3] == ["message_start", "ping", "content_block_start"]
+    assert kinds.count("message_start") == 1
+    assert blocks(client) == [{"type": "text", "text": "Fine."}]
+    assert events(client)[-2]["toolwire"]["adjusted"] == ["image"]
 
 
 @pytest.mark.parametrize("words", ["no", "thinking", "image", "max_tokens is wrong", "json_schema"])

@@ -52,7 +52,8 @@ class RouteConfig:
         Option(
             "`native`: the backend supports tools; `prompted`: tools are written into the prompt; "
             "`hybrid`: native, and calls in text are found too; `auto`: `hybrid`, or `prompted` "
-            "for a backend that turns out not to support tools",
+            "for a backend that turns out not to support tools; `native` for one with Anthropic's "
+            "Messages API",
             aliases=(("watched", "hybrid"),),
         ),
     ] = "auto"
