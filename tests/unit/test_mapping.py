@@ -29,6 +29,7 @@ OF_NO_MODULE = {
 TESTED_BY = {
     "backends/base.py": "unit/backends",
     "backends/embedded/engine.py": "e2e/embedded",
+    "backends/openai/error_kinds.py": "unit/backends/openai/test_refusal.py",
     "cli/chat": "e2e/python_client/test_terminal.py",
     "cli/reports": "unit/cli/test_parse.py",
     "cli/doctor.py": "e2e/doctor",
