@@ -22,6 +22,7 @@ ENDPOINTS = (
     ("`GET /v1/responses/{id}/input_items`", "what it answered; `limit`, `order`, `after`"),
     ("`POST /v1/responses/{id}/cancel`", "400: nothing runs in the background"),
     ("`/v1/responses/compact`, `/v1/conversations`", "404"),
+    ("a WebSocket at `/v1/responses`", "426, at which Codex goes on over HTTP"),
 )
 ERRORS = (
     ("400", "`invalid_type`, `invalid_value`, ...", "the request is wrong; `param` says where"),

@@ -19,7 +19,7 @@ from toolwire.protocol.tools import AssistantCall
 from toolwire.surfaces.explain import bad_value, json_kind, missing, wrong_type
 from toolwire.surfaces.responses.kinds import BY_ITEM, KINDS, WireTool
 from toolwire.surfaces.responses.parts import joined, read_content
-from toolwire.surfaces.responses.reasoning import unseal
+from toolwire.surfaces.responses.reasoning import Unsealer, is_ours
 from toolwire.surfaces.responses.tools import OfferedTools
 
 Item: TypeAlias = Mapping[str, Any]
@@ -102,6 +102,7 @@ class _Reader(msgspec.Struct):
     owners: dict[str, list[_Turn]] = {}
     answered: bool = False
     """Whether there is a turn."""
+    unsealer: Unsealer = msgspec.field(default_factory=Unsealer)
 
     def take(self, at: int, item: Item) -> None:
         kind = item.get("type")
@@ -137,16 +138,22 @@ class _Reader(msgspec.Struct):
 
     def reasoning(self, at: int, item: Item) -> None:
         sealed = item.get("encrypted_content")
-        if isinstance(sealed, str) and (text := unseal(sealed)) is not None:
+        sealed = sealed if isinstance(sealed, str) else ""
+        text = self.unsealer.open(sealed)
+        if text is None:
+            text = self._reasoning(at, item)
+            self._sealed(at, sealed, unread=not text)
+        if text:
             self._turn(at).reasoning.append(text)
-            return
-        if text := self._reasoning(at, item):
-            self._turn(at).reasoning.append(text)
-        if isinstance(sealed, str) and sealed:
+
+    def _sealed(self, at: int, sealed: str, *, unread: bool) -> None:
+        """Keep another provider's envelope, which only a backend of this API can open."""
+        where = f"input[{at}].encrypted_content"
+        if sealed and unread:
+            self.out.ignored.append(where)
+        if sealed and not is_ours(sealed):
             self._turn(at).encrypted.append(sealed)
-            if not text:
-                where = f"input[{at}].encrypted_content"
-                self.out.ignored.append(where)
+            if unread:
                 self.out.sealed.append(where)
 
     def _reasoning(self, at: int, item: Item) -> str:

@@ -14,7 +14,7 @@ _PREFIX = "tw1."
 _SUM = 8
 _PERSON = b"toolwire"
 _LONGEST = 8 * 1024 * 1024
-"""Maximum bytes of text in one envelope: compressed text may expand a lot."""
+"""Maximum bytes of text in all envelopes of a request: compressed text may expand a lot."""
 
 
 def seal(text: str) -> str:
@@ -23,20 +23,32 @@ def seal(text: str) -> str:
     return _PREFIX + urlsafe_b64encode(_checksum(packed) + packed).decode()
 
 
-def unseal(envelope: str) -> str | None:
-    """Return the text in an envelope; None if it is not one of ours."""
-    if not envelope.startswith(_PREFIX):
-        return None
-    try:
-        data = urlsafe_b64decode(envelope[len(_PREFIX) :])
-        packed = data[_SUM:]
-        if data[:_SUM] != _checksum(packed):
+def is_ours(envelope: str) -> bool:
+    """Whether an envelope looks like one of ours, even if it is damaged."""
+    return envelope.startswith(_PREFIX)
+
+
+class Unsealer:
+    """Opens the envelopes of one request."""
+
+    def __init__(self) -> None:
+        self._room = _LONGEST
+
+    def open(self, envelope: str) -> str | None:
+        """Return the text in an envelope; None if it is not one of ours, or too long."""
+        if not is_ours(envelope) or self._room <= 0:
             return None
-        reader = zlib.decompressobj()
-        text = reader.decompress(packed, _LONGEST)
-        return text.decode() if reader.eof else None
-    except (binascii.Error, zlib.error, ValueError):
-        return None
+        try:
+            data = urlsafe_b64decode(envelope[len(_PREFIX) :])
+            packed = data[_SUM:]
+            if data[:_SUM] != _checksum(packed):
+                return None
+            reader = zlib.decompressobj()
+            text = reader.decompress(packed, self._room)
+            self._room -= len(text)
+            return text.decode() if reader.eof else None
+        except (binascii.Error, zlib.error, ValueError):
+            return None
 
 
 def _checksum(packed: bytes) -> bytes:

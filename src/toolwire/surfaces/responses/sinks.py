@@ -70,6 +70,10 @@ class _Sink(SurfaceSink):
         """See `SurfaceSink.ignored`."""
         return self.translated(REPORTED_AS)
 
+    def adjusted(self) -> Sequence[str]:
+        """See `SurfaceSink.adjusted`."""
+        return [REPORTED_AS.get(name, name) for name in super().adjusted()]
+
     def error(self, error: GatewayError) -> tuple[int, Headers, bytes]:
         """See `SurfaceSink.error`."""
         return error.status, error_headers(error), error_body(error, self.about.positions)

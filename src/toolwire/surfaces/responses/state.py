@@ -6,7 +6,7 @@ clients refer to items by id alone.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,8 +100,17 @@ class ResponseStore:
                 param="input",
                 code="array_above_max_length",
             )
-        found = await asyncio.gather(*[self._item(owner, name) for name in wanted])
-        known = dict(zip(wanted, found, strict=True))
+        names = list(dict.fromkeys(wanted))
+        found = await asyncio.gather(*[self._item(owner, name) for name in names])
+        sizes = dict(zip(names, map(len, found), strict=True))
+        if sum(sizes[name] for name in wanted) > self.max_bytes:
+            raise RequestError(
+                f"Invalid 'input': the items that it refers to have more than {self.max_bytes} "
+                "bytes together.",
+                param="input",
+                code="array_above_max_length",
+            )
+        known = dict(zip(names, map(_decode_item, found), strict=True))
         return [*before, *(known[item["id"]] if is_reference(item) else item for item in items)]
 
     async def _before(self, owner: str, previous: str) -> list[Item]:
@@ -115,7 +124,7 @@ class ResponseStore:
         stored = _decode(found)
         return [*stored.input, *stored.response["output"]]
 
-    async def _item(self, owner: str, item_id: str) -> Mapping[str, Any]:
+    async def _item(self, owner: str, item_id: str) -> bytes:
         found = await self._read(Key(ITEM, owner, item_id))
         if found is None:
             raise ResponseNotFound(
@@ -123,7 +132,7 @@ class ResponseStore:
                 f"set to false. {self._why} Or send the whole item instead of its id.",
                 param="input",
             )
-        return _decode_item(found)
+        return found
 
     async def _read(self, key: Key) -> bytes | None:
         return None if self.store is None else await self.store.get(key)

@@ -7,6 +7,7 @@ from tests.asking import given
 from tests.contract.chatting import speaking
 from tests.unit.surfaces.responses.responding import END, WEATHER, Answer, ask
 
+from toolwire.backends.base import Capabilities
 from toolwire.protocol.fragments import Fragment
 
 
@@ -88,6 +89,12 @@ def test_a_field_that_changes_nothing_is_not_reported(fields: Any) -> None:
 def test_what_the_backend_does_not_take_is_reported_by_the_names_of_this_api() -> None:
     backend = speaking(Fragment(text="a"), END, unsupported=frozenset({"verbosity"}))
     assert ignored(ask(backend, text={"verbosity": "low"})) == "text.verbosity"
+
+
+def test_what_is_sent_with_another_value_is_reported_by_the_names_of_this_api() -> None:
+    backend = speaking(Fragment(text="a"), END, capabilities=Capabilities(efforts=("low", "high")))
+    answer = ask(backend, reasoning={"effort": "max"})
+    assert answer.headers["toolwire-adjusted-params"] == "reasoning.effort"
 
 
 @pytest.mark.parametrize(

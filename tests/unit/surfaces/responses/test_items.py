@@ -171,6 +171,14 @@ def test_the_reasoning_of_another_provider_is_left_out_and_reported() -> None:
     assert "input[1].encrypted_content" in answer.headers["toolwire-ignored-params"]
 
 
+@pytest.mark.parametrize(("envelope", "kept"), [("gAAAforeign", True), ("tw1.damaged", False)])
+def test_only_the_envelope_of_another_provider_is_kept_for_it(envelope: str, kept: bool) -> None:
+    thought = {"type": "reasoning", "summary": SUMMARY, "encrypted_content": envelope}
+    message = asked(user("a"), thought, made("c1"), result("c1", "one"))[1]
+    assert message.encrypted_reasoning == ((envelope,) if kept else ())
+    assert message.reasoning == "summary"
+
+
 def test_images_of_results_come_after_all_results_of_the_turn() -> None:
     messages = asked(
         user("a"),

@@ -116,6 +116,15 @@ def test_a_reference_without_an_id_is_an_error_beside_one_that_has_it(
     assert answer.json["error"]["code"] == code
 
 
+def test_references_are_limited_by_what_they_refer_to() -> None:
+    store = MemoryStore()
+    spoken = ask(speaking(Fragment(text="long " * 2000), END), kept=store).output[0]
+    reference = {"type": "item_reference", "id": spoken["id"]}
+    assert ask(kept=store, input=[reference, user("Hi.")] * 50).status == 200
+    answer = ask(kept=store, input=[reference, user("Hi.")] * 200)
+    assert (answer.status, answer.json["error"]["code"]) == (400, "array_above_max_length")
+
+
 def test_a_response_that_failed_does_not_claim_to_be_kept() -> None:
     backend = Backend([[Fragment(text="a")]], error=UpstreamError("It broke."))
     answer = ask(backend, kept=MemoryStore(), stream=True)
