@@ -26,7 +26,7 @@ from toolwire.protocol.tools import ToolChoice
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.openai.chunks import ChunkEncoder, CompletionHead
-from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
+from toolwire.surfaces.openai.sinks import ChatStreamSink, ChatWholeSink
 
 TOOLS = ("read", "write", "get", "get_weather", "look_up")
 Call = tuple[str, str]
@@ -260,7 +260,7 @@ def answer(kind: Any, turn: Turn, encoder: type[ChunkEncoder] = ChunkEncoder) ->
     """The turn through one of the sinks."""
     client = Client(HttpRequest())
     sink = kind(client, RequestContext("req_1"), read(body()), HEAD)
-    if kind is StreamSink:
+    if kind is ChatStreamSink:
         sink._encoder = encoder(HEAD, include_usage=False)
     sink.begin(Begun("backend", "native"))
     policy = Policy(ToolChoice(), parallel=True)
@@ -275,10 +275,10 @@ def answer(kind: Any, turn: Turn, encoder: type[ChunkEncoder] = ChunkEncoder) ->
 def agree(turn: Turn, encoder: type[ChunkEncoder] = ChunkEncoder) -> bool:
     """The other law: the joined chunks say what the body says."""
     try:
-        streamed = join(answer(StreamSink, turn, encoder).chunks)
+        streamed = join(answer(ChatStreamSink, turn, encoder).chunks)
     except (AssertionError, LookupError):
         return False
-    return same(streamed, whole(answer(WholeSink, turn).json))
+    return same(streamed, whole(answer(ChatWholeSink, turn).json))
 
 
 @settings(max_examples=100, deadline=None)

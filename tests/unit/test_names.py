@@ -8,11 +8,6 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "toolwire"
-SURFACES = SOURCE / "surfaces"
-ON_EVERY_WIRE = {"StreamSink", "WholeSink"}
-"""Classes that surfaces have in common: each writes answers for its own API."""
-WIRE = ("wire", "operations")
-"""Modules or folders of a surface that have the types of its API, which the API names."""
 
 
 def defined(module: ast.Module) -> Iterator[tuple[str, bool]]:
@@ -36,22 +31,10 @@ def places(source: Path) -> tuple[Mapping[str, list[Path]], set[str]]:
     return found, classes
 
 
-def is_shared(name: str, paths: list[Path], source: Path) -> bool:
-    """Whether these are the same thing on the wires of different surfaces."""
-    parts = [path.relative_to(source).with_suffix("").parts for path in paths]
-    surfaces = {part[1] for part in parts if part[0] == "surfaces" and len(part) > 2}
-    of_wires = all(part[2] in WIRE for part in parts if len(part) > 2)
-    return len(surfaces) == len(parts) and (name in ON_EVERY_WIRE or of_wires)
-
-
 def repeated(source: Path) -> dict[str, list[Path]]:
     """Names of classes that name something else too, and where."""
     found, classes = places(source)
-    return {
-        name: paths
-        for name, paths in found.items()
-        if name in classes and len(paths) > 1 and not is_shared(name, paths, source)
-    }
+    return {name: paths for name, paths in found.items() if name in classes and len(paths) > 1}
 
 
 def test_no_class_shares_its_name_with_another_type() -> None:
@@ -69,12 +52,7 @@ def write(folder: Path, path: str, text: str) -> None:
     [
         ("Turn", "a.py", "b.py", True),
         ("_Turn", "a.py", "b.py", False),
-        ("WholeSink", "surfaces/x/sinks.py", "surfaces/y/sinks.py", False),
-        ("WholeSink", "surfaces/x/sinks.py", "gateway/sinks.py", True),
-        ("Turn", "surfaces/x/sinks.py", "surfaces/y/sinks.py", True),
-        ("Turn", "surfaces/x/wire.py", "surfaces/y/wire/turns.py", False),
-        ("Turn", "surfaces/x/wire.py", "surfaces/x/operations.py", True),
-        ("Turn", "surfaces/x/wire.py", "client/answer.py", True),
+        ("Turn", "surfaces/x/wire.py", "surfaces/y/wire/turns.py", True),
     ],
 )
 def test_a_second_class_of_a_name_is_found(
@@ -89,8 +67,3 @@ def test_an_alias_with_the_name_of_a_class_is_found(tmp_path: Path) -> None:
     write(tmp_path, "a.py", "class Turn: ...")
     write(tmp_path, "b.py", "Turn: TypeAlias = int")
     assert set(repeated(tmp_path)) == {"Turn"}
-
-
-def test_what_surfaces_have_in_common_is_there() -> None:
-    found, _ = places(SURFACES)
-    assert {name for name in ON_EVERY_WIRE if len(found[name]) > 1} == ON_EVERY_WIRE

@@ -21,7 +21,7 @@ from toolwire.surfaces.messages.adapting import without_refused
 from toolwire.surfaces.messages.errors import error_body, error_headers
 from toolwire.surfaces.messages.profiles import fitted
 from toolwire.surfaces.messages.reader import MessagesReader, ParsedMessagesRequest
-from toolwire.surfaces.messages.sinks import StreamSink, WholeSink
+from toolwire.surfaces.messages.sinks import MessagesStreamSink, MessagesWholeSink
 from toolwire.surfaces.messages.token_limits import TokenLimits
 from toolwire.surfaces.messages.tokens import estimated_prompt
 
@@ -124,9 +124,9 @@ class _Caller(SurfaceCaller):
             raise _NoTokens(request)
         return request
 
-    def sink(self, plan: Plan) -> StreamSink | WholeSink:
+    def sink(self, plan: Plan) -> MessagesStreamSink | MessagesWholeSink:
         """See `Caller.sink`."""
-        kind = StreamSink if plan.request.stream else WholeSink
+        kind = MessagesStreamSink if plan.request.stream else MessagesWholeSink
         asked = self._asked or ParsedMessagesRequest(plan.request)
         message_id = self.api.new_id("msg_")
         return kind(

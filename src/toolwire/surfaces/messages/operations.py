@@ -100,7 +100,7 @@ class ErrorObject(msgspec.Struct):
     message: str
 
 
-class ErrorResponse(msgspec.Struct):
+class ErrorResponseWire(msgspec.Struct):
     """An error."""
 
     type: Literal["error"]
@@ -130,7 +130,7 @@ _OPERATIONS = (
         events=dict.fromkeys(_EVENTS, StreamEvent),
         errors=_ERRORS,
         statuses=_statuses(_ERRORS),
-        error=ErrorResponse,
+        error=ErrorResponseWire,
     ),
     Operation(
         "POST",
@@ -141,7 +141,7 @@ _OPERATIONS = (
         answer=TokenCount,
         errors=_ERRORS,
         statuses=_statuses(_ERRORS),
-        error=ErrorResponse,
+        error=ErrorResponseWire,
     ),
 )
 

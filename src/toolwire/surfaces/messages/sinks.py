@@ -127,7 +127,7 @@ class _Sink(SurfaceSink):
         return [*super().headers(repairs, findings), ("request-id", self.context.request_id)]
 
 
-class StreamSink(_Sink):
+class MessagesStreamSink(_Sink):
     """Sends events as they arrive."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -201,7 +201,7 @@ class StreamSink(_Sink):
         self.exchange.write(b"event: message_start\ndata: " + start + b"\n\n")
 
 
-class WholeSink(_Sink):
+class MessagesWholeSink(_Sink):
     """Sends one message at the end."""
 
     def __init__(self, *args: Any, **more: Any) -> None:

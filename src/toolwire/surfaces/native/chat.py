@@ -23,8 +23,8 @@ from toolwire.surfaces.native.sinks import (
     CONVERSATION,
     AnswerContext,
     NativeSink,
-    StreamSink,
-    WholeSink,
+    NativeStreamSink,
+    NativeWholeSink,
 )
 from toolwire.surfaces.native.wire import NEW, AnswerWarning
 
@@ -144,7 +144,7 @@ class NativeCaller(SurfaceCaller):
             self._warnings,
         )
         about = AnswerContext(head, self.origins, self._call_map)
-        kind = StreamSink if plan.request.stream else WholeSink
+        kind = NativeStreamSink if plan.request.stream else NativeWholeSink
         self._sink = kind(self.exchange, self.context, plan, about)
         return self._sink
 

@@ -97,7 +97,7 @@ class NativeSink(SurfaceSink):
         return error_event(error, self.about.origins)
 
 
-class WholeSink(NativeSink):
+class NativeWholeSink(NativeSink):
     """Sends one body at the end."""
 
     def done(self, report: Report) -> TokenUsage:
@@ -111,7 +111,7 @@ class WholeSink(NativeSink):
         return self._usage
 
 
-class StreamSink(NativeSink):
+class NativeStreamSink(NativeSink):
     """Sends text as it arrives, and calls once the turn is complete, validated and stored."""
 
     def __init__(

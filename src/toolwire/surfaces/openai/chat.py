@@ -13,7 +13,7 @@ from toolwire.surfaces.exchange import Exchange, Headers
 from toolwire.surfaces.openai.chunks import CompletionHead
 from toolwire.surfaces.openai.errors import error_body
 from toolwire.surfaces.openai.reader import RequestReader
-from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
+from toolwire.surfaces.openai.sinks import ChatStreamSink, ChatWholeSink
 from toolwire.surfaces.profiles import PLAIN
 
 NAME = "openai_chat"
@@ -55,7 +55,7 @@ class _Caller(SurfaceCaller):
         request = self._api.reader.read(self.body, lenient_names=profile.lenient_names)
         return request if profile is PLAIN else profile.adapted(request)
 
-    def sink(self, plan: Plan) -> StreamSink | WholeSink:
+    def sink(self, plan: Plan) -> ChatStreamSink | ChatWholeSink:
         """See `Caller.sink`."""
         request = plan.request
         head = CompletionHead(
@@ -65,5 +65,5 @@ class _Caller(SurfaceCaller):
             names=request.tools.originals,
             call_id_in_deltas=self._profile.call_id_in_deltas,
         )
-        kind = StreamSink if request.stream else WholeSink
+        kind = ChatStreamSink if request.stream else ChatWholeSink
         return kind(self.exchange, self.context, plan, head)

@@ -24,20 +24,20 @@ from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.openai.tool_choice import needs_tools, read_choice
 from toolwire.surfaces.openai.tools import ToolReader, check_name
 from toolwire.surfaces.openai.wire import (
-    AssistantMessage,
-    CalledFunction,
-    DeveloperMessage,
-    MessageToolCall,
+    AssistantMessageWire,
+    CalledFunctionWire,
+    DeveloperMessageWire,
+    MessageToolCallWire,
     MessageWire,
     StreamOptions,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
+    SystemMessageWire,
+    ToolMessageWire,
+    UserMessageWire,
 )
 
 _ROLES: dict[type[Any], Role] = {
-    SystemMessage: "system", DeveloperMessage: "developer", UserMessage: "user",
-    AssistantMessage: "assistant", ToolMessage: "tool",
+    SystemMessageWire: "system", DeveloperMessageWire: "developer", UserMessageWire: "user",
+    AssistantMessageWire: "assistant", ToolMessageWire: "tool",
 }  # fmt: skip
 _decode_messages = msgspec.json.Decoder(list[MessageWire])
 _decode_bool = msgspec.json.Decoder(bool | None)
@@ -189,7 +189,7 @@ def _choice(fields: dict[str, Raw], toolset: ToolSet, *, lenient_names: bool) ->
 
 
 def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: bool) -> ChatMessage:
-    if isinstance(wire, AssistantMessage):
+    if isinstance(wire, AssistantMessageWire):
         if wire.function_call is not None:
             raise RequestError(
                 f"Unsupported parameter: 'messages[{at}].function_call' is not supported. "
@@ -208,19 +208,19 @@ def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: boo
             param=f"messages[{at}].tool_calls",
             code="invalid_value",
         )
-    if isinstance(wire, ToolMessage):
+    if isinstance(wire, ToolMessageWire):
         if not wire.tool_call_id:
             raise missing(f"messages[{at}].tool_call_id")
         return ChatMessage("tool", content, (), wire.tool_call_id)
     return ChatMessage(_ROLES[type(wire)], content, name=wire.name)
 
 
-def _call(call: MessageToolCall, at: int, number: int, lenient_names: bool) -> AssistantCall:  # noqa: FBT001
+def _call(call: MessageToolCallWire, at: int, number: int, lenient_names: bool) -> AssistantCall:  # noqa: FBT001
     spec = call.function if call.type == "function" else call.custom
     where = f"messages[{at}].tool_calls[{number}].{call.type}"
     if spec is None:
         raise missing(where)
     name = safe_name(spec.name) if lenient_names and spec.name else spec.name
     check_name(name, f"{where}.name")
-    text = spec.arguments if isinstance(spec, CalledFunction) else spec.input
+    text = spec.arguments if isinstance(spec, CalledFunctionWire) else spec.input
     return AssistantCall(call.id, name, text, kind=call.type)

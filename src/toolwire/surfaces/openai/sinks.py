@@ -35,7 +35,7 @@ class _Sink(SurfaceSink):
         return error_event(error)
 
 
-class StreamSink(_Sink):
+class ChatStreamSink(_Sink):
     """Sends chunks as they arrive."""
 
     def __init__(
@@ -85,7 +85,7 @@ class StreamSink(_Sink):
         return usage
 
 
-class WholeSink(_Sink):
+class ChatWholeSink(_Sink):
     """Sends one body at the end."""
 
     def __init__(

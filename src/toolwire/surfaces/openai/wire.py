@@ -19,7 +19,7 @@ ContentWire: TypeAlias = str | list[Raw]
 """Text, or parts."""
 
 
-class CalledFunction(msgspec.Struct):
+class CalledFunctionWire(msgspec.Struct):
     """The function that was called. The arguments are JSON in a string."""
 
     name: str
@@ -33,16 +33,16 @@ class CalledCustom(msgspec.Struct):
     input: str
 
 
-class MessageToolCall(msgspec.Struct):
+class MessageToolCallWire(msgspec.Struct):
     """A call that the assistant made."""
 
     id: Annotated[str, Meta(min_length=1)]
     type: Literal["function", "custom"] = "function"
-    function: CalledFunction | None = None
+    function: CalledFunctionWire | None = None
     custom: CalledCustom | None = None
 
 
-class SystemMessage(msgspec.Struct, tag_field="role", tag="system"):
+class SystemMessageWire(msgspec.Struct, tag_field="role", tag="system"):
     """Instructions."""
 
     content: ContentWire
@@ -50,7 +50,7 @@ class SystemMessage(msgspec.Struct, tag_field="role", tag="system"):
     tool_calls: NoCalls = msgspec.UNSET
 
 
-class DeveloperMessage(msgspec.Struct, tag_field="role", tag="developer"):
+class DeveloperMessageWire(msgspec.Struct, tag_field="role", tag="developer"):
     """Instructions, under the name that newer models use."""
 
     content: ContentWire
@@ -58,7 +58,7 @@ class DeveloperMessage(msgspec.Struct, tag_field="role", tag="developer"):
     tool_calls: NoCalls = msgspec.UNSET
 
 
-class UserMessage(msgspec.Struct, tag_field="role", tag="user"):
+class UserMessageWire(msgspec.Struct, tag_field="role", tag="user"):
     """What the user said."""
 
     content: ContentWire
@@ -66,17 +66,17 @@ class UserMessage(msgspec.Struct, tag_field="role", tag="user"):
     tool_calls: NoCalls = msgspec.UNSET
 
 
-class AssistantMessage(msgspec.Struct, tag_field="role", tag="assistant"):
+class AssistantMessageWire(msgspec.Struct, tag_field="role", tag="assistant"):
     """What the model said and called."""
 
     content: ContentWire | None = None
-    tool_calls: list[MessageToolCall] | None = None
+    tool_calls: list[MessageToolCallWire] | None = None
     function_call: dict[str, Any] | None = None
     reasoning_content: str | None = None
     name: str | None = None
 
 
-class ToolMessage(msgspec.Struct, tag_field="role", tag="tool"):
+class ToolMessageWire(msgspec.Struct, tag_field="role", tag="tool"):
     """The result of a call."""
 
     tool_call_id: str
@@ -85,7 +85,11 @@ class ToolMessage(msgspec.Struct, tag_field="role", tag="tool"):
 
 
 MessageWire: TypeAlias = (
-    SystemMessage | DeveloperMessage | UserMessage | AssistantMessage | ToolMessage
+    SystemMessageWire
+    | DeveloperMessageWire
+    | UserMessageWire
+    | AssistantMessageWire
+    | ToolMessageWire
 )
 
 
@@ -153,24 +157,24 @@ class UsageWire(msgspec.Struct):
     completion_tokens_details: dict[str, int] | None = None
 
 
-class AnswerMessage(msgspec.Struct):
+class AnswerMessageWire(msgspec.Struct):
     """What the model said and called."""
 
     role: Literal["assistant"]
     content: str | None
     refusal: str | None = None
     reasoning_content: str | None = None
-    tool_calls: list[MessageToolCall] | None = None
+    tool_calls: list[MessageToolCallWire] | None = None
 
 
 FinishReasonWire: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]
 
 
-class AnswerChoice(msgspec.Struct):
+class AnswerChoiceWire(msgspec.Struct):
     """One of `n` answers."""
 
     index: int
-    message: AnswerMessage
+    message: AnswerMessageWire
     finish_reason: FinishReasonWire
     logprobs: dict[str, Any] | None = None
 
@@ -182,7 +186,7 @@ class ChatCompletion(msgspec.Struct):
     object: Literal["chat.completion"]
     created: int
     model: str
-    choices: list[AnswerChoice]
+    choices: list[AnswerChoiceWire]
     usage: UsageWire
     system_fingerprint: str | None = None
     service_tier: str | None = None

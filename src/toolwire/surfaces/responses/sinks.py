@@ -109,7 +109,7 @@ class _Sink(SurfaceSink):
         )
 
 
-class StreamSink(_Sink):
+class ResponseStreamSink(_Sink):
     """Sends events as they occur."""
 
     writes = EventWriter
@@ -167,7 +167,7 @@ class StreamSink(_Sink):
         self._writer.response("response.in_progress", about.head.pieces(response, short=True))
 
 
-class WholeSink(_Sink):
+class ResponseWholeSink(_Sink):
     """Sends one body at the end."""
 
     def send(self, choice: int, events: list[Event]) -> None:  # noqa: ARG002 - there is only one

@@ -27,8 +27,8 @@ from toolwire.surfaces.responses.response import (
 )
 from toolwire.surfaces.responses.sinks import (
     ResponseContext,
-    StreamSink,
-    WholeSink,
+    ResponseStreamSink,
+    ResponseWholeSink,
     empty_answer,
 )
 from toolwire.surfaces.responses.state import NewResponse, ResponseStore, as_kept
@@ -96,7 +96,7 @@ class ResponsesCaller(SurfaceCaller):
         self._asked: ParsedResponsesRequest | None = None
         self._items: list[Item] = []
         self._read: ReadRequest | None = None
-        self._sink: StreamSink | WholeSink | None = None
+        self._sink: ResponseStreamSink | ResponseWholeSink | None = None
 
     @property
     def streamed(self) -> bool:
@@ -146,7 +146,7 @@ class ResponsesCaller(SurfaceCaller):
             # Sending the answer matters more than storing it.
             fields["store"] = False
 
-    def sink(self, plan: Plan) -> StreamSink | WholeSink:
+    def sink(self, plan: Plan) -> ResponseStreamSink | ResponseWholeSink:
         """See `Caller.sink`."""
         read = self._read or self._api.reader.request(self._given, self._items)
         about = ResponseContext(
@@ -159,7 +159,7 @@ class ResponsesCaller(SurfaceCaller):
             sealed=ENCRYPTED in self._given.params.included,
             overflow_in_stream=self._profile.overflow_in_stream,
         )
-        kind = StreamSink if plan.request.stream else WholeSink
+        kind = ResponseStreamSink if plan.request.stream else ResponseWholeSink
         self._sink = kind(self.exchange, self.context, plan, about)
         return self._sink
 

@@ -14,7 +14,7 @@ from toolwire.protocol.events import CallEnd, CallStart, TextDelta, TurnEnd
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.exchange import HttpRequest, header_list
 from toolwire.surfaces.openai.chunks import CompletionHead
-from toolwire.surfaces.openai.sinks import StreamSink, WholeSink
+from toolwire.surfaces.openai.sinks import ChatStreamSink, ChatWholeSink
 
 HEAD = CompletionHead("chatcmpl-1", 5, "m")
 
@@ -29,7 +29,7 @@ class Watched(Client):
         self.writes += 1
 
 
-def sink(kind: Any = StreamSink, **fields: Any) -> tuple[Any, Watched]:
+def sink(kind: Any = ChatStreamSink, **fields: Any) -> tuple[Any, Watched]:
     client = Watched(HttpRequest())
     made = kind(client, RequestContext("req_1"), read(body(**fields)), HEAD)
     made.begin(Begun("backend", "native"))
@@ -94,7 +94,7 @@ def test_the_end_is_one_write() -> None:
 
 
 def test_a_whole_answer_forgets_an_attempt_that_failed() -> None:
-    made, client = sink(WholeSink)
+    made, client = sink(ChatWholeSink)
     made.send(0, [TextDelta("first"), CallStart(0, "f", "call_1")])
     made.begin(Begun("backend", "native"))
     made.send(0, [TextDelta("second"), TurnEnd("stop")])
@@ -104,7 +104,7 @@ def test_a_whole_answer_forgets_an_attempt_that_failed() -> None:
 
 
 def test_a_whole_answer_has_no_keepalives() -> None:
-    made, client = sink(WholeSink)
+    made, client = sink(ChatWholeSink)
     made.keepalive()
     made.flush()
     assert not client.started
@@ -112,7 +112,7 @@ def test_a_whole_answer_has_no_keepalives() -> None:
 
 def test_the_estimate_is_the_same_streamed_or_not() -> None:
     estimates = []
-    for kind in (StreamSink, WholeSink):
+    for kind in (ChatStreamSink, ChatWholeSink):
         made, _ = sink(kind)
         made.send(
             0, [TextDelta("a" * 100), CallStart(0, "f", "call_1"), CallEnd(0), TurnEnd("stop")]
@@ -122,7 +122,7 @@ def test_the_estimate_is_the_same_streamed_or_not() -> None:
 
 
 def test_headers_say_who_answered_and_what_was_done() -> None:
-    made, client = sink(WholeSink, frobnicate=1)
+    made, client = sink(ChatWholeSink, frobnicate=1)
     made.send(0, [TextDelta("a"), TurnEnd("stop")])
     made.done(Report(repairs={"b:x", "a"}))
     assert client.headers["toolwire-backend"] == "backend"

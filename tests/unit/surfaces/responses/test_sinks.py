@@ -20,7 +20,7 @@ from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.responses.response import ResponseHead
-from toolwire.surfaces.responses.sinks import ResponseContext, StreamSink
+from toolwire.surfaces.responses.sinks import ResponseContext, ResponseStreamSink
 from toolwire.surfaces.responses.tools import NO_OFFER
 
 BOTH = pytest.mark.parametrize("stream", [False, True])
@@ -288,13 +288,13 @@ def test_codex_is_spared_what_it_does_not_read() -> None:
     assert answer.response["instructions"] is None
 
 
-def quiet_sink(client: Answer) -> StreamSink:
+def quiet_sink(client: Answer) -> ResponseStreamSink:
     """A sink of a turn in which the model has said nothing yet."""
     plan = make_plan(Request("m", (ChatMessage("user", "hi"),), stream=True), repair_history=True)
     echo = b'"model":"m","tool_choice":"auto","parallel_tool_calls":true'
     head = ResponseHead("resp_1", 0, echo, {})
     about = ResponseContext(head, NO_OFFER, (), str, float)
-    return StreamSink(client, RequestContext("req_1"), plan, about)
+    return ResponseStreamSink(client, RequestContext("req_1"), plan, about)
 
 
 def test_a_silent_model_is_covered_by_events_which_commit_to_nothing() -> None:
