@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from toolwire.formats.begin import Begin
 from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.engines.begin import Begin
 from toolwire.formats.event_sink import EventSink
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, Reader

@@ -17,7 +17,7 @@ from patterns import loops_that_backtrack
 
 import toolwire
 from toolwire.formats import Parser, Trace, get, names, parser_for
-from toolwire.formats.begin import ANYTHING, Begin
+from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.reader import Need
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 

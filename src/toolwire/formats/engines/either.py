@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from toolwire.formats.begin import ANYTHING, Begin
+from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.reader import Need
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 

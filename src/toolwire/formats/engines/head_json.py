@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Protocol, TypeAlias
 
 from toolwire.formats.arguments import json_text
-from toolwire.formats.begin import Begin, spaced
+from toolwire.formats.engines.begin import Begin, spaced
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import (

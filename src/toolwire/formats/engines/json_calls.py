@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toolwire.formats.arguments import json_text, scalars
-from toolwire.formats.begin import Begin, spaced
+from toolwire.formats.engines.begin import Begin, spaced
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 

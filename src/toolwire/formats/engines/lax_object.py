@@ -15,7 +15,7 @@ from functools import lru_cache
 from toolwire.formats.arguments import scalars, values
 from toolwire.formats.arguments.json_text import escape
 from toolwire.formats.arguments.schema import Types
-from toolwire.formats.begin import Begin
+from toolwire.formats.engines.begin import Begin
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call

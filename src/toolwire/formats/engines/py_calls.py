@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from toolwire.formats.arguments import scalars, values
 from toolwire.formats.arguments.python_text import copy_literal
 from toolwire.formats.arguments.scalars import look_past_space
-from toolwire.formats.begin import Begin, spaced
+from toolwire.formats.engines.begin import Begin, spaced
 from toolwire.formats.reader import Need, Reader, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from toolwire.formats.arguments import values
 from toolwire.formats.arguments.json_text import escape
-from toolwire.formats.begin import ANYTHING, Begin
 from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.reader import Need
 from toolwire.formats.turn_state import (
     FormatEngine,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from toolwire.formats.arguments import json_text, values
 from toolwire.formats.arguments.schema import Types
-from toolwire.formats.begin import ANYTHING, Begin
+from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.engines.element_tree import tree_to_json
 from toolwire.formats.engines.raw_value import RawValue
 from toolwire.formats.engines.tags import (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from toolwire.formats.begin import Begin, spaced
+from toolwire.formats.engines.begin import Begin, spaced
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, skip_space
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
