@@ -32,11 +32,11 @@ T = TypeVar("T")
 
 _API = f"{page.PATH}/api"
 POLLED = f"{_API}/turns"
-"""Asked for every few seconds while the page is open, so that it is not worth a line in the log."""
+"""The path that the page polls. It is not logged."""
 
 
 class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A text to be read. `tools` is any JSON that has some."""
+    """A text to parse. `tools` is any JSON that contains tools."""
 
     text: Annotated[str, msgspec.Meta(max_length=MOST_CHARACTERS)]
     format: str = AUTO
@@ -45,7 +45,7 @@ class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
     name: str = ""
 
     def declared(self) -> tuple[ToolSpec, ...]:
-        """The tools."""
+        """Return the tools."""
         try:
             return tools_of(self.tools) if self.tools else ()
         except InvalidTool as error:
@@ -53,7 +53,7 @@ class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Which(msgspec.Struct, forbid_unknown_fields=True):
-    """A request that was recorded."""
+    """The id of a recorded request."""
 
     id: str
 
@@ -69,45 +69,45 @@ class Inspector:
     """Reading a long text takes a second of CPU: one at a time, so that turns are not held up."""
 
     async def info(self, exchange: Exchange, context: RequestContext) -> None:
-        """What the page needs to know first."""
+        """Send the settings of the page."""
         _send(exchange, context, {**self.about, "key": context.key_name, "formats": formats()})
 
     async def samples(self, exchange: Exchange, context: RequestContext) -> None:
-        """Texts of a format."""
+        """Send sample texts of a format."""
         name = _query(exchange, "format")
         _send(exchange, context, {"samples": await self._read(partial(samples_of, name))})
 
     async def parse(self, exchange: Exchange, context: RequestContext) -> None:
-        """A text, read."""
+        """Parse a text."""
         wanted = _body(exchange, ParseRequest)
         how = wanted.format, wanted.text, wanted.declared()
         read = await self._read(partial(read_text, *how, size=wanted.chunk_size))
         _send(exchange, context, read)
 
     async def case(self, exchange: Exchange, context: RequestContext) -> None:
-        """A text and what is found in it, as a conformance case."""
+        """Send a text and its calls as a conformance case."""
         wanted = _body(exchange, ParseRequest)
         how = wanted.format, wanted.text, wanted.declared()
         _send(exchange, context, await self._read(partial(case_file, *how, called=wanted.name)))
 
     async def list_turns(self, exchange: Exchange, context: RequestContext) -> None:
-        """The last requests; from now on, for a while, requests are traced."""
+        """List the latest requests, and trace new ones for a while."""
         self.turns.traces.watch()
         lines = await asyncio.to_thread(self.turns.list, context.key_name)
         _send(exchange, context, {"turns": lines})
 
     async def show_turn(self, exchange: Exchange, context: RequestContext) -> None:
-        """All of one request."""
+        """Send the trace of a request."""
         record = await self._record(_query(exchange, "id"), context)
         _send(exchange, context, record)
 
     async def replay(self, exchange: Exchange, context: RequestContext) -> None:
-        """What today's code makes of a request."""
+        """Replay a request with the current code."""
         record = await self._record(_body(exchange, Which).id, context)
         _send(exchange, context, {"differences": await replayed(record, self.checker)})
 
     async def _read(self, read: Callable[[], Any]) -> Any:
-        """What is read, beside the loop. Raises `RequestError` if there is no such format."""
+        """Parse the text off the event loop. Raises `RequestError` if the format is unknown."""
         try:
             async with self.alone:
                 return await asyncio.to_thread(read)

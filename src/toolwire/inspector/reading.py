@@ -1,5 +1,5 @@
-"""A model's text as a format reads it: what was found, what each character became, and which chunk
-made which event certain."""
+"""How a format reads a model's text: the calls in it, the role of each character, and which chunk
+led to which event."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -35,16 +35,16 @@ _EVENT_FIELDS = ("text", "index", "name", "json", "complete", "provider_id")
 
 @dataclass(frozen=True, slots=True)
 class ChosenFormat:
-    """A format, and why it is this one."""
+    """A format, and why it was chosen."""
 
     name: str
     why: str
     found: bool = True
-    """False if nothing told which format it is."""
+    """False if the format could not be detected."""
 
     @classmethod
     def of(cls, name: str, text: str, tools: tuple[ToolSpec, ...]) -> Self:
-        """The format with this name, or the one that the text is written in. Raises `KeyError`."""
+        """Return the format with this name, or the one detected in the text. Raises `KeyError`."""
         if name != AUTO:
             return cls(get(name).name, "")
         detected = detect_output(text, tools)
@@ -57,7 +57,7 @@ class ChosenFormat:
 def read_text(
     name: str, text: str, tools: tuple[ToolSpec, ...] = (), *, size: int = 4
 ) -> dict[str, Any]:
-    """Everything about a text, as JSON values. Offsets count as JavaScript does, in UTF-16."""
+    """Describe a text as JSON values. Offsets are in UTF-16 code units, as in JavaScript."""
     chosen = ChosenFormat.of(name, text, tools)
     whole, trace = Trace(), Trace()
     found = extract(chosen.name, text, tools, trace=whole)
@@ -89,7 +89,7 @@ def read_text(
 def _fed(
     name: str, text: str, tools: tuple[ToolSpec, ...], size: int, trace: Trace | None = None
 ) -> list[Placed]:
-    """The events of a text that comes in chunks, each with how much had come by then."""
+    """Parse the text in chunks. Return each event with the number of characters fed so far."""
     parser = parser_for(name, tools, trace=trace)
     events: list[Placed] = []
     for start in range(0, len(text), size):
@@ -105,14 +105,14 @@ def _facts(event: Event) -> dict[str, Any]:
 
 
 def _utf16(text: str) -> Callable[[int], int]:
-    """Turns an offset in characters into one in UTF-16 code units."""
+    """Return a function that converts an offset in characters to UTF-16 code units."""
     if text.isascii() or max(text) <= "\uffff":
         return lambda offset: offset
     return [0, *accumulate(1 + (char > "\uffff") for char in text)].__getitem__
 
 
 def _incomplete(events: list[Placed]) -> list[str]:
-    """The calls whose names were sent live before their arguments broke off."""
+    """Return the calls that were started live but have incomplete arguments."""
     began = {event.index: event.name for _, event in events if isinstance(event, CallStart)}
     ends = (event for _, event in events if isinstance(event, CallEnd))
     return [began[end.index] for end in ends if not end.complete]
@@ -121,7 +121,7 @@ def _incomplete(events: list[Placed]) -> list[str]:
 def _reasons(
     chosen: ChosenFormat, text: str, tools: tuple[ToolSpec, ...], spans: list[Span]
 ) -> list[dict[str, Any]]:
-    """Why nothing was read as a call, by this format or by those whose markers are in the text."""
+    """Explain why there is no call, for this format and those whose markers are in the text."""
     found: dict[str, dict[str, Any]] = {}
     for name, read in ((chosen.name, spans), *_others(chosen, text, tools)):
         for span in read:
@@ -137,7 +137,7 @@ def _reasons(
 def _others(
     chosen: ChosenFormat, text: str, tools: tuple[ToolSpec, ...]
 ) -> Iterator[tuple[str, list[Span]]]:
-    """How the formats read the text whose markers are in it, if nothing told which it is."""
+    """If no format was detected, show how those with markers in the text parse it."""
     for name in () if chosen.found else names():
         if any(len(marker) > 1 and marker in text for marker in get(name).framing.markers()):
             trace = Trace()

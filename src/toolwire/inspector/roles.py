@@ -1,10 +1,8 @@
-"""Which characters of a model's text became what: text, reasoning, a marker, a call's name or its
-arguments.
+"""Assigns a role to each character of a model's text: text, reasoning, marker, name or arguments.
 
-A parser records spans: this stretch was a call, that one text. Inside a call, its events say what
-was read, and how much of the text had been fed when each became certain. A name or a piece of
-arguments must therefore stand in front of that place, and is looked for there. What is left of a
-call is markers: tags, brackets, keys that the format writes itself.
+A parser records which spans of the text are calls. The events tell what was read within a call, and
+how much of the text had been fed by then. So a name, or a piece of arguments, is searched for
+before that position. The rest of a call is markers: tags, brackets, and keys that the format adds.
 """
 
 import re
@@ -18,7 +16,7 @@ from toolwire.protocol.events import Event
 
 SpanRole: TypeAlias = Literal["text", "reasoning", "marker", "layout", "name", "arguments"]
 Placed: TypeAlias = tuple[int, Event]
-"""An event, with how many characters had been fed when it came."""
+"""The number of characters fed so far, and the event."""
 
 _OF_KIND: dict[str, SpanRole] = {
     "text": "text",
@@ -36,7 +34,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
 class Stretch(NamedTuple):
-    """`text[start:end]` became `role`; `why` is what the parser gave as its reason."""
+    """The role of `text[start:end]`. `why` is the parser's reason."""
 
     start: int
     end: int
@@ -45,7 +43,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(text: str, spans: Iterable[Span], events: Iterable[Placed]) -> list[Stretch]:
-    """The text in stretches of one role, in order and without gaps."""
+    """Split the text into stretches of one role each, in order and without gaps."""
     roles: list[SpanRole] = ["text"] * len(text)
     whys = [""] * len(text)
     calls: list[tuple[int, int]] = []
@@ -68,7 +66,7 @@ def _joined(roles: list[SpanRole], whys: list[str]) -> Iterator[Stretch]:
 
 
 class _Finder:
-    """Finds names and arguments in the spans of calls, each behind the one before it."""
+    """Finds names and arguments in the spans of calls, in order."""
 
     def __init__(self, text: str, calls: list[tuple[int, int]]) -> None:
         self._text = text
@@ -76,7 +74,7 @@ class _Finder:
         self._at = 0
 
     def found(self, events: list[Placed]) -> Iterator[tuple[int, int, SpanRole]]:
-        """Where names and arguments stand."""
+        """Yield the positions of names and arguments."""
         ends = {event.index: fed for fed, event in events if isinstance(event, CallEnd)}
         for fed, event in events:
             if isinstance(event, CallStart):
@@ -86,22 +84,21 @@ class _Finder:
                 yield from self._arguments(event.json, fed)
 
     def _begin(self, fed: int) -> None:
-        """Go to the span of the call whose start became certain at `fed`."""
+        """Move to the span of the call whose start was reported at `fed`."""
         while self._calls and self._calls[0][1] <= self._at:
             self._calls.popleft()
         if self._calls and self._calls[0][0] < fed:
             self._at = max(self._at, self._calls[0][0])
 
     def _name(self, name: str, fed: int, *, whole: bool) -> Iterator[tuple[int, int, SpanRole]]:
-        """A call that came as a whole was read to its end: its name is the first in it. One that
-        comes as it is written has just said its name."""
+        """Find a name. It is the first match in a whole call, and the last one in a live call."""
         start = (self._text.find if whole else self._text.rfind)(name, self._at, fed)
         if start >= 0:
             yield self._take(start, name, "name")
 
     def _arguments(self, json: str, fed: int) -> Iterator[tuple[int, int, SpanRole]]:
-        """A piece that was copied stands at the end of what was fed, or was held back a little.
-        In any other, the format has written its own brackets and quotation marks."""
+        """Find arguments. A copied piece is at the end of the fed text, or a little before it. A
+        converted piece contains brackets and quotes that are not in the text."""
         if fed - len(json) >= self._at and self._text.endswith(json, self._at, fed):
             yield self._take(fed - len(json), json)
         elif len(json) > 1 and (start := self._text.find(json, *self._near(fed))) >= 0:
@@ -113,8 +110,8 @@ class _Finder:
                 before = piece
 
     def _piece(self, piece: str, before: str, fed: int) -> Iterator[tuple[int, int, SpanRole]]:
-        """A word may stand anywhere in what was fed, and space between two; a bracket or an escape
-        only here. A quotation mark is mostly that of an attribute, so none is taken."""
+        """Find one token of converted arguments. A word may be anywhere in the fed text, a bracket
+        or an escape only at the current position. Quotes are skipped: most belong to attributes."""
         is_word, follows = _WORD.match(piece), _WORD.match(before)
         if piece == '"' or (piece.isspace() and not follows):
             return
@@ -126,7 +123,7 @@ class _Finder:
             yield self._take(start, piece)
 
     def _word(self, word: str, fed: int) -> int:
-        """Where a word stands that is not a part of another; -1 if it does not."""
+        """Return the position of a whole word, or -1."""
         start, end = self._near(fed)
         for _ in range(_TRIES):
             start = self._text.find(word, start, end)
@@ -138,7 +135,7 @@ class _Finder:
         return -1
 
     def _near(self, fed: int) -> tuple[int, int]:
-        """Where to look: not so far back that much text with little in it takes long."""
+        """Return the range to search, which is limited so that long texts stay fast."""
         return max(self._at, fed - _NEAR), fed
 
     def _take(

@@ -1,4 +1,4 @@
-"""Turns with a strategy of one's choice, to see what native and prompted tools make of a model."""
+"""Turns with a chosen strategy, to compare native and prompted tools on a model."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,7 +11,7 @@ MODES: tuple[Mode, ...] = ("native", "hybrid", "prompted", "auto")
 
 
 def turns_by_mode(turns: TurnService) -> dict[Mode, TurnService]:
-    """The same service, once for each mode."""
+    """Return a copy of the service for each mode."""
     return {mode: replace(turns, routes=_forced(turns.routes.models, mode)) for mode in MODES}
 
 
@@ -20,6 +20,6 @@ def _forced(models: Iterable[ServedModel], mode: Mode) -> Routes:
 
 
 def _selector(model: ServedModel, mode: Mode) -> StrategySelector:
-    """What is learned there stays there: a trial must not change how others are served."""
+    """Return a separate selector, so that a trial does not affect other requests."""
     known = model.strategies
     return StrategySelector(mode, known.format, known.examples, known.clock)

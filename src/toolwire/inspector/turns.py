@@ -1,4 +1,4 @@
-"""The last requests, from their traces: a line about each, and all of one."""
+"""The latest requests, from their traces: a list, and the details of each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,32 +11,32 @@ _decode = msgspec.json.decode
 
 
 class Traces(Protocol):
-    """Where the traces of the last requests are."""
+    """A store of the latest traces."""
 
     def watch(self) -> None:
-        """Somebody looks at them."""
+        """Trace new requests for a while: the inspector is in use."""
         ...
 
     def newest(self, count: int) -> list[str]:
-        """The ids of the last requests, the newest first."""
+        """Return the ids of the latest requests, newest first."""
         ...
 
     def load(self, request_id: str) -> bytes | None:
-        """The trace of a request."""
+        """Return the trace of a request, or None."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TurnLog:
-    """The requests that a client may see: all, or those that were made with its own key."""
+    """The requests that a client may see: all, or those of its own key."""
 
     traces: Traces
     sees_all: Callable[[str | None], bool]
-    """Whether the holder of the key of this name may see everybody's."""
+    """Whether the key with this name may see the requests of all keys."""
     _lines: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def list(self, viewer: str | None) -> list[dict[str, Any]]:
-        """A line about each of the last requests, the newest first."""
+        """Return a summary of each of the latest requests, newest first."""
         ids = self.traces.newest(SHOWN)
         for request_id in self._lines.keys() - set(ids):
             self._lines.pop(request_id, None)
@@ -44,7 +44,7 @@ class TurnLog:
         return [line for line in lines if line and self._may_see(line, viewer)]
 
     def find(self, request_id: str, viewer: str | None) -> dict[str, Any] | None:
-        """The trace of a request, or None if there is none to be seen."""
+        """Return the trace of a request, or None if there is none that the client may see."""
         raw = self.traces.load(request_id)
         try:
             record = None if raw is None else _decode(raw)
@@ -69,7 +69,7 @@ class TurnLog:
 
 
 def summary(record: Mapping[str, Any]) -> dict[str, Any]:
-    """One line about a request."""
+    """Return a summary of a request."""
     plan = record["plan"] or {}
     attempts = record["attempts"]
     last = attempts[-1] if attempts else {}
@@ -99,7 +99,7 @@ def summary(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def outcome(record: Mapping[str, Any], last: Mapping[str, Any]) -> str:
-    """How a request went, in a word."""
+    """Return the outcome of a request, as one word."""
     if record["error"]:
         return "error"
     if record["gone"]:

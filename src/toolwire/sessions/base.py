@@ -1,6 +1,6 @@
 """What every store can do: keep documents for their owners, one writer at a time.
 
-A document is bytes; what is in it is the business of whoever keeps it. It belongs to one owner (an
+The content of a document is opaque to the store. A document belongs to one owner (an
 API key's name, or the empty string where there are no keys), and nobody else can read, list or
 delete it: to others it does not exist.
 

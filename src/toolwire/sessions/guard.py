@@ -1,14 +1,13 @@
-"""Keeps a store's troubles away from its callers.
+"""Limits how long callers wait for a store.
 
-A store that does not answer anybody for a second is down, and those who wait are told. From then
-on callers are refused at once, and the store is asked again and again in the background until it
-answers: it recovers by itself, and nobody waits for it in vain.
+A store that answers no request for a second is down. Waiting callers get an error, and new ones are
+refused immediately. The store is pinged in the background until it answers again.
 
-The second is counted in ticks of the event loop, and restarts with every answer. A process that is
-late itself, or that asks more than the store can answer at once, does not blame the store.
+The second is counted in ticks of the event loop, and restarts with every answer. So a process that
+is late itself, or that sends more than the store can answer at once, does not blame the store.
 
-A claim whose answer never arrived may have been granted all the same. It is released as soon as the
-store answers, so that the conversation is not locked until the claim expires.
+A claim may have been granted although its answer never arrived. It is released as soon as the store
+answers, so that the conversation is not locked until the claim expires.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from toolwire.sessions.base import Claim, Entry, Key, Store
 
 _log = logging.getLogger("toolwire.sessions")
 _TICKS = 9
-"""A store is down if nobody has had an answer for so many ticks."""
+"""Ticks without any answer after which a store is down."""
 _MOST_TICKS = 30 * _TICKS
 """No single caller waits longer than this, even if others are answered: about half a minute."""
 _MOST_STRAYS = 10_000
