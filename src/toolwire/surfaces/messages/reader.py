@@ -52,8 +52,9 @@ FIELDS: Mapping[str, Rule] = {
     ),
     "thinking": Rule(
         "translated",
-        "On or off, as the backend takes it; `budget_tokens` becomes an effort. Thinking is shown "
-        "unless it is absent or `disabled`; `display` is ignored.",
+        "On or off, in the form that the backend takes (Ollama, DeepSeek and Moonshot: only off; "
+        "others: reported as ignored); `budget_tokens` becomes an effort. Thinking is shown unless "
+        "it is absent or `disabled`; `display` is ignored.",
     ),
     "output_config": Rule(
         "translated",
@@ -280,7 +281,11 @@ class _Params:
         limit = None if counting else _value(self._fields, "max_tokens", _tokens)
         numbers = {name: self._get(name, decoder) for name, decoder in _NUMBERS.items()}
         return SamplingParams(
-            max_tokens=limit, stop=stops, reasoning_effort=self._effort(), **numbers
+            max_tokens=limit,
+            stop=stops,
+            reasoning_effort=self._effort(),
+            thinking=None if self._thinking is None else self.shows_thinking,
+            **numbers,
         )
 
     def _effort(self) -> str | None:
@@ -300,13 +305,8 @@ class _Params:
         metadata = self._get("metadata", _metadata)
         if metadata is not None and metadata.user_id:
             extras["user"] = msgspec.json.encode(_user(metadata.user_id))
-        if self._thinking is not None:
-            if self._thinking.display == "omitted":
-                self._notes.ignore("thinking.display")
-            on = self.shows_thinking
-            # Templates use one of these names, and ignore the other.
-            switch = {"enable_thinking": on, "thinking": on}
-            extras["chat_template_kwargs"] = msgspec.json.encode(switch)
+        if self._thinking is not None and self._thinking.display == "omitted":
+            self._notes.ignore("thinking.display")
         return extras
 
     def response_format(self) -> ResponseFormat | None:
