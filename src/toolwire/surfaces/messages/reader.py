@@ -52,9 +52,9 @@ FIELDS: Mapping[str, Rule] = {
     ),
     "thinking": Rule(
         "translated",
-        "On or off, in the form that the backend takes (Ollama, DeepSeek and Moonshot: only off; "
-        "others: reported as ignored); `budget_tokens` becomes an effort. Thinking is shown unless "
-        "it is absent or `disabled`; `display` is ignored.",
+        "Switched on or off for vLLM, SGLang, llama.cpp and LMDeploy, only off for Ollama, "
+        "DeepSeek and Moonshot, and reported as ignored for others. `budget_tokens` becomes an "
+        "effort. Thinking is shown unless it is absent or `disabled`; `display` is ignored.",
     ),
     "output_config": Rule(
         "translated",
