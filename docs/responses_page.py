@@ -103,7 +103,9 @@ def parts(table: Table) -> Iterable[str]:
         "says `store: false`. `previous_response_id` goes on from one, and `item_reference` stands "
         "for one of its items. Each API key sees only its own. `instructions` are not inherited. A "
         "response of more than `max_bytes` is not kept; neither is any without a store, or while "
-        "it does not answer: then the response says `store: false`."
+        "it does not answer: then the response says `store: false`. Of each API key, the newest "
+        "`max_responses` are kept, as far as they have no more than `responses_bytes` together; "
+        "older ones are deleted."
     )
     yield "## Streams"
     yield (

@@ -24,6 +24,7 @@ MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "max_outpu
 ConstraintKind: TypeAlias = Literal[
     "none", "json_schema", "structured_outputs", "guided_json", "grammar"
 ]
+ThinkingSwitch: TypeAlias = Literal["none", "template", "flag", "object", "effort"]
 ToolChoiceKind: TypeAlias = Literal["auto", "none", "required", "named"]
 
 
@@ -52,6 +53,10 @@ class Dialect:
     message_names: bool = True
     efforts: tuple[str, ...] = _EFFORTS
     """The levels of `reasoning_effort` that it knows. Others are replaced by the nearest one."""
+    thinking: ThinkingSwitch = "none"
+    """How it is told whether to think: by the chat template's variables, `enable_thinking`,
+    `thinking` or the effort `none`. The last two are sent only to switch it off: some models of
+    these servers refuse to think, or require what they thought in all of the conversation."""
     stops: int = 4
     """The most stop sequences it takes. The gateway watches for the others."""
     files: bool = False
@@ -139,6 +144,7 @@ _ALL = (
     ),
     Dialect(
         name="vllm",
+        thinking="template",
         stops=MANY,
         tokenizes=True,
         params=_SAMPLING
@@ -154,6 +160,7 @@ _ALL = (
     ),
     Dialect(
         name="sglang",
+        thinking="template",
         stops=MANY,
         tokenizes=True,
         params=_SAMPLING
@@ -167,6 +174,7 @@ _ALL = (
     ),
     Dialect(
         name="llamacpp",
+        thinking="template",
         stops=MANY,
         tokenizes=True,
         params=_SAMPLING
@@ -186,6 +194,7 @@ _ALL = (
     ),
     Dialect(
         name="ollama",
+        thinking="effort",
         stops=MANY,
         params=_GENERIC - {"tool_choice"} | _names("logprobs top_logprobs reasoning_effort"),
         renames=_OLD_LIMIT,
@@ -202,6 +211,7 @@ _ALL = (
     ),
     Dialect(
         name="lmdeploy",
+        thinking="flag",
         stops=MANY,
         params=_SAMPLING - {"parallel_tool_calls"}
         | _names("top_k min_p repetition_penalty min_new_tokens enable_thinking"),
@@ -245,6 +255,7 @@ _ALL = (
     ),
     Dialect(
         name="deepseek",
+        thinking="object",
         efforts=EFFORTS[1:],
         stops=16,
         params=_CORE
@@ -257,6 +268,7 @@ _ALL = (
     ),
     Dialect(
         name="moonshot",
+        thinking="object",
         params=_CORE - {"temperature", "top_p"}
         | _names(
             "stream_options tool_choice thinking reasoning_effort prompt_cache_key "

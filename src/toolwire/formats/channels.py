@@ -239,13 +239,12 @@ class ChannelFramer:
             yield from self._behind_call()
         elif turn.broken:
             yield from pass_rest(turn)  # as far as live delivery would have consumed it
-            turn.broken = False
         rest = reader.raw()
         called = self._sink.calls > before
         self._trace(turn.begun, "call" if called else "markup", end=reader.offset - len(rest))
-        self._sink.text(rest)
+        turn.give_up(rest, cut=reader.final and reader.pos == len(reader.buf))
         self._trace(reader.offset - len(rest), "text", turn.why)
-        turn.why = ""
+        turn.why, turn.broken = "", False
 
     def _behind_call(self) -> Need[None]:
         """Drop layout, a surplus bracket and a partial marker after a call."""

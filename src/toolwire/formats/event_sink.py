@@ -1,7 +1,8 @@
 """Collects a parser's output: joins pieces into events and decides when a call is sent.
 
 `live`: a call is sent as it is read. Otherwise it is staged, and sent when it, or its group, is
-complete. Staged calls can be discarded without a trace.
+complete. Staged calls can be discarded without a trace. `reporting`: a call that cannot be read is
+reported with its text, instead of being text.
 """
 
 from collections.abc import Callable
@@ -25,10 +26,12 @@ class EventSink:
         "args",
         "blank",
         "live",
+        "reporting",
     )
 
-    def __init__(self, *, live: bool) -> None:
+    def __init__(self, *, live: bool, reporting: bool = False) -> None:
         self.live = live
+        self.reporting = reporting
         self.blank = True  # only whitespace has been written so far
         self._direct = live
         self._groups = 0
@@ -105,13 +108,22 @@ class EventSink:
         self._leave()
         self._commit()
 
-    def take_back(self) -> None:
-        """Discard the staged call that was started."""
+    def unread(self, name: str, text: str, *, cut: bool) -> None:
+        """Report a call that cannot be read, and its text."""
+        self.start(name)
+        self._kind = _TEXT
+        self.blank = False
+        self._call_events().append(CallEnd(self._count - 1, complete=False, unread=text, cut=cut))
+        self._commit()
+
+    def take_back(self) -> str:
+        """Discard the staged call that was started. Return its name."""
         self._parts.clear()
         self._kind = _TEXT
         self._count -= 1
-        while type(self._staged.pop()) is not CallStart:
+        while type(last := self._staged.pop()) is not CallStart:
             pass
+        return last.name
 
     def drop(self) -> None:
         """Discard the calls staged since `hold`."""

@@ -235,7 +235,10 @@ class MarkerFramer:
         if any_call and at_end and pending.isspace():
             self._trace(taken, "layout")
         elif pending:
-            put(pending)
+            if put == self._sink.text:
+                turn.give_up(pending, cut=at_end)
+            else:
+                put(pending)
             self._quotes.see("" if turn.broken else pending)
             kind_of_rest: SpanKind = "text" if put == self._sink.text else "reasoning"
             self._trace(taken, kind_of_rest, turn.why if any_call else why or turn.why)

@@ -15,7 +15,9 @@ from toolwire.formats.turn_state import TurnState
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
 from toolwire.protocol.tools import ToolSpec
 
-Delivery = Literal["live", "whole"]
+Delivery = Literal["live", "whole", "reported"]
+"""`reported`: as `whole`, but a call of a known tool that cannot be read is an incomplete call,
+with its text, instead of text."""
 
 
 class Parser:
@@ -36,7 +38,7 @@ class Parser:
         self.trace = trace
         self._half = ""  # a high surrogate, waiting for its low surrogate
         self._reader = Reader()
-        self._sink = EventSink(live=delivery == "live")
+        self._sink = EventSink(live=delivery == "live", reporting=delivery == "reported")
         turn = TurnState(self._reader, self._sink, toolset, framing.stop(), trace)
         self._run = framing.framer(turn, format.engine).run()
         next(self._run, None)

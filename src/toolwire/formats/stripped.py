@@ -191,7 +191,7 @@ class Stripped:
 
     def _call(self) -> Need[bool]:
         """Read a header and the arguments of a known tool, or consume nothing."""
-        reader, sink = self._reader, self._sink
+        reader = self._reader
         found = yield from _HEADER_END.read_to(reader, _MAX_HEADER)
         name = self._tool_of(found[0], self._turn.tools) if found and found[1] == "{" else ""
         if not found or not name:
@@ -205,9 +205,9 @@ class Stripped:
             reader.unmark()
             self._trace(turn.begun, "call")
             return True
-        turn.broken = False
         refused = reader.raw()
-        sink.text(refused)
+        turn.give_up(refused, cut=reader.final and reader.pos == len(reader.buf))
+        turn.broken = False
         self._trace(turn.begun, "text", reader.offset, turn.why)
         return True
 

@@ -17,7 +17,7 @@ class TurnState:
     """One turn being read. `stop` are the markers that end a malformed call.
 
     `begun` is where the current span of calls began. `broken`: the last rejected call began
-    correctly, so live delivery would have sent it.
+    correctly, so live delivery would have sent it; `lost` is its name.
     """
 
     reader: Reader
@@ -28,6 +28,7 @@ class TurnState:
     why: str = ""  # why the last span was not a call
     begun: int = 0
     broken: bool = False
+    lost: str = ""
     settled: int = 0  # how much of the text was settled at the last `settle`
 
     def settle(self) -> None:
@@ -45,6 +46,17 @@ class TurnState:
         self.reader.give_back(rest)
         self.reader.mark()
         self.reader.pos += len(rest)
+
+    def give_up(self, text: str, *, cut: bool) -> None:
+        """Say the text of a rejected call. If it is one of a known tool, report it if asked to.
+
+        `cut`: the text ends here. A call that ends with a bracket is malformed, not truncated.
+        """
+        if self.broken and self.sink.reporting and self.tools.allows(self.lost):
+            cut = cut and not text.rstrip().endswith(("}", "]", ")"))
+            self.sink.unread(self.lost, text, cut=cut)
+        else:
+            self.sink.text(text)
 
     def refuse(self, why: str) -> bool:
         """Record why this is not a call. Always returns False, for use in `return`."""
@@ -95,7 +107,7 @@ def finish_call(
         turn.settle()
         return True
     if not turn.sink.live:
-        turn.sink.take_back()
+        turn.lost = turn.sink.take_back()
         turn.broken = True
         return turn.refuse(why)
     turn.why = why

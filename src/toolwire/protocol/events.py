@@ -64,10 +64,16 @@ class ArgsDelta(msgspec.Struct, frozen=True, gc=False):
 
 
 class CallEnd(msgspec.Struct, frozen=True, gc=False):
-    """Call `index` ends. If it is `complete`, the joined arguments are one JSON object."""
+    """Call `index` ends. If it is `complete`, the joined arguments are one JSON object.
+
+    `unread` is the text of a call in the model's text that cannot be read, instead of arguments.
+    `cut`: that text ends within the call.
+    """
 
     index: int
     complete: bool = True
+    unread: str = ""
+    cut: bool = False
 
 
 class TurnEnd(msgspec.Struct, frozen=True, gc=False):

@@ -28,6 +28,8 @@ class SamplingParams(msgspec.Struct, frozen=True):
     top_logprobs: int | None = None
     seed: int | None = None
     reasoning_effort: str | None = None
+    thinking: bool | None = None
+    """Whether the model should think. Each server takes this in a form of its own."""
 
     def given(self) -> dict[str, Any]:
         """Return the parameters that were set, by name."""

@@ -1,5 +1,7 @@
 """SC-009: every malformed input is caught, on the side it comes from, as it should be (R4)."""
 
+from pathlib import Path
+
 import pytest
 from tests.contract.malformed.__main__ import FORMS, report
 from tests.contract.malformed.answers import BadCall, answers
@@ -69,3 +71,10 @@ def test_the_figures_are_said_one_by_one() -> None:
     assert list(rows) == ["whole", "stream", "live", "strict"]
     assert rows["stream"] == rows["whole"]
     assert [row[-1] for row in rows.values()] == ["0"] * len(rows)
+    page = (Path(__file__).parents[3] / "docs" / "repairs.md").read_text()
+    for form, name in (
+        ("whole", "`whole`"),
+        ("live", "`live`"),
+        ("strict", "`whole`, a strict tool"),
+    ):
+        assert f"| {' | '.join([name, *rows[form]])} |" in page

@@ -52,10 +52,11 @@ def test_a_warm_up_ends_when_there_is_a_turn_to_make(
         warming = asyncio.create_task(backend.warm_up(ask(STORY, seed=1)))
         await asyncio.sleep(0)
         assert await answer(backend, "Say hello.", max_tokens=1)
-        await asyncio.wait_for(warming, 10)
+        assert not await asyncio.wait_for(warming, 10), "it is not said to be warm"
+        assert await backend.warm_up(ask("Say hello.", max_tokens=1))
 
     run(work())
-    (_, warmed), _ = engine.turns
+    (_, warmed), *_ = engine.turns
     assert len(warmed) < 12  # the whole story would have hundreds
 
 

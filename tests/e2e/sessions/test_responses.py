@@ -28,10 +28,10 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield server.url
 
 
-def configured(address: str, backend: ScriptedServer) -> str:
+def configured(address: str, backend: ScriptedServer, more: str = "") -> str:
     model = f'[[models]]\nname = "m"\nbackend = {{ url = "{backend.url}", dialect = "vllm" }}\n'
     keys = [f'[[keys]]\nname = "{key}"\nsha256 = "{hash_key(key)}"\n' for key in ("one", "two")]
-    return f'[sessions]\nstore = "{address}"\n{model}{"".join(keys)}'
+    return f'[sessions]\nstore = "{address}"\n{more}\n{model}{"".join(keys)}'
 
 
 def client(gateway: Gateway, key: str = "one") -> openai.OpenAI:
@@ -68,3 +68,22 @@ def test_a_chain_goes_on_in_another_process_with_the_same_prompt(address: str) -
             with pytest.raises(openai.NotFoundError):
                 one.responses.retrieve(first.id)
             one.responses.create(input="And now?", previous_response_id=last.id, **asked)
+
+
+def test_the_oldest_responses_of_a_key_make_room_for_later_ones(address: str) -> None:
+    with ScriptedServer("std", ["Hello."]) as backend:
+        config = configured(address, backend, "max_responses = 5")
+        with running(config=config) as gateway, client(gateway) as one:
+            kept = [one.responses.create(model="m", input="Hi.").id for _ in range(60)]
+            backend.wait_for(lambda: not is_kept(one, kept[30]))
+            found = {name for name in kept if is_kept(one, name)}
+            assert 5 <= len(found) <= 30
+            assert found == set(kept[-len(found) :])
+
+
+def is_kept(client: openai.OpenAI, name: str) -> bool:
+    try:
+        client.responses.retrieve(name)
+    except openai.NotFoundError:
+        return False
+    return True

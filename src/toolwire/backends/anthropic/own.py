@@ -62,7 +62,7 @@ def _begins_with(messages: Sequence[ChatMessage], start: Sequence[ChatMessage]) 
 def _same_thinking(now: Request, then: Request) -> bool:
     return (
         now.sampling.reasoning_effort == then.sampling.reasoning_effort
-        and now.extras.keys() == then.extras.keys()
+        and now.sampling.thinking == then.sampling.thinking
     )
 
 

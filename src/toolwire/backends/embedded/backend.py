@@ -186,16 +186,17 @@ class EmbeddedBackend:
         self._check = GrammarCheck()
         self._warming: EmbeddedAnswer | None = None
 
-    async def warm_up(self, outgoing: BackendRequest) -> None:
+    async def warm_up(self, outgoing: BackendRequest) -> bool:
         """Evaluate a prompt, so that the next one with the same prefix is evaluated faster.
 
-        A turn interrupts it; what was evaluated until then stays cached.
+        A turn interrupts it; what was evaluated until then stays cached. Return whether it was
+        completed.
         """
         answer = self._warming = EmbeddedAnswer(self.engine, outgoing, self._check)
         try:
-            await answer.relay(lambda _fragments: None)
+            return await answer.relay(lambda _fragments: None)
         except UpstreamError:
-            pass  # no client is waiting for it
+            return False  # no client is waiting for it
         finally:
             answer.close()
             self._warming = None

@@ -1,13 +1,13 @@
 """Encodes request parameters under the names of OpenAI's API."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Raw
 
-from toolwire.backends.dialects import ConstraintKind, Dialect
+from toolwire.backends.dialects import ConstraintKind, Dialect, ThinkingSwitch
 from toolwire.backends.openai.parts import WIRE, is_hidden
 from toolwire.protocol.effort import nearest_effort
 from toolwire.protocol.requests import Request
@@ -37,6 +37,17 @@ CONSTRAINTS: Mapping[ConstraintKind, tuple[str, bytes]] = {
 """The parameter of each kind of constraint, and its value with a slot for the schema."""
 
 
+_THINKING = "thinking"
+SWITCHES: Mapping[ThinkingSwitch, Callable[[bool], Params]] = {
+    # Templates use one of these names, and ignore the other.
+    "template": lambda on: {"chat_template_kwargs": {"enable_thinking": on, _THINKING: on}},
+    "flag": lambda on: {"enable_thinking": on},
+    "object": lambda on: {} if on else {_THINKING: {"type": "disabled"}},
+    "effort": lambda on: {} if on else {"reasoning_effort": "none"},
+}
+"""How a server is told whether to think."""
+
+
 def wire_params(request: Request) -> Params:
     """Return every parameter that the client sent."""
     params = request.sampling.given()
@@ -56,6 +67,7 @@ def encode_format(wanted: ResponseFormat) -> bytes:
 
 def forwarded(params: Params, dialect: Dialect) -> Params:
     """Return the parameters that the server accepts, under its own names."""
+    params = _switched(params, dialect)
     taken = ((dialect.forwarded_as(name), value) for name, value in params.items())
     made = {name: value for name, value in taken if name is not None}
     stops = made.get("stop")
@@ -66,9 +78,22 @@ def forwarded(params: Params, dialect: Dialect) -> Params:
     return made
 
 
+def _switched(params: Params, dialect: Dialect) -> Params:
+    """Return the parameters with the switch for thinking in the server's form, if it has one."""
+    on = params.get(_THINKING)
+    if not isinstance(on, bool):
+        return params
+    switch = SWITCHES.get(dialect.thinking)
+    others = {name: value for name, value in params.items() if name != _THINKING}
+    return others if switch is None else {**others, **switch(on)}
+
+
 def ignored_params(request: Request, dialect: Dialect) -> list[str]:
     """Return the client's parameters that this dialect does not accept."""
-    ignored = [name for name in wire_params(request) if dialect.forwarded_as(name) is None]
+    params = wire_params(request)
+    ignored = [n for n in _switched(params, dialect) if dialect.forwarded_as(n) is None]
+    if isinstance(params.get(_THINKING), bool) and dialect.thinking not in SWITCHES:
+        ignored.append(_THINKING)
     if not dialect.reasoning_in_history and any(map(_reasoning, request.messages)):
         ignored.append("reasoning_content")
     return ignored

@@ -231,7 +231,11 @@ GEMMA4 = _lax(
 )
 FUNCTIONGEMMA = _lax(
     name="functiongemma",
-    framing=Markers(opens=("<start_function_call>",), ends=("<end_function_call>",)),
+    framing=Markers(
+        opens=("<start_function_call>",),
+        ends=("<end_function_call>",),
+        drop=("<start_function_response>", "<end_of_turn>"),
+    ),
     engine=LaxObject("<escape>", typed=True),
     writing=Writing(
         "<start_function_call>call:{name}{lax}<end_function_call>", delimiter="<escape>"

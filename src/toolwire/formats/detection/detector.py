@@ -252,7 +252,8 @@ class OutputDetector:
         """Read an answer that begins with a code fence. True if it is only calls in fences."""
         reader = self._reader
         reader.mark()
-        answer = FencedAnswer(partial(OutputDetector, self._tools, delivery=self._delivery))
+        delivery: Delivery = "live" if self._delivery == "live" else "whole"
+        answer = FencedAnswer(partial(OutputDetector, self._tools, delivery=delivery))
         while not answer.why:
             start = reader.pos
             reader.pos = reader.buf.find("\n", start) + 1 or len(reader.buf)

@@ -25,9 +25,11 @@ _MAX_DEPTH = 64
 _MAX_BARE = 512
 _HEAD = re.compile(r"\s{0,9}+(?:call)?+:?+\s{0,9}+([^\s{}()<>:]{1,128}+)\s{0,9}+([{(])")
 _HEAD_PREFIX = re.compile(r"\s{0,9}+(?:call|cal|ca|c)?+:?+\s{0,9}+[^\s{}()<>:]{0,128}+\s{0,9}+")
+_NO_ARGUMENTS = re.compile(r"\s{0,9}+call:\s{0,9}+([^\s{}()<>:]{1,128}+)\s{0,9}+(?=<)")
 _MAX_KEY = 128
 _BARE = re.compile(rf"[^,{{}}()\[\]<]{{0,{_MAX_BARE + 1}}}+")
 _KEY = re.compile(rf"[^:,{{}}()\[\]<]{{0,{_MAX_KEY}}}+")
+_NAMED = re.compile(rf"[^:=,{{}}()\[\]<]{{0,{_MAX_KEY}}}+")
 _QUOTES = ("'", '"')
 _AHEAD = 512  # how far past a possible end of a call to look for the delimiter
 _BRACKETS = frozenset(")]}")
@@ -45,14 +47,14 @@ class LaxObject:
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
         """A head, or a truncated one."""
-        return Begin(_HEAD_PREFIX.pattern + r"(?:\Z|[{(])", "not call:NAME{")
+        return Begin(_HEAD_PREFIX.pattern + r"(?:\Z|[{(<])", "not call:NAME{")
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one call."""
         reader = turn.reader
         while not (head := _HEAD.match(reader.buf, reader.pos)):
             if reader.final or not _HEAD_PREFIX.fullmatch(reader.buf, reader.pos):
-                return turn.refuse("not call:NAME{")
+                return (yield from self._without_arguments(turn, opening))
             yield
         name = turn.tools.resolve(head[1])
         if opening.strict and not turn.tools.allows(name):
@@ -61,6 +63,21 @@ class LaxObject:
         start_call(turn, name)
         complete = yield from _ObjectCopy(self, turn, name).bracket(_CLOSER[head[2]], 0)
         return (yield from finish_call(turn, ok=complete, why="the arguments break off"))
+
+    def _without_arguments(self, turn: TurnState, opening: Opening) -> Need[bool]:
+        """Read `call:NAME` before an end marker."""
+        reader = turn.reader
+        head = _NO_ARGUMENTS.match(reader.buf, reader.pos)
+        name = turn.tools.resolve(head[1]) if head else ""
+        if head is None or (opening.strict and not turn.tools.allows(name)):
+            return turn.refuse("not call:NAME{")
+        marker, _ = yield from turn.stop.at(reader, head.end() - reader.pos)
+        if turn.stop.kinds.get(marker) != "end":
+            return turn.refuse("not call:NAME{")
+        reader.pos += len(head[0])
+        start_call(turn, name)
+        turn.sink.args("{}")
+        return (yield from finish_call(turn, ok=True))
 
 
 @lru_cache(maxsize=8)
@@ -105,7 +122,7 @@ class _ObjectCopy:
             if depth == 0 and separator == ", " and (yield from self.turn.stop.at(reader))[0]:
                 self.put("}")  # the last bracket is missing
                 return True
-            key = yield from self._key()
+            key = yield from self._key(named=closer == ")")
             if key is None:
                 return False
             self.put(f"{separator}{values.quote(key)}: ")
@@ -114,8 +131,9 @@ class _ObjectCopy:
             if not (yield from self._value(types, depth)):
                 return False
 
-    def _key(self) -> Need[str | None]:
-        reader = self.turn.reader
+    def _key(self, *, named: bool) -> Need[str | None]:
+        """Read a key and its colon, or the equals sign of a `named` argument in parentheses."""
+        reader, bare = self.turn.reader, _NAMED if named else _KEY
         delimiter = self.engine.delimiter
         key: str | None = None
         pieces: list[str] = []
@@ -128,7 +146,7 @@ class _ObjectCopy:
                 return None
             key = str(json.loads("".join(pieces)))
         while key is None:
-            match = _KEY.match(reader.buf, reader.pos)
+            match = bare.match(reader.buf, reader.pos)
             end = match.end() if match else reader.pos
             if end - reader.pos >= _MAX_KEY:
                 return None
@@ -141,7 +159,8 @@ class _ObjectCopy:
             if reader.final:
                 return None
             yield
-        if (yield from skip_space(reader, _SPACE)) != ":":
+        char = yield from skip_space(reader, _SPACE)
+        if char != ":" and not (named and char == "="):
             return None
         reader.pos += 1
         return key

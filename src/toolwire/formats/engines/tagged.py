@@ -256,9 +256,9 @@ class _CallBody:
             return lambda text: tree_to_json(text, self.tags.tree, schema)
         stated = given.get("type", "")
         if typing == "type-attribute" and stated:
-            return None if stated in ("string", "str") else _json_or_text
+            return None if stated in ("string", "str") else lambda text: _literal_or(text, types)
         if typing == "string-attribute" and flag == "false":
-            return None if types == values.STRING else lambda text: _json_or(text, types)
+            return None if types == values.STRING else lambda text: _literal_or(text, types)
         if typing == "json" or (typing == "string-attribute" and flag is None):
             return (lambda text: _json_or(text, types)) if not types else self._by_schema(types)
         if key in self.tags.wrappers and not types:
@@ -349,5 +349,6 @@ def _json_or(text: str, types: Types) -> str:
     return values.any_json(text) or values.coerce(text, types)
 
 
-def _json_or_text(text: str) -> str:
-    return values.any_json(text) or values.quote(text)
+def _literal_or(text: str, types: Types) -> str:
+    """Convert a value that is stated not to be a string."""
+    return values.any_literal(text) or values.coerce(text, types)

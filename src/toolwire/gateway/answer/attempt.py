@@ -144,7 +144,10 @@ class Attempt:
     @property
     def deliverable(self) -> bool:
         """Whether the attempt may be delivered if there is no better one."""
-        return not self._plan.request.exact_calls and not self.breaks_strict
+        if self._plan.request.exact_calls or self.breaks_strict:
+            return False
+        validators = [choice.validator for choice in self._choices.values()]
+        return not any(isinstance(v, BufferedValidator) and v.lacks_call for v in validators)
 
     @property
     def breaks_strict(self) -> bool:

@@ -63,4 +63,4 @@ class CallSequencer:
             return CallStart(number, event.name, call_id, event.provider_id, event.kind)
         if isinstance(event, ArgsDelta):
             return ArgsDelta(numbers[event.index], event.json)
-        return CallEnd(numbers[event.index], event.complete)
+        return CallEnd(numbers[event.index], event.complete, event.unread, event.cut)

@@ -89,7 +89,7 @@ class Policy:
             self._start(event, out)
         elif isinstance(event, CallEnd):
             if (kept := self._kept.get(event.index)) is not None:
-                out.append(CallEnd(kept, event.complete))
+                out.append(CallEnd(kept, event.complete, event.unread, event.cut))
         elif isinstance(event, TurnEnd):
             self._end(event.reason, out)
         else:

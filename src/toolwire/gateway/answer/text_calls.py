@@ -15,7 +15,7 @@ from toolwire.errors import UpstreamError
 from toolwire.gateway.answer.call_sequencer import CALL_EVENTS, CallSequencer
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.strategies.text_reader import TextReader
-from toolwire.protocol.events import Event, TextDelta
+from toolwire.protocol.events import ArgsDelta, CallEnd, Event, TextDelta
 from toolwire.protocol.fragments import Fragment
 
 
@@ -100,7 +100,7 @@ class TextCallReader:
             if isinstance(event, CALL_EVENTS):
                 if self._gap:
                     raise UpstreamError("The backend's event stream is broken before a tool call.")
-                if self._promoting:
+                if self._promoting and _is_read(event):
                     self._native.repairs.add("call_promoted_from_text")
                 self._logprobs = []  # logprobs of a call's tokens are not part of an answer
                 if self._calls is None:
@@ -115,6 +115,11 @@ class TextCallReader:
                 self._logprobs = []
             else:
                 out.append(event)
+
+
+def _is_read(event: Event) -> bool:
+    """Whether an event is part of a call that can be read."""
+    return isinstance(event, ArgsDelta) or (isinstance(event, CallEnd) and event.complete)
 
 
 def _numbered(events: list[Event], calls: CallSequencer) -> list[Event]:

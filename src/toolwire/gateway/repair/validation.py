@@ -33,6 +33,7 @@ from toolwire.protocol.json_boundary import is_unclosed
 from toolwire.protocol.tools import AssistantCall, ToolSet
 
 _NO_CALL = CallStart(0, "")
+_UNREAD = "not what the format of calls requires, such as valid JSON."
 _CUT_OFF = TurnEnd("length")
 _CUT: tuple[FinishReason, ...] = ("length", "content_filter")
 
@@ -160,22 +161,33 @@ class _Held(msgspec.Struct):
     pieces: list[str] = []
     complete: bool = True
     finding: Finding | None = None
+    unread: str = ""
+    """The text of a call that cannot be read."""
+    cut: bool = False
+    behind: list[str] = []
+    """The text behind a call that cannot be read, which is delivered with the call's own text."""
 
     @property
     def arguments(self) -> str:
-        return "".join(self.pieces)
+        return self.unread or "".join(self.pieces)
 
     @property
     def readable(self) -> bool:
         """Whether clients can decode its arguments."""
+        if self.unread:
+            return False
         return self.finding is None or self.start.kind == "custom" or is_object(self.arguments)
 
     @property
     def unclosed(self) -> bool:
+        if self.unread:
+            return self.cut
         return not self.complete and is_unclosed(self.arguments)
 
     @property
     def text(self) -> str:
+        if self.unread:
+            return self.unread + "".join(self.behind)
         return f"{self.start.name}({self.arguments})"
 
     def events(self, index: int) -> list[Event]:
@@ -230,6 +242,11 @@ class BufferedValidator:
         return bool(self._calls)
 
     @property
+    def lacks_call(self) -> bool:
+        """Whether a call is demanded, and clients can decode none of those that were made."""
+        return self._demanded and not any(held.readable for held in self._calls)
+
+    @property
     def said(self) -> str:
         """The text of the turn."""
         return "".join(self._text)
@@ -253,7 +270,9 @@ class BufferedValidator:
         for event in events:
             if isinstance(event, TextDelta):
                 self._text.append(event.text)
-                if not self._resumed:
+                if self._calls and self._calls[-1].unread:
+                    self._calls[-1].behind.append(event.text)
+                elif not self._resumed:
                     out.append(event)
             else:
                 self._take(event, out)
@@ -265,7 +284,8 @@ class BufferedValidator:
         elif isinstance(event, CallStart):
             self._calls.append(_Held(event))
         elif isinstance(event, CallEnd):
-            self._calls[-1].complete = event.complete
+            held = self._calls[-1]
+            held.complete, held.unread, held.cut = event.complete, event.unread, event.cut
         elif isinstance(event, TurnEnd):
             self._end = event
             for index, held in enumerate(self._calls):
@@ -290,12 +310,13 @@ class BufferedValidator:
             kept = self._select(cut_off=reason in _CUT)
         # A truncated call goes out as far as it got, as on every backend.
         cut = reason in _CUT
-        made = [held for held in kept if cut or held.readable]
-        said = [held.text for held in kept if not (cut or held.readable)]
+        made = [held for held in kept if not held.unread and (cut or held.readable)]
+        said = [held.text for held in kept if not (cut or held.unread or held.readable)]
         if self._resumed and not kept and self._text:
             out.append(TextDelta("\n\n" + self.said))
         if said:
             out.append(TextDelta("\n\n".join(["", *said] if self._text else said)))
+        out += [TextDelta(held.text) for held in kept if held.unread]
         for index, held in enumerate(made):
             out += held.events(index)
         return [*out, self._ending(made, kept)]
@@ -309,6 +330,9 @@ class BufferedValidator:
 
     def _repair(self, index: int, held: _Held) -> None:
         name, text = held.start.name, held.arguments
+        if held.unread:
+            held.finding = Finding("malformed_tool_arguments", index, name, _UNREAD)
+            return
         try:
             self._apply(held, self._rules.repair(index, name, text, self._tools, self._allowance))
         except TooCostly:
@@ -333,14 +357,18 @@ class BufferedValidator:
             self.findings = [held.finding for held in self._calls if held.finding is not None]
             self.rejected = self.findings[0]
             return []
-        kept = [held for held in self._calls if not (cut_off and self._is_strict(held.finding))]
+        kept = [
+            held
+            for held in self._calls
+            if held.unread or not (cut_off and self._is_strict(held.finding))
+        ]
         if len(kept) < len(self._calls):
             self.repairs.add("call_dropped:cut_off")
         unfit = [held.finding for held in kept if held.finding is not None]
         self.findings += unfit
         if not cut_off:
             self.rejected = next((f for f in unfit if self._is_fatal(f)), None)
-            if self._demanded and not any(held.readable for held in kept):
+            if self.lacks_call:
                 self.rejected = self.rejected or unfit[0]
         return kept
 

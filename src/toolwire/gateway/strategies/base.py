@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamError
-from toolwire.formats import Detection, OutputDetector, Trace, get, parser_for
+from toolwire.formats import Delivery, Detection, OutputDetector, Trace, get, parser_for
 from toolwire.formats.prose import has_prose, prose_parser
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.detecting import DetectingReader
@@ -70,12 +70,13 @@ class ToolStrategy(ABC):
     def _parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
         """Create the reader for text that may contain calls."""
         tools = plan.outgoing.tools.tools.values()
-        parser = parser_for(self.format or "", tools, delivery=plan.delivery, trace=trace)
+        delivery: Delivery = "live" if plan.delivery == "live" else "reported"
+        parser = parser_for(self.format or "", tools, delivery=delivery, trace=trace)
         watch, fences = self.watch, self._fences(plan)
         if watch is None and not fences:
             return parser
         detector = OutputDetector(
-            tools, fences=fences, only_fences=watch is None, delivery=plan.delivery
+            tools, fences=fences, only_fences=watch is None, delivery=delivery
         )
         return DetectingReader(parser, detector, partial(_settled, watch, repairs))
 

@@ -9,6 +9,7 @@ from toolwire.server.config.settings import Config
 from toolwire.server.process.random_ids import new_id
 from toolwire.server.router import Resource
 from toolwire.sessions.base import Store
+from toolwire.surfaces.responses.pruning import Pruner
 from toolwire.surfaces.responses.reader import ResponseReader
 from toolwire.surfaces.responses.state import ResponseStore
 from toolwire.surfaces.responses.stored import StoredResponses
@@ -29,8 +30,10 @@ def responses_api(
     )
     # A broken history is repaired: agents of this API cannot recover from such an error.
     own = replace(turns, repair_history=True)
-    kept = ResponseStore(store, config.sessions.ttl, config.sessions.max_bytes)
-    api = Responses(reader, own, kept, new_id, time.time)
+    sessions = config.sessions
+    kept = ResponseStore(store, sessions.ttl, sessions.max_bytes)
+    pruner = Pruner(kept, most=sessions.max_responses, most_bytes=sessions.responses_bytes)
+    api = Responses(reader, own, kept, new_id, time.time, pruner)
     ends = StoredResponses(kept)
     return {
         "/v1/responses": Resource(api, {"POST": api.answer}),

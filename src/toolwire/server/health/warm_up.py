@@ -46,5 +46,6 @@ async def warm_up(models: Iterable[ServedModel], reader: RequestReader) -> None:
         for backend in model.pool.backends:
             if isinstance(backend, EmbeddedBackend):
                 strategy, started = model.strategies.choose(backend, plan), time.perf_counter()
-                await backend.warm_up(strategy.outgoing(plan))
-                _log.info("the embedded model is warm, after %.1f s", time.perf_counter() - started)
+                if await backend.warm_up(strategy.outgoing(plan)):
+                    took = time.perf_counter() - started
+                    _log.info("the embedded model is warm, after %.1f s", took)

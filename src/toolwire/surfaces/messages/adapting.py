@@ -33,7 +33,6 @@ _THINKING = (
 _FORMAT = ("response_format", "json_schema", "structured output", "grammar")
 _IMAGES = ("image", "multimodal", "vision", "text only")
 _FILES = ("file", "document", "pdf", "content type", "content part", "text only")
-_SWITCH = "chat_template_kwargs"
 NOT_SHOWN = "(image, not shown: this model takes text only)"
 
 
@@ -70,12 +69,10 @@ def _lower_limit(request: Request, words: str) -> Request | None:
 
 
 def _leave_out_thinking(request: Request, words: str) -> Request | None:
-    effort, extras = request.sampling.reasoning_effort, dict(request.extras)
-    switched = extras.pop(_SWITCH, None)
-    if (effort is None and switched is None) or not any(word in words for word in _THINKING):
+    sampling = replace(request.sampling, reasoning_effort=None, thinking=None)
+    if sampling == request.sampling or not any(word in words for word in _THINKING):
         return None
-    sampling = replace(request.sampling, reasoning_effort=None)
-    return adjusted(replace(request, sampling=sampling, extras=extras), "thinking")
+    return adjusted(replace(request, sampling=sampling), "thinking")
 
 
 def _ask_for_json(request: Request, words: str) -> Request | None:

@@ -53,8 +53,9 @@ FIELDS: Mapping[str, Rule] = {
     ),
     "thinking": Rule(
         "translated",
-        "On or off, as the backend takes it; `budget_tokens` becomes an effort. Thinking is shown "
-        "unless it is absent or `disabled`; `display` is ignored.",
+        "Switched on or off for vLLM, SGLang, llama.cpp and LMDeploy, only off for Ollama, "
+        "DeepSeek and Moonshot, and reported as ignored for others. `budget_tokens` becomes an "
+        "effort. Thinking is shown unless it is absent or `disabled`; `display` is ignored.",
     ),
     "output_config": Rule(
         "translated",
@@ -282,7 +283,11 @@ class _Params:
         limit = None if counting else _value(self._fields, "max_tokens", _tokens)
         numbers = {name: self._get(name, decoder) for name, decoder in _NUMBERS.items()}
         return SamplingParams(
-            max_tokens=limit, stop=stops, reasoning_effort=self._effort(), **numbers
+            max_tokens=limit,
+            stop=stops,
+            reasoning_effort=self._effort(),
+            thinking=None if self._thinking is None else self.shows_thinking,
+            **numbers,
         )
 
     def _effort(self) -> str | None:
@@ -302,13 +307,8 @@ class _Params:
         metadata = self._get("metadata", _metadata)
         if metadata is not None and metadata.user_id:
             extras["user"] = msgspec.json.encode(_user(metadata.user_id))
-        if self._thinking is not None:
-            if self._thinking.display == "omitted":
-                self._notes.ignore("thinking.display")
-            on = self.shows_thinking
-            # Templates use one of these names, and ignore the other.
-            switch = {"enable_thinking": on, "thinking": on}
-            extras["chat_template_kwargs"] = msgspec.json.encode(switch)
+        if self._thinking is not None and self._thinking.display == "omitted":
+            self._notes.ignore("thinking.display")
         return extras
 
     def response_format(self) -> ResponseFormat | None:

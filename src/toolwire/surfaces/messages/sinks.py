@@ -32,6 +32,7 @@ _OURS: Mapping[str, str] = {
     "reasoning_effort": "output_config.effort",
     "response_format": "output_config.format",
     "chat_template_kwargs": "thinking",
+    "enable_thinking": "thinking",
     "reasoning_content": "messages.thinking",
     "file": "document",
 }

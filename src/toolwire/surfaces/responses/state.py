@@ -39,7 +39,22 @@ class NewResponse(msgspec.Struct):
     input: list[dict[str, Any]]
 
 
+class _Item(msgspec.Struct):
+    id: str
+
+
+class _Output(msgspec.Struct):
+    output: list[_Item]
+
+
+class _Outline(msgspec.Struct):
+    """What deleting needs of a stored response. The rest, which may be large, is skipped."""
+
+    response: _Output
+
+
 _decode = msgspec.json.Decoder(StoredResponse).decode
+_decode_outline = msgspec.json.Decoder(_Outline).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +72,21 @@ class ResponseStore:
 
     async def get(self, owner: str, response_id: str) -> StoredResponse:
         """Return a response. Raises `ResponseNotFound`."""
-        found = await self._read(Key(RESPONSE, owner, response_id))
-        if found is None:
-            raise ResponseNotFound(f"Response with id '{response_id[:100]}' not found. {self._why}")
-        return _decode(found)
+        return _decode(await self._find(owner, response_id))
 
     async def delete(self, owner: str, response_id: str) -> None:
         """Delete a response and its items. Raises `ResponseNotFound`."""
-        stored = await self.get(owner, response_id)
+        outline = _decode_outline(await self._find(owner, response_id))
         assert self.store is not None  # noqa: S101
-        for item in stored.response["output"]:
-            await self.store.delete(Key(ITEM, owner, item["id"]))
+        for item in outline.response.output:
+            await self.store.delete(Key(ITEM, owner, item.id))
         await self.store.delete(Key(RESPONSE, owner, response_id))
+
+    async def _find(self, owner: str, response_id: str) -> bytes:
+        found = await self._read(Key(RESPONSE, owner, response_id))
+        if found is None:
+            raise ResponseNotFound(f"Response with id '{response_id[:100]}' not found. {self._why}")
+        return found
 
     async def put(
         self, owner: str, response_id: str, new: NewResponse, output: Sequence[Fields]

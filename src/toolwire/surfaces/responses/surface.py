@@ -19,6 +19,7 @@ from toolwire.surfaces.explain import missing
 from toolwire.surfaces.responses.errors import error_body
 from toolwire.surfaces.responses.fields import ENCRYPTED
 from toolwire.surfaces.responses.items import Item
+from toolwire.surfaces.responses.pruning import Pruner
 from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
 from toolwire.surfaces.responses.response import (
     ResponseHead,
@@ -52,6 +53,8 @@ class Responses:
     """Generates a random id with this prefix."""
     now: Callable[[], float]
     """Seconds since 1970."""
+    pruner: Pruner | None = None
+    """Limits what is stored; None: nothing does."""
 
     async def answer(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer one request."""
@@ -145,6 +148,8 @@ class ResponsesCaller(SurfaceCaller):
         except StoreUnavailable:
             # Sending the answer matters more than storing it.
             fields["store"] = False
+        if fields["store"] and self._api.pruner is not None:
+            self._api.pruner.added(self._owner)
 
     def sink(self, plan: Plan) -> ResponseStreamSink | ResponseWholeSink:
         """See `Caller.sink`."""
@@ -169,7 +174,12 @@ class ResponsesCaller(SurfaceCaller):
         # Codex does not read the long fields.
         long: dict[str, bytes] = {} if self._profile.name == CODEX else long_echo_of(params)
         echo = echo_of(params, parallel=parallel)
-        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo, long)
+        now = self._api.now()
+        return ResponseHead(self._new_id(now), int(now), echo, long)
+
+    def _new_id(self, now: float) -> str:
+        """Generate the id of the response. Ids are in the order of time: see `Pruner`."""
+        return f"resp_{int(now * 1000):012x}{self._api.new_id('')[-20:]}"
 
     def _request(self, items: list[Item]) -> Request:
         self._items = items

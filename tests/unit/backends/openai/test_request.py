@@ -349,3 +349,30 @@ def test_a_server_gets_no_more_stop_sequences_than_it_takes(dialect: str, most: 
 def test_an_effort_is_the_nearest_that_the_server_knows(dialect: str, effort: str) -> None:
     asked_for = body(reasoning_effort="xhigh")
     assert sent(asked_for, DIALECTS[dialect])["reasoning_effort"] == effort
+
+
+def of_template(on: bool) -> dict[str, Any]:
+    return {"chat_template_kwargs": {"enable_thinking": on, "thinking": on}}
+
+
+@pytest.mark.parametrize(
+    ("name", "on", "off"),
+    [
+        *((name, of_template(True), of_template(False)) for name in ("vllm", "sglang", "llamacpp")),
+        ("lmdeploy", {"enable_thinking": True}, {"enable_thinking": False}),
+        ("deepseek", {}, {"thinking": {"type": "disabled"}}),
+        ("moonshot", {}, {"thinking": {"type": "disabled"}}),
+        ("ollama", {}, {"reasoning_effort": "none"}),
+        ("openai", {}, {}),
+    ],
+)
+def test_each_server_is_told_in_its_own_form_whether_to_think(
+    name: str, on: dict[str, Any], off: dict[str, Any]
+) -> None:
+    outgoing, dialect = read(body()).outgoing, DIALECTS[name]
+    for thinks, form in ((True, on), (False, off)):
+        sampling = structs.replace(outgoing.request.sampling, thinking=thinks)
+        request = structs.replace(outgoing.request, sampling=sampling)
+        made = encode_body(structs.replace(outgoing, request=request), dialect, None)
+        assert json.loads(b"".join(made)) == {**sent(body(), dialect), **form}
+        assert ignored_params(request, dialect) == (["thinking"] if name == "openai" else [])

@@ -59,7 +59,7 @@ def test_requests_of_one_session_belong_together() -> None:
 @STREAMED
 def test_what_was_ignored_is_reported_under_the_clients_names(stream: bool) -> None:
     backend = speaking(HI)
-    backend.unsupported = frozenset({"chat_template_kwargs", "top_k", "user"})
+    backend.unsupported = frozenset({"thinking", "top_k", "user"})
     client = message(
         backend,
         stream=stream,

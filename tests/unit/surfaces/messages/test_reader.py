@@ -48,15 +48,14 @@ def test_thinking_is_switched_as_backends_take_it(
     thinking: dict[str, Any], effort: str | None, on: bool, shown: bool
 ) -> None:
     made = asked(thinking=thinking)
-    switch = json.loads(made.request.extras["chat_template_kwargs"])
-    assert switch == {"enable_thinking": on, "thinking": on}
+    assert made.request.sampling.thinking is on
     assert made.request.sampling.reasoning_effort == effort
     assert made.shows_thinking is shown
 
 
 def test_without_a_word_about_thinking_the_backend_decides_and_nothing_is_shown() -> None:
     made = asked()
-    assert "chat_template_kwargs" not in made.request.extras
+    assert made.request.sampling.thinking is None
     assert not made.shows_thinking
 
 

@@ -33,6 +33,17 @@ class SessionSettings:
     max_conversations: Annotated[
         int, Option("maximum number of conversations of a client key", 1, 100_000_000)
     ] = 10_000
+    max_responses: Annotated[
+        int,
+        Option(
+            "maximum number of stored responses of a client key; the oldest are deleted",
+            1,
+            100_000,
+        ),
+    ] = 1000
+    responses_bytes: Annotated[
+        int, Option("maximum size of these responses together", KIB, 1024 * 1024 * MIB)
+    ] = 256 * MIB
     required: Annotated[bool, Option("whether `/readyz` fails while the store is unavailable")] = (
         False
     )

@@ -1,0 +1,109 @@
+"""A call in text that cannot be read is asked for again, like a native one; then it is text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from tests.contract.chatting import Backend, Client, Recitation, chat, speaking
+from tests.contract.wire import body, tool
+
+from toolwire.backends.base import BackendRequest
+from toolwire.protocol.fragments import CallFragment, Fragment
+
+TOOLS = [tool("read", {"type": "object", "properties": {"p": {"type": "string"}}})]
+STRICT = [
+    tool(
+        "read",
+        {
+            "type": "object",
+            "properties": {"p": {"type": "string"}},
+            "required": ["p"],
+            "additionalProperties": False,
+        },
+        strict=True,
+    )
+]
+BAD = '<tool_call>\n{"name": "read", "arguments": {"p": "say "hi""}}\n</tool_call>'
+GOOD = '<tool_call>\n{"name": "read", "arguments": {"p": "a"}}\n</tool_call>'
+MODES = pytest.mark.parametrize("mode", ["hybrid", "prompted"])
+STREAMED = pytest.mark.parametrize("stream", [True, False])
+
+
+@dataclass
+class Learning(Backend):
+    """Says something else each time it is asked."""
+
+    answers: Sequence[str] = field(default=())
+
+    async def open(self, outgoing: BackendRequest) -> Recitation:
+        text = self.answers[min(len(self.opened), len(self.answers) - 1)]
+        self.blocks = [[Fragment(text=char)] for char in text] + [[Fragment(finish="stop")]]
+        return await super().open(outgoing)
+
+
+def outcome(client: Client, *, stream: bool) -> tuple[str, list[str], str]:
+    """The text, the arguments of each call, and why the answer ended."""
+    choices = [chunk["choices"][0] for chunk in client.chunks] if stream else client.json["choices"]
+    said = [choice["delta" if stream else "message"] for choice in choices]
+    calls = [call["function"] for part in said for call in part.get("tool_calls") or ()]
+    arguments = [call["arguments"] for call in calls if call["arguments"]]
+    text = "".join(part.get("content") or "" for part in said)
+    return text, arguments, choices[-1]["finish_reason"]
+
+
+@MODES
+@STREAMED
+def test_it_is_asked_for_again_and_the_client_sees_nothing_of_it(stream: bool, mode: str) -> None:
+    client = chat(body(tools=TOOLS, stream=stream), Learning(answers=[BAD, GOOD]), mode=mode)
+    assert outcome(client, stream=stream) == ("", ['{"p": "a"}'], "tool_calls")
+    assert len(client.asked) == 2
+    assert "was not made" in str(client.asked[1].messages[-1].content)
+
+
+@MODES
+@STREAMED
+@pytest.mark.parametrize("around", [("", ""), ("Look: ", "\nThat is it.")])
+def test_a_model_that_repeats_it_has_said_text(
+    around: tuple[str, str], stream: bool, mode: str
+) -> None:
+    text = BAD.join(around)
+    client = chat(body(tools=TOOLS, stream=stream), Learning(answers=[text]), mode=mode)
+    assert outcome(client, stream=stream) == (text, [], "stop")
+    assert len(client.asked) == 2
+    if not stream:
+        assert client.headers["toolwire-findings"] == "malformed_tool_arguments:read"
+        assert client.headers["toolwire-repairs"] == "asked_again:malformed_tool_arguments"
+
+
+@MODES
+def test_a_call_beside_it_is_made(mode: str) -> None:
+    answers = [f"{GOOD}\n{BAD}"]
+    client = chat(body(tools=TOOLS), Learning(answers=answers), mode=mode, asks=0)
+    text, arguments, reason = outcome(client, stream=False)
+    assert (text.strip(), arguments, reason) == (BAD, ['{"p": "a"}'], "tool_calls")
+
+
+@MODES
+@pytest.mark.parametrize("tools", [TOOLS, STRICT])
+def test_one_that_is_demanded_or_strict_is_an_error(tools: list[object], mode: str) -> None:
+    choice = "required" if tools is TOOLS else "auto"
+    client = chat(body(tools=tools, tool_choice=choice), Learning(answers=[BAD]), mode=mode)
+    assert client.status == 502
+    assert client.json["error"]["code"] == "malformed_tool_arguments"
+
+
+@pytest.mark.parametrize("asks", [0, 1])
+def test_so_is_a_native_one_however_often_it_is_asked_for(asks: int) -> None:
+    call = CallFragment(0, "a", "read", '{"p": oops}')
+    backend = speaking(Fragment(calls=(call,)), Fragment(finish="tool_calls"))
+    client = chat(body(tools=TOOLS, tool_choice="required"), backend, asks=asks)
+    assert client.status == 502
+    assert client.json["error"]["code"] == "malformed_tool_arguments"
+    assert len(client.asked) == asks + 1
+
+
+def test_markup_that_names_no_tool_is_text() -> None:
+    text = '<tool_call>\n{"name": "other", "arguments": {"p": oops}}\n</tool_call>'
+    client = chat(body(tools=TOOLS), speaking(Fragment(text=text), Fragment(finish="stop")))
+    assert outcome(client, stream=False) == (text, [], "stop")
+    assert len(client.asked) == 1
