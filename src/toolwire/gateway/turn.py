@@ -151,11 +151,11 @@ class TurnService:
     async def _answer(
         self, caller: Caller, context: RequestContext, trace: TurnTrace | None = None
     ) -> None:
-        request, plan, model = await self._prepared(caller, context)
+        request, plan, model, kept = await self._prepared(caller, context)
         if trace is not None:
             self._note(trace, plan, model)
         sink = caller.sink(plan)
-        kept, counter = caller.conversation, _counter(model, request)
+        counter = _counter(model, request)
         recorded = sink if kept is None and counter is None else Recorder(sink)
         turn = Pump(
             plan,
@@ -197,7 +197,7 @@ class TurnService:
 
     async def _prepared(
         self, caller: Caller, context: RequestContext
-    ) -> tuple[Request, Plan, ServedModel]:
+    ) -> tuple[Request, Plan, ServedModel, StoredHistory | None]:
         """Read the request, with its stored history, and plan it: in a thread if it is large."""
         large = len(caller.body) > LARGE_BODY
         request = await asyncio.to_thread(caller.read) if large else caller.read()
@@ -211,7 +211,7 @@ class TurnService:
         else:
             plan, model = self._plan(request, asker)
         context.model, context.route, context.stream = request.model, model.name, request.stream
-        return request, plan, model
+        return request, plan, model, kept
 
     def _note(self, trace: TurnTrace, plan: Plan, model: ServedModel) -> None:
         trace.plan, trace.route = plan, model.name

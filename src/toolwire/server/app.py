@@ -106,7 +106,7 @@ class App:
             if request.path not in OPEN:
                 self.gate.origin(request.headers)
                 self.gate.admit(request, RequestContext(""))
-            self._handler(request)
+            self._handler(request, request.path)
         except GatewayError:
             return False
         return True
@@ -132,10 +132,10 @@ class App:
                 exchange.respond(204, [*context.headers(), *allowed], b"")
                 return
             self.gate.admit(request, context)
-        await self._handler(request)(exchange, context)
+        await self._handler(request, path)(exchange, context)
 
-    def _handler(self, request: HttpRequest) -> Handler:
-        method, path = request.method, request.path
+    def _handler(self, request: HttpRequest, path: str) -> Handler:
+        method = request.method
         found = self._router.find(path)
         methods = (
             found.methods
