@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
-import jsonschema_rs
 import msgspec
 from msgspec import Meta, Raw
 
@@ -18,6 +17,7 @@ from toolwire.protocol.effort import EFFORTS, effort_of_budget
 from toolwire.protocol.json_limits import check_width
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
+from toolwire.surfaces.json_schema import answer_schema_fault
 from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 from toolwire.surfaces.messages.own_form import with_own_form
@@ -314,11 +314,8 @@ class _Params:
             return None
         if wanted.type != "json_schema" or wanted.schema is None:
             raise invalid("output_config.format", "Only 'json_schema' with a 'schema' is supported")
-        try:
-            jsonschema_rs.meta.validate(wanted.schema)
-        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-            why = str(error).splitlines()[0][:200]
-            raise invalid("output_config.format.schema", why) from None
+        if why := answer_schema_fault(wanted.schema):
+            raise invalid("output_config.format.schema", why)
         return ResponseFormat("json_schema", msgspec.json.encode(wanted.schema))
 
 
