@@ -75,7 +75,7 @@ def command(parser: str | None, endpoint: str | None, **options: Any) -> None:
     if bool(parser) == bool(endpoint):
         raise UsageError("give either --parser MODULE:NAME or --endpoint URL with --model NAME.")
     if endpoint:
-        from toolwire.cli.conform_endpoint import conform_endpoint  # noqa: PLC0415 - HTTP
+        from toolwire.cli.reports.endpoint import conform_endpoint  # noqa: PLC0415 - HTTP
 
         sys.exit(conform_endpoint(endpoint, **options))
     sys.exit(_conform_parser(str(parser), **options))

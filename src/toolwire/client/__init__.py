@@ -53,7 +53,7 @@ from toolwire.client.running.limits import Limits
 from toolwire.client.running.results import CallResult, Image
 from toolwire.client.running.runner import AsyncRun, Run
 from toolwire.client.running.workers import CallStopped
-from toolwire.client.stream import AsyncStream, Stream
+from toolwire.client.streaming.stream import AsyncStream, Stream
 from toolwire.client.tools.tool import Tool, tool
 from toolwire.client.tools.toolbox import Toolbox
 from toolwire.protocol.events import ReasoningDelta, TextDelta

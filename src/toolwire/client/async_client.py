@@ -8,7 +8,7 @@ from toolwire.client.base import MODELS, BaseClient, model_names, only_model
 from toolwire.client.conversation import AsyncConversation
 from toolwire.client.request import Messages, ToolChoice, chat_request
 from toolwire.client.running.runner import AsyncRun, AsyncRuns
-from toolwire.client.stream import AsyncStream, read_whole
+from toolwire.client.streaming.stream import AsyncStream, read_whole
 from toolwire.client.transport import AsyncTransport
 
 

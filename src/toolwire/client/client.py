@@ -8,7 +8,7 @@ from toolwire.client.base import MODELS, BaseClient, model_names, only_model
 from toolwire.client.conversation import Conversation
 from toolwire.client.request import Messages, ToolChoice, chat_request
 from toolwire.client.running.runner import Run, Runs
-from toolwire.client.stream import Stream, read_whole
+from toolwire.client.streaming.stream import Stream, read_whole
 from toolwire.client.transport import Transport
 
 

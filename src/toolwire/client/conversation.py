@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from toolwire.client.conversation_state import ConversationState
 from toolwire.client.request import Messages, ToolChoice
 from toolwire.client.running.runner import AsyncRuns, Runs
-from toolwire.client.stream import AsyncStream, Stream, read_whole
+from toolwire.client.streaming.stream import AsyncStream, Stream, read_whole
 
 if TYPE_CHECKING:
     from toolwire.client.async_client import AsyncClient

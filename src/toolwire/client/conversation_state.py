@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import msgspec
 
-from toolwire.client.accumulate import Accumulator
 from toolwire.client.answer import (
     CallDelta,
     Chunk,
@@ -22,6 +21,7 @@ from toolwire.client.answer import (
 )
 from toolwire.client.errors import BadAnswer, ConfigurationError
 from toolwire.client.request import Messages, ToolChoice, encode, message_list, wire_choice
+from toolwire.client.streaming.accumulate import Accumulator
 from toolwire.client.tools.toolbox import toolbox_of
 from toolwire.client.transport import ApiRequest
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from tests.scripted.play import play_stream, play_whole
 
-from toolwire.client.accumulate import Accumulator
 from toolwire.client.answer import CallDelta, Chunk, ChunkChoice, Delta, FunctionDelta, Usage
 from toolwire.client.errors import APIError, BadAnswer, ServerError, StreamBroken
-from toolwire.client.stream_reader import StreamReader, read_body
+from toolwire.client.streaming.accumulate import Accumulator
+from toolwire.client.streaming.reader import StreamReader, read_body
 from toolwire.client.wire import read_chunk, read_completion
 
 WEATHER = [["get_weather", {"city": "Paris"}]]

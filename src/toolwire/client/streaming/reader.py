@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from toolwire.client.accumulate import Accumulator
 from toolwire.client.answer import CallDelta, Chunk, ChunkChoice, Completion, Delta, FunctionDelta
 from toolwire.client.errors import BadAnswer, StreamBroken
+from toolwire.client.streaming.accumulate import Accumulator
 from toolwire.client.wire import read_chunk, read_completion, read_error, shown
 from toolwire.errors import UpstreamError
 from toolwire.protocol.sse import SseDecoder, SseEvent

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from toolwire.client.answer import Chunk, Completion
 from toolwire.client.errors import ConnectionFailed, StreamBroken
-from toolwire.client.stream_reader import ReadChunk, StreamReader, read_body
+from toolwire.client.streaming.reader import ReadChunk, StreamReader, read_body
 from toolwire.client.wire import read_chunk
 
 if TYPE_CHECKING:

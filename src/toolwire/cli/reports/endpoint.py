@@ -26,7 +26,7 @@ _STYLES = {Verdict.WORKS: "green", Verdict.FAILS: "red", Verdict.UNSURE: "yellow
 def conform_endpoint(url: str, **options: Any) -> int:
     """Run every check and print it as it ends. The exit code: 1 if one fails."""
     if not options["model"]:
-        raise UsageError("--endpoint needs --model NAME: which model is to be asked?")
+        raise UsageError("--endpoint needs --model NAME, the model to test.")
     key = _key(options["key_env"])
     findings: list[TrialResult] = []
     try:
