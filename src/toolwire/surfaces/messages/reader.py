@@ -35,7 +35,9 @@ FIELDS: Mapping[str, Rule] = {
         "honoured", "Text blocks are joined with blank lines; the billing line is left out."
     ),
     "max_tokens": Rule(
-        "honoured", "Lowered to what fits, once the backend has said what does. 0: an empty answer."
+        "honoured",
+        "Lowered to what fits, once the backend has said what does. 0: an empty answer; only a "
+        "backend with the same API is asked, so that it reads the prompt into its cache.",
     ),
     "stream": Rule("honoured", ""),
     "stop_sequences": Rule(
