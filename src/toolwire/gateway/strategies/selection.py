@@ -179,7 +179,7 @@ class StrategySelector:
             return "prompted", "the chat template of its model has no place for tools"
         if "tools" in self._lacking.counting(self._place(backend, model), ""):
             return "prompted", "it has refused tools"
-        return "hybrid", "unless it turns out to have no tools"
+        return "hybrid", "until the server turns out to have no tools"
 
     def known(self, model: str, asker: str = "") -> dict[str, str]:
         """Return what counts about this model for the key `asker`, by backend."""
