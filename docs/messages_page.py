@@ -126,10 +126,10 @@ def parts(table: Table) -> Iterable[str]:
     yield (
         "A full context is always `prompt is too long: N tokens > M maximum`, the words that make "
         "clients summarize the conversation. `x-should-retry: false` comes with errors that asking "
-        "again cannot change. Every answer has the header `request-id`, and every error has the "
-        "same id in `request_id`; so has a request that Toolwire refuses because it is overloaded "
-        "or shutting down, with `retry-after`. A request with an `anthropic-version` gets errors "
-        "in this form on every path. Threads are answered with the error code "
+        "again cannot change. Every answer of these paths has the header `request-id`, and every "
+        "error the same id in `request_id`; so has a request that Toolwire refuses because it is "
+        "overloaded or shutting down, with `retry-after`. A request with an `anthropic-version` "
+        "gets errors in this form on every path. Threads are answered with the error code "
         "`thread_unsupported_request`, after which the SDKs send the whole conversation."
     )
 

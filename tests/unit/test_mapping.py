@@ -15,7 +15,7 @@ OF_NO_MODULE = {
     "test_package.py": "what is installed",
     "test_mapping.py": "the tests themselves",
     "test_names.py": "the names of all classes",
-    "test_parser_benchmark.py": "benchmarks/parsers.py",
+    "test_parser_benchmark.py": "what benchmarks/parsers.py compares",
     "test_public_api.py": "what the package exports",
     "backends/test_system_role.py": "models without a system role, on every kind of backend",
     "client/test_typing.py": "what type checkers say of programs that use the client",

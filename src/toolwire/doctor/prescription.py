@@ -86,7 +86,7 @@ backend = { url = "embedded:" }
 """
 _TAIL = """
 [listen]
-host = "127.0.0.1"             # other machines can reach another address: add [[keys]] then
+host = "127.0.0.1"             # to let other machines in, use "0.0.0.0" and add [[keys]]
 port = 8181
 
 # [[keys]]                     # `toolwire key NAME` makes one

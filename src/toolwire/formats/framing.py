@@ -222,9 +222,13 @@ class MarkerFramer:
         turn.begun = reader.offset
         reader.mark()
         before = self._sink.calls
-        yield from self._calls(marker, size, strict=self._strict(kind))
+        clean = yield from self._calls(marker, size, strict=self._strict(kind))
         if turn.broken and marker not in self._markers.bare:
             yield from pass_rest(turn)  # as far as live delivery would have consumed it
+        if not clean:
+            end, size = yield from self._lexers.ends.at(reader)
+            if end not in self._markers.drop:
+                reader.pos += size  # what is shown of a rejected call is shown with its end
         any_call = self._sink.calls > before
         pending = reader.raw()
         at_end = reader.final and reader.pos == len(reader.buf)

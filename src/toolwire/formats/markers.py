@@ -152,7 +152,8 @@ def _stop_lexer(markers: MarkerSet) -> Lexer:
 
 
 def _content_kinds(markers: MarkerSet) -> dict[str, str]:
-    kinds = _kinds(drop=markers.drop, citation=markers.citations)
+    tokens = tuple(end for end in markers.ends if is_token(end))
+    kinds = _kinds(drop=(*tokens, *markers.drop), citation=markers.citations)
     return {
         **kinds,
         **_reasoning_kinds(markers),

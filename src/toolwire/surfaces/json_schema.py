@@ -2,22 +2,29 @@
 
 from typing import Any
 
-import jsonschema_rs
-
 from toolwire.errors import RequestError
+from toolwire.protocol.json_limits import is_deeper
+from toolwire.protocol.schemas.check import SchemaLimits
+from toolwire.protocol.schemas.meta import meta_fault
 from toolwire.surfaces.explain import json_kind, wrong_type
+
+_DEEPEST = SchemaLimits().depth
 
 
 def check_answer_schema(schema: Any, where: str) -> dict[str, Any]:
     """Return the schema if it is valid. Raises `RequestError` with the location."""
     if not isinstance(schema, dict):
         raise wrong_type(where, "object", json_kind(schema))
-    try:
-        jsonschema_rs.meta.validate(schema)
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+    if why := answer_schema_fault(schema):
         raise RequestError(
-            f"Invalid schema for response_format: {str(error).splitlines()[0][:200]}",
-            param=where,
-            code="invalid_value",
-        ) from None
+            f"Invalid schema for response_format: {why}", param=where, code="invalid_value"
+        )
     return schema
+
+
+def answer_schema_fault(schema: dict[str, Any]) -> str:
+    """Return what is wrong with the schema of an answer; empty if it is valid."""
+    if is_deeper(schema, _DEEPEST):
+        return f"it is nested more than {_DEEPEST} levels deep."
+    fault = meta_fault(schema)
+    return fault.message[:200] if fault is not None else ""

@@ -103,7 +103,7 @@ def test_it_can_be_interrupted_while_it_loads(
 ) -> None:
     gateway = Gateway(start(tmp_path, env=environment), tmp_path)
     try:
-        gateway.wait_for_log("Using the embedded model")
+        gateway.wait_for_log("Using the embedded model", 30)  # the process starts first
         time.sleep(delay)
         gateway.signal(signal.SIGINT)
         assert gateway.wait(15) in (0, 1, 130)  # 0: it was up already

@@ -33,7 +33,9 @@ class MessagesServer(ApiServer):
 
     def answer(self, body: Any) -> Any:
         last = body["messages"][-1]["content"]
-        if self.says:
+        if not body["max_tokens"]:
+            content, reason = [], "max_tokens"
+        elif self.says:
             content, reason = [{"type": "text", "text": self.says}], "end_turn"
         elif not isinstance(last, str) and any(block["type"] == "tool_result" for block in last):
             content, reason = [{"type": "text", "text": "Done."}], "end_turn"

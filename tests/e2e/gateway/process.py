@@ -55,9 +55,9 @@ class Gateway:
         """How many files and sockets are open."""
         return sum(1 for _ in Path(f"/proc/{self.process.pid}/fd").iterdir())
 
-    def wait_for_log(self, words: str) -> str:
+    def wait_for_log(self, words: str, limit: float = 5) -> str:
         """The line of the log that holds these words; it may come a moment after the answer."""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + limit
         while time.monotonic() < deadline:
             lines = [line for line in self.log.splitlines() if words in line]
             if lines:

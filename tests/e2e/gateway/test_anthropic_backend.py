@@ -151,6 +151,14 @@ def test_the_messages_surface_is_passed_to_it_too(gateway: Gateway, claude: Mess
     assert claude.bodies[0]["tools"] == [tool]
 
 
+def test_no_tokens_warm_its_cache(gateway: Gateway, claude: MessagesServer) -> None:
+    body = {"model": "claude", "max_tokens": 0, "messages": [{"role": "user", "content": "Hi"}]}
+    reply = ask(gateway.port, body, path="/v1/messages")
+    assert claude.bodies == [{**body, "model": "claude-x"}]
+    assert (reply.status, reply.json["stop_reason"]) == (200, "max_tokens")
+    assert reply.json["usage"]["cache_read_input_tokens"] == 90
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_client_of_the_same_api_keeps_its_own_fields_and_headers(
     gateway: Gateway, claude: MessagesServer, stream: bool

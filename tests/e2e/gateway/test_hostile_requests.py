@@ -124,3 +124,54 @@ def test_no_form_of_an_address_leads_anywhere(
     assert {request.headers["host"] for request in backend.requests} <= {
         backend.url.removeprefix("http://").removesuffix("/v1")
     }
+
+
+def with_schemas(tool: Any, answer: Any) -> dict[str, dict[str, Any]]:
+    """A request with these schemas for each API, by its path."""
+    asked = chat_body()
+    form = {"type": "json_schema", "name": "x", "schema": answer}
+    return {
+        "/v1/chat/completions": {
+            **asked,
+            "tools": [{"type": "function", "function": {"name": "f", "parameters": tool}}],
+            "response_format": {"type": "json_schema", "json_schema": form},
+        },
+        "/v1/responses": {
+            "model": "m",
+            "input": "Hello",
+            "tools": [{"type": "function", "name": "f", "parameters": tool}],
+            "text": {"format": form},
+        },
+        "/v1/messages": {
+            **asked,
+            "max_tokens": 9,
+            "tools": [{"name": "f", "input_schema": tool}],
+            "output_config": {"format": form},
+        },
+        "/native/v1/chat": {**asked, "tools": [{"name": "f", "parameters": tool}]},
+    }
+
+
+@pytest.mark.parametrize("path", with_schemas({}, {}))
+def test_no_schema_is_fetched_for_a_schema(
+    gateway: Gateway, backend: ScriptedServer, path: str
+) -> None:
+    backend.use("std", ["hi"])
+    with Trap() as trap:
+        plain = {"type": "object", "properties": {}}
+        for keyword in ("$schema", "$id", "$ref", "$dynamicRef"):
+            far = {**plain, keyword: f"{trap.url}/x"}
+            for tool, answer in ((far, plain), (plain, far)):
+                body = with_schemas(tool, answer)[path]
+                assert ask(gateway.port, body, path=path, timeout=10).status in (200, 400)
+        assert not trap.sprung
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses", "/v1/messages"])
+def test_an_answer_s_schema_has_the_depth_of_a_tool_s(gateway: Gateway, path: str) -> None:
+    plain: dict[str, Any] = {"type": "object", "properties": {}}
+    deep: dict[str, Any] = {}
+    for _ in range(200):
+        deep = {"not": deep}
+    reply = ask(gateway.port, with_schemas(plain, {**plain, **deep})[path], path=path)
+    assert (reply.status, b"nested more than 128 levels" in reply.body) == (400, True)

@@ -117,6 +117,32 @@ def test_a_pattern_of_many_states_makes_nobody_wait(gateway: Gateway, wild: FarB
     assert reply.headers["toolwire-findings"] == "invalid_tool_arguments:f"
 
 
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ({"uniqueItems": True}, [(1 << 66) + n for n in range(3_000)]),
+        ({"items": {"multipleOf": 1e-300}}, [1e300] * 4_900),
+        ({"items": {"multipleOf": 1e-300}}, [1e300] * 60_000),
+        ({"items": {"enum": list(range(5_000))}}, [10**3_999] * 50),
+        ({"required": [f"n{n}" for n in range(40_000)]}, {}),
+    ],
+    ids=["unique", "multiple", "many", "long", "required"],
+)
+def test_numbers_and_names_make_nobody_wait(
+    gateway: Gateway, wild: FarBackend, part: Any, value: Any
+) -> None:
+    body = called({"properties": {"p": part}})
+    assert try_out(gateway, wild, body, {"p": value}).status == 200
+
+
+@pytest.mark.parametrize("keyword", ["required", "type", "enum"])
+def test_large_integers_in_a_schema_make_nobody_wait(
+    gateway: Gateway, wild: FarBackend, keyword: str
+) -> None:
+    body = called({"properties": {"p": {keyword: [(1 << 66) + n for n in range(4_000)]}}})
+    assert try_out(gateway, wild, body, {}).status == (200 if keyword == "enum" else 400)
+
+
 @pytest.mark.parametrize("pattern", [r"(?=(a+))\1*b", "(?!b)a", r"^(a+)\1$", "(?<=a)b"])
 def test_what_is_not_linear_is_not_run(gateway: Gateway, wild: FarBackend, pattern: str) -> None:
     schema = {"properties": {"p": {"type": "string", "pattern": pattern}}}

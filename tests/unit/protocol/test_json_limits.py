@@ -7,12 +7,14 @@ import pytest
 from tests.contract.wire import body, call, read, refusal, result
 
 from toolwire.errors import RequestError
+from toolwire.gateway.repair.arguments import NotJson, read_object
 from toolwire.protocol.json_limits import (
     MAX_DEPTH,
     MOST_VALUES,
     check_width,
     is_deep_text,
     is_deeper,
+    is_slow_text,
 )
 from toolwire.surfaces.explain import check_nesting
 
@@ -50,6 +52,24 @@ def test_members_and_elements_are_counted_and_what_is_in_strings_is_not(
 ) -> None:
     assert not is_refused(value, values)
     assert is_refused(value, values - 1)
+
+
+SLOW = [1e308, 8.98846567431158e307, 5e-324]
+
+
+@pytest.mark.parametrize("number", SLOW)
+def test_a_number_that_is_slow_to_decode_counts_as_ten(number: float) -> None:
+    assert not is_refused({"text": "1e308," * 500, "a": [number] * 100}, 1_003)
+    assert is_refused({"text": "1e308," * 500, "a": [number] * 100}, 1_001)
+
+
+@pytest.mark.parametrize("number", SLOW)
+def test_too_many_of_them_are_no_arguments(number: float) -> None:
+    assert is_slow_text(json.dumps({"a": [number] * 5_001}))
+    assert not is_slow_text(json.dumps({"a": [number] * 5_000}))
+    assert not is_slow_text(json.dumps({"a": [1e20] * 6_000, "b": f"{number}," * 6_000}))
+    with pytest.raises(NotJson, match="exponents"):
+        read_object(json.dumps({"a": [number] * 5_001}))
 
 
 def test_half_of_a_surrogate_pair_is_no_matter() -> None:

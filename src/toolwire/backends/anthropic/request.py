@@ -91,8 +91,8 @@ def is_ignored_format(request: Request) -> bool:
 
 
 def _limit(request: Request) -> int:
-    sampling = request.sampling
-    return sampling.max_completion_tokens or sampling.max_tokens or DEFAULT_MAX_TOKENS
+    limits = (request.sampling.max_completion_tokens, request.sampling.max_tokens)
+    return next((limit for limit in limits if limit is not None), DEFAULT_MAX_TOKENS)
 
 
 def _params(request: Request, dialect: Dialect) -> dict[str, Any]:

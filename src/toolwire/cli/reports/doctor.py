@@ -75,7 +75,7 @@ class DoctorReport:
             self._console.print(Text(text, style))
 
 
-_FRONT_HELPS = "ut Toolwire in front, with which calls arrived just now:"
+_FRONT_HELPS = "ut Toolwire in front. Calls arrived just now with:"
 _FRONT_WORKS = "ut Toolwire in front if agents still have trouble (calls arrived through it, too):"
 _NOTHING_HELPS = (
     "\nNo setting was found with which calls arrive. Try another model, or give the model's chat "

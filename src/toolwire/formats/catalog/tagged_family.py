@@ -8,7 +8,7 @@ from toolwire.formats.catalog.json_family import THINK
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.tagged import Tagged
-from toolwire.formats.engines.tags import spelled
+from toolwire.formats.engines.tags import Spellings, spelled
 from toolwire.formats.engines.wrapped import Wrapped
 from toolwire.formats.framing import Markers, ToolMarkers
 from toolwire.formats.markers import Reasoning, thinking
@@ -182,20 +182,21 @@ def _invoke_writing(wrapper: str) -> Writing:
     )
 
 
-def _invoked(wrapper: str) -> Markers:
+def _invoked(wrapper: str, spellings: Spellings = ()) -> Markers:
     return Markers(
-        sections=(f"<{wrapper}>",),
-        opens=("<invoke",),
-        ends=("</invoke>", f"</{wrapper}>"),
+        sections=spelled((f"<{wrapper}>",), spellings),
+        opens=spelled(("<invoke",), spellings),
+        ends=spelled(("</invoke>", f"</{wrapper}>"), spellings),
         reasoning=THINK,
         inside=JsonCalls(),
     )
 
 
+_NAMESPACED = tuple((name, f"antml:{name}") for name in ("function_calls", "invoke", "parameter"))
 ANTHROPIC_XML = _tagged(
     name="anthropic_xml",
-    framing=_invoked("function_calls"),
-    engine=_INVOKE,
+    framing=_invoked("function_calls", _NAMESPACED),
+    engine=replace(_INVOKE, spellings=_NAMESPACED),
     writing=_invoke_writing("function_calls"),
     results=Results(
         "<result>\n<tool_name>{name}</tool_name>\n<stdout>\n{result}\n</stdout>\n</result>",

@@ -20,6 +20,7 @@ natively), an answer that consists only of code fences with calls becomes these 
 `only_fences` nothing else is detected, and `over` is set as soon as the answer begins differently.
 """
 
+import re
 from collections.abc import Iterable
 from functools import partial
 
@@ -32,6 +33,7 @@ from toolwire.formats.mentions import Mentions
 from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
+from toolwire.formats.record import Format
 from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.tools import ToolSpec
 
@@ -41,6 +43,9 @@ _BUDGET = 2_000  # characters tried, in vain or as mentions, before detection st
 _EACH = 64  # cost of starting a trial, in characters
 _PLAIN = 256  # plain pieces kept before they are scanned
 _SPACE = 64  # maximum whitespace before an answer
+_FIRST_KEY = 128  # maximum length of an object up to the end of its first key
+_OBJECT = re.compile(r'\s*+(?:\{\s*+(?:\}|"(?P<key>[^"\\]*+)(?P<end>"?))?)?')
+"""The beginning of an object, as far as the end of its first key."""
 
 
 class OutputDetector:
@@ -185,12 +190,48 @@ class OutputDetector:
                 return (yield from self._fenced())
         if self._only_fences:
             return False
+        if best := (yield from self._named(space)):
+            self._hand_over(best, space)
+            return True
         for lead in dict.fromkeys((0, space)):  # some calls begin with whitespace
             sign, _ = yield from self._signs.at_start.at(reader, lead)
-            best = (yield from self._try(sign, lead)) if sign else None
+            ones = self._signs.candidates(sign) if sign else ()
+            best = (yield from self._try(sign, ones, lead)) if sign else None
             if best:
                 self._hand_over(best, lead)
                 return True
+        return False
+
+    def _named(self, lead: int) -> Need[Trial | None]:
+        """Try the formats that begin with a tool's name, if the answer does."""
+        signs, names = self._signs, self._toolset.names()
+        first = (yield from peek(self._reader, lead + 1))[lead:]
+        tag = first == "<"
+        heads = [f"<{name}>" if tag else f"{name}\n" for name in names]
+        size = 1
+        while heads:
+            ahead = (yield from peek(self._reader, lead + size))[lead:]
+            heads = [head for head in heads if head.startswith(ahead)]
+            if len(ahead) < size:
+                return None
+            if ahead in heads:
+                if tag or (yield from self._has_arguments(ahead[:-1], lead + size)):
+                    return (yield from self._try(ahead, signs.tags if tag else signs.lines, lead))
+                return None
+            size += 1
+        return None
+
+    def _has_arguments(self, name: str, lead: int) -> Need[bool]:
+        """Whether an object follows whose first key is a parameter of the tool. A name on a line is
+        otherwise a heading."""
+        known = next(tool for tool in self._tools if tool.name == name).parameters
+        for size in range(1, _FIRST_KEY):
+            ahead = (yield from peek(self._reader, lead + size))[lead:]
+            found = _OBJECT.fullmatch(ahead)
+            if found is None or len(ahead) < size:
+                return False
+            if ahead[-1] == "}" or found["end"]:
+                return ahead[-1] == "}" or found["key"] in known.get("properties", ())
         return False
 
     def _meet(self, sign: str, size: int) -> Need[bool]:
@@ -204,7 +245,7 @@ class OutputDetector:
             self._say(size)
             return False
         before = self._budget
-        best = yield from self._try(sign)
+        best = yield from self._try(sign, self._signs.candidates(sign))
         if best is None:
             read = before - self._budget - _EACH
             self._say(max(size, read - _OVERLAP))
@@ -217,10 +258,10 @@ class OutputDetector:
         self._hand_over(best)
         return True
 
-    def _try(self, sign: str, lead: int = 0) -> Need[Trial | None]:
+    def _try(self, sign: str, formats: tuple[Format, ...], lead: int = 0) -> Need[Trial | None]:
         """Let every format with this sign read ahead. Return the winner, if any."""
         reader, names = self._reader, self._toolset
-        trials = [Trial(one, self._tools, sign) for one in self._signs.candidates(sign)]
+        trials = [Trial(one, self._tools, sign) for one in formats]
         reader.mark()
         reader.pos += lead
         won: list[Trial] = []

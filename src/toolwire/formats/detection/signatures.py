@@ -1,7 +1,8 @@
 """The signs that calls of any format may begin with, and the formats that use them.
 
 There are two kinds of signs: those that count anywhere in an answer, and those that count only at
-its start, because elsewhere they are plain text.
+its start, because elsewhere they are plain text. The names of tools are signs at the start, too:
+`name` on a line by itself, and the tag `<name>`.
 """
 
 import re
@@ -12,23 +13,30 @@ from functools import lru_cache
 from toolwire.formats.catalog import FORMATS
 from toolwire.formats.channels import Channels
 from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.framing import ToolMarkers
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import MarkerSet
 from toolwire.formats.quotes import FENCE
 from toolwire.formats.record import Format
 
 _BARE = ("[", "{")
-_STRUCTURE = re.compile(r"[<\[\]-]")
+_STRUCTURE = re.compile(r"[<>\[\]-]")
 
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """`rare` quickly tells whether a piece of text can contain a sign."""
+    """`rare` quickly tells whether a piece of text can contain a sign.
+
+    `lines` are the formats whose calls begin with a line that is a tool's name, `tags` those whose
+    calls begin with a tag of that name.
+    """
 
     anywhere: Lexer
     at_start: Lexer
     rare: re.Pattern[str]
     formats: dict[str, tuple[Format, ...]]
+    lines: tuple[Format, ...]
+    tags: tuple[Format, ...]
 
     def candidates(self, sign: str) -> tuple[Format, ...]:
         """Return the formats whose calls may begin with this sign."""
@@ -47,9 +55,8 @@ def is_structure(sign: str) -> bool:
 def signatures() -> Signatures:
     """Return the signs of all formats. Built once, in about 0.1 s.
 
-    `cline_xml` is excluded, because its signs are the names of tools: `<search>` or `<table>` in an
-    answer about XML is not evidence of a call, and every request would need its own signs. It is
-    parsed only if it is configured.
+    Tags named after tools (`cline_xml`) count only at the start of an answer, because `<search>` or
+    `<table>` in an answer about XML is not evidence of a call.
     """
     tools = DeclaredTools()
     formats: dict[str, tuple[Format, ...]] = {}
@@ -62,7 +69,10 @@ def signatures() -> Signatures:
             formats[sign] = (*formats.get(sign, ()), record)
     firsts = re.escape("".join(sorted({sign[0] for sign in anywhere})))
     every = Lexer({**at_start, **anywhere})
-    return Signatures(Lexer(anywhere), every, re.compile(f"[{firsts}]"), formats)
+    records = FORMATS.values()
+    lines = tuple(one for one in records if getattr(one.framing, "named", "") == "\n")
+    tags = tuple(one for one in records if isinstance(one.framing, ToolMarkers))
+    return Signatures(Lexer(anywhere), every, re.compile(f"[{firsts}]"), formats, lines, tags)
 
 
 def _signs(framing: object) -> Iterator[tuple[str, str]]:

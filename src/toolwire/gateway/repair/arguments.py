@@ -10,7 +10,7 @@ import msgspec
 
 from toolwire.gateway.repair.costly import Allowance, TooCostly
 from toolwire.gateway.repair.findings import Finding
-from toolwire.protocol.json_limits import TOO_DEEP, is_deep_text
+from toolwire.protocol.json_limits import TOO_DEEP, is_deep_text, is_slow_text
 from toolwire.protocol.tools import ToolSet
 
 _MOST_FAULTS = 5
@@ -56,6 +56,8 @@ def read_json(text: str) -> Any:
 
 def _read_loosely(text: str) -> Any:
     """Parse a JSON value that may have duplicate keys."""
+    if is_slow_text(text):
+        raise NotJson("it has too many numbers with exponents of three digits")
     try:
         # This parser refuses what JSON does not allow: NaN, 1e999, half a surrogate pair.
         value = _decode(text)

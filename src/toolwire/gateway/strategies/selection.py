@@ -183,7 +183,7 @@ class StrategySelector:
             return "prompted", "it has refused tools"
         if backend.capabilities.only_native_calls:
             return "native", "its API has calls of its own"
-        return "hybrid", "unless it turns out to have no tools"
+        return "hybrid", "until the server turns out to have no tools"
 
     def known(self, model: str, asker: str = "") -> dict[str, str]:
         """Return what counts about this model for the key `asker`, by backend."""

@@ -16,6 +16,7 @@ import jsonschema_rs
 from toolwire.errors import ToolSchemaError
 from toolwire.protocol.json_limits import is_deeper
 from toolwire.protocol.schemas.cost import SchemaCost, estimate
+from toolwire.protocol.schemas.meta import in_known_draft, meta_fault
 from toolwire.protocol.schemas.repair import (
     dangling_refs,
     patterns_of,
@@ -44,10 +45,6 @@ _ANY_PATTERNS = jsonschema_rs.FancyRegexOptions(size_limit=4 << 20, dfa_size_lim
 """Tells an unsupported pattern from an invalid one. Nothing is matched with it."""
 _SUSPECT = re.compile(r"\(\?<?[=!]|\\[1-9]")
 """Look-arounds and backreferences, or anything that resembles one."""
-_DRAFTS = frozenset(
-    {"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema"}
-    | {f"http://json-schema.org/draft-0{n}/schema" for n in (4, 6, 7)}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +81,13 @@ def check_schema(
     """Check and compile a tool's parameters. Raises `ToolSchemaError` with the location."""
     if is_deeper(schema, limits.depth):
         raise _invalid(tool, f"it is nested more than {limits.depth} levels deep.")
-    schema = dict(schema) or dict(NO_ARGUMENTS)
+    schema = in_known_draft(schema or NO_ARGUMENTS)
     if (root := schema.get("type")) != "object":
         raise _invalid(
             tool,
             "schema must be a JSON Schema of 'type: \"object\"', "
             f"got 'type: \"{_brief(str(root))}\"'.",
         )
-    if str(schema.get("$schema", "")).rstrip("#") not in _DRAFTS:
-        # Treat an unknown dialect as 2020-12; jsonschema-rs would try to fetch it.
-        schema.pop("$schema", None)
     costly, cost = weigh_patterns(schema, pattern_budget)
     if strict:
         _check_strict(schema, tool, limits, costly)
@@ -157,15 +151,10 @@ def _said(what: str, tool: str, gone: Collection[str]) -> list[str]:
 
 def _check_meta(schema: Mapping[str, Any], tool: str) -> None:
     """Validate against the meta-schema of the draft it names (default: 2020-12)."""
-    try:
-        jsonschema_rs.meta.validate(dict(schema))
-    except jsonschema_rs.ValidationError as error:
-        context = tuple(str(step) for step in error.instance_path)
-        raise _invalid(
-            tool, f"In context={_brief(str(context))}, {_brief(error.message)}."
-        ) from None
-    except (jsonschema_rs.ReferencingError, ValueError) as error:
-        raise _invalid(tool, f"{_brief(str(error).splitlines()[0])}.") from None
+    if (fault := meta_fault(schema)) is None:
+        return
+    where = "" if fault.context is None else f"In context={_brief(str(fault.context))}, "
+    raise _invalid(tool, f"{where}{_brief(fault.message)}.")
 
 
 def compile_schema(schema: Mapping[str, Any], tool: str) -> jsonschema_rs.Validator:

@@ -51,7 +51,8 @@ class SchemaCost:
 
     units: Bound
     visits: Bound
-    """Number of subschema checks, which determines the cost of reporting an error."""
+    """Number of subschema checks and missing names, which determines the cost of reporting an
+    error."""
     reading: Bound
     """Units per character, for patterns."""
     widest: int
@@ -60,27 +61,43 @@ class SchemaCost:
     """The `id()` of a subschema with that maximum."""
     compiling: int
     """The cost to compile it, beyond what is proportional to its size."""
+    numeric: bool = False
+    comparing: bool = False
+    """Whether numbers are compared with those of the schema, or with one another."""
     certain: bool = True
 
     def of(self, text: str) -> tuple[int, int]:
         """Return the maximum units and visits for arguments with this JSON `text`."""
         if not self.certain:
             return CEILING, CEILING
+        unusual = (self.numeric or self.comparing) and _UNUSUAL_NUMBER.search(text)
+        if unusual and _LONG_NUMBER.search(text):
+            return CEILING, CEILING
         # Every value takes at least two characters.
-        cost = self._of(len(text), len(text) // 2 + 1, len(text) // 2 + 1)
+        cost = self._of(len(text), len(text) // 2 + 1, len(text) // 2 + 1, unusual=bool(unusual))
         if cost[0] < _WORTH_COUNTING or "\\u" in text:
             return cost
         opened = text.count("{") + text.count("[")
         depth = _depth(text) if self.units.grows and opened > _LEVELS else opened
-        return self._of(len(text), text.count(",") + opened + 1, max(depth, 1))
+        values = text.count(",") + opened + 1
+        return self._of(len(text), values, max(depth, 1), unusual=bool(unusual))
 
-    def _of(self, length: int, values: int, depth: int) -> tuple[int, int]:
+    def _of(self, length: int, values: int, depth: int, *, unusual: bool) -> tuple[int, int]:
         read = self.reading.of(2, depth)
         units = self.units.of(values, depth) + length * read
+        if unusual:
+            units *= _TIMES_UNUSUAL + (_TIMES_EQUAL * values if self.comparing else 0)
         return min(units, CEILING), self.visits.of(values, depth)
 
 
 _WORTH_COUNTING = 1000
+_UNUSUAL_NUMBER = re.compile(r"[0-9]{17}|[0-9][eE][-+]?[0-9]{2}|\\u003[0-9]")
+"""Numbers that may not be exact as floats, or are large as fractions. Digits may be escaped."""
+_LONG_NUMBER = re.compile(r"[0-9]{100}|\\u003[0-9]")
+"""Comparing these takes time by the square of their length."""
+_TIMES_UNUSUAL = 25
+_TIMES_EQUAL = 3
+"""Integers that are equal as floats share a hash, so each is compared with all others."""
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
@@ -109,11 +126,13 @@ def estimate(schema: Mapping[str, Any]) -> SchemaCost:
         order, circular = graph.order(attrgetter("same"))
         certain = certain and not circular
     count = _Count(nodes, order, recursive=recursive)
-    visits = count.bound([1] * len(nodes), [0] * len(nodes))
+    nothing = [0] * len(nodes)
+    visits = count.bound([1] * len(nodes), nothing)
     most, compiling = max(count.here), count.compiling
     widest = count.here.index(most)
+    faults = [node.faults for node in nodes]
     return SchemaCost(
-        visits=visits,
+        visits=visits if max(faults) == 1 else count.bound(faults, nothing),
         units=count.bound([node.weight for node in nodes], [node.keys for node in nodes]),
         reading=count.bound(
             [node.reading for node in nodes], [node.keys_reading for node in nodes]
@@ -121,6 +140,8 @@ def estimate(schema: Mapping[str, Any]) -> SchemaCost:
         widest=most,
         where=next((part for part, at in graph.place.items() if at == widest), None),
         compiling=compiling,
+        numeric=graph.numeric,
+        comparing=graph.comparing,
         certain=certain,
     )
 

@@ -35,11 +35,22 @@ _SINGLE = {
 _LEADING = frozenset((*_REFS, *_MAPS, *_LISTS, *_SINGLE, "uniqueItems"))
 _DATA = ("enum", "const", "required", "dependentRequired", "dependencies", "type")
 """Keywords whose check takes time proportional to their size."""
+_NAMES = ("required", "dependentRequired", "dependencies")
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_BOUND = 75
+_MULTIPLE = 120
+_SMALL_MULTIPLE = 1200
+"""Numbers are compared exactly, as fractions of integers of any size."""
+_SMALL = 1e-10
+_REQUIRED_PER_FAULT = 20
+"""Every missing name is a fault of its own, if a small one."""
 _COMPARED = 16
 """Cost per value of an array whose elements are compared with one another."""
 _KEY_PATTERN = 25
 _FORMAT = 4
 _UNEVALUATED_WEIGHT = 25
+
+_NUMERIC = frozenset((*_BOUNDS, "multipleOf"))
 
 Follow: TypeAlias = Callable[["SchemaNode"], Iterable[int]]
 
@@ -52,14 +63,16 @@ class SchemaNode:
     """
 
     __slots__ = (
-        "comparing", "elements", "keys", "keys_reading", "members", "named", "placed", "reading",
-        "same", "unevaluated", "weight",
+        "comparing", "elements", "faults", "keys", "keys_reading", "members", "named", "placed",
+        "reading", "same", "unevaluated", "weight",
     )  # fmt: skip
 
-    def __init__(self, weight: int = 1, reading: int = 0) -> None:
+    def __init__(self, weight: int = 1, reading: int = 0, faults: int = 1) -> None:
         self.weight = weight
         self.reading = reading
         """The cost per character of a string."""
+        self.faults = faults
+        """The cost of describing what is wrong with a value."""
         self.keys = self.keys_reading = 0
         """The cost per character of a member's name."""
         self.comparing = 0
@@ -83,10 +96,12 @@ class SchemaGraph:
         self.nodes: list[SchemaNode] = []
         self.certain = True
         """Whether every reference was resolved."""
+        self.numeric = self.comparing = False
+        """Whether numbers are compared with those of the schema, or with one another."""
         self.place: dict[int, int] = {}
         """The node of a subschema, by its `id()`."""
         self._root = schema
-        self._leaves: dict[tuple[int, int], int] = {}
+        self._leaves: dict[tuple[int, ...], int] = {}
         self._refs: dict[str, list[Any]] = {}
         self._anchors: dict[str, list[Any]] | None = None
         self._pending: list[tuple[Mapping[str, Any], SchemaNode]] = []
@@ -122,13 +137,14 @@ class SchemaGraph:
     def _add(self, part: Any, *, inner: bool = True) -> int:
         """Return the index of a subschema, which may not be a valid schema."""
         if not isinstance(part, dict):
-            return self._leaf(1, 0)
+            return self._leaf(1, 0, 1)
+        self.numeric = self.numeric or _is_numeric(part)
         if inner and _LEADING.isdisjoint(part):
-            return self._leaf(_weight(part), _reading(part))
+            return self._leaf(_weight(part), _reading(part), _faults(part))
         known = self.place.get(id(part))
         if known is not None:
             return known
-        node = SchemaNode(_weight(part), _reading(part))
+        node = SchemaNode(_weight(part), _reading(part), _faults(part))
         number = self.place[id(part)] = len(self.nodes)
         self.nodes.append(node)
         self._pending.append((part, node))
@@ -136,11 +152,11 @@ class SchemaGraph:
             self.certain = False  # an embedded document: its references are not resolved
         return number
 
-    def _leaf(self, weight: int, reading: int) -> int:
-        number = self._leaves.get((weight, reading))
+    def _leaf(self, *costs: int) -> int:
+        number = self._leaves.get(costs)
         if number is None:
-            number = self._leaves[weight, reading] = len(self.nodes)
-            self.nodes.append(SchemaNode(weight, reading))
+            number = self._leaves[costs] = len(self.nodes)
+            self.nodes.append(SchemaNode(*costs))
         return number
 
     def _connect(self, part: Mapping[str, Any], node: SchemaNode) -> None:
@@ -164,6 +180,7 @@ class SchemaGraph:
             node.keys_reading = sum(map(pattern_cost, patterns))
         if "uniqueItems" in part:
             node.comparing = _COMPARED
+            self.comparing = True
         if not part.keys().isdisjoint(_UNEVALUATED):
             node.unevaluated = True
             node.weight += _UNEVALUATED_WEIGHT
@@ -213,7 +230,24 @@ def _weight(part: Mapping[str, Any]) -> int:
             weight += _size(part[key])
     if isinstance(named := part.get("properties"), dict):
         weight += len(named)
+    for key in _BOUNDS:
+        if key in part:
+            weight += _BOUND
+    if isinstance(multiple := part.get("multipleOf"), int | float):
+        weight += _MULTIPLE if multiple > _SMALL else _SMALL_MULTIPLE
     return weight
+
+
+def _is_numeric(part: Mapping[str, Any]) -> bool:
+    """Whether a value is compared with a number, or with something that may hold one."""
+    if not _NUMERIC.isdisjoint(part) or not isinstance(part.get("const", ""), str):
+        return True
+    options = part.get("enum")
+    return isinstance(options, list) and not all(isinstance(one, str) for one in options)
+
+
+def _faults(part: Mapping[str, Any]) -> int:
+    return 1 + sum([_size(part[key]) for key in _NAMES if key in part]) // _REQUIRED_PER_FAULT
 
 
 def _size(value: Any) -> int:

@@ -16,11 +16,14 @@ from toolwire.protocol.content import FilePart, ImagePart, Part, TextPart, not_s
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.surfaces.messages.blocks import joined
 from toolwire.surfaces.messages.errors import sizes_in
+from toolwire.surfaces.messages.tokens import estimated_prompt
 
 _MARGIN = 32
 """Margin for tokens that a server counts but does not report."""
 _LEAST = 16
 """Minimum length of an answer, in tokens, that is worth a retry."""
+_ROOM = 1.1
+"""Margin for a prompt whose size the server does not say."""
 _NUMBER = re.compile(r"\d{3,}")
 _LIMIT = ("max_tokens", "max_completion_tokens", "max_new_tokens", "completion tokens")
 _THINKING = (
@@ -61,11 +64,18 @@ def _lower_limit(request: Request, words: str) -> Request | None:
     prompt, window = sizes_in(words)
     if prompt is not None and window is not None and prompt < window:
         return fewer_tokens(request, window - prompt - _MARGIN)
-    if not any(word in words for word in _LIMIT):
-        return None
     asked = request.sampling.max_tokens or 0
+    if not any(word in words for word in _LIMIT):
+        return None if window is None or prompt is not None else _lower_by_guess(request, window)
     allowed = [int(said) for said in _NUMBER.findall(words) if int(said) < asked]
     return fewer_tokens(request, max(allowed)) if allowed else None
+
+
+def _lower_by_guess(request: Request, window: int) -> Request | None:
+    """Lower the limit if the prompt seems to fit the context, and the answer does not."""
+    prompt = int(estimated_prompt(request.messages, request.tools.size) * _ROOM)
+    asked = request.sampling.max_tokens or 0
+    return fewer_tokens(request, window - prompt) if prompt < window < prompt + asked else None
 
 
 def _leave_out_thinking(request: Request, words: str) -> Request | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from toolwire.backends.anthropic.own import HEADERS
+from toolwire.backends.anthropic.own import HEADERS, WIRE
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.plan import Plan, make_plan
@@ -120,9 +120,14 @@ class _Caller(SurfaceCaller):
                 limited = replace(limited, session=session)
             self._asked = dataclasses.replace(asked, request=limited, fills_context=fills)
         request = self._asked.request
-        if request.sampling.max_tokens == 0:
+        if request.sampling.max_tokens == 0 and not self._warms(request):
             raise _NoTokens(request)
         return request
+
+    def _warms(self, request: Request) -> bool:
+        """Whether the backend can be asked to warm its prompt cache."""
+        pool = self.api.turns.routes.find(request.model).pool
+        return all(backend.capabilities.wire == WIRE for backend in pool.backends)
 
     def sink(self, plan: Plan) -> MessagesStreamSink | MessagesWholeSink:
         """See `Caller.sink`."""

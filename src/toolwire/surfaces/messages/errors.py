@@ -40,11 +40,13 @@ _FINAL = (ToolChoiceUnmet, InvalidToolArguments, UncheckedToolArguments)
 """Failures of the model that remain after retries."""
 
 _WINDOW = re.compile(
-    r"(?:context (?:length|size|window)|model length|must be <=|less than|> )\D{0,40}?(\d{3,})"
+    r"(?:context (?:length|size|window)|model length|token limit|must be <=|less than|> )\D{0,40}?"
+    r"(\d{3,})"
 )
 _PROMPT = re.compile(
     r"(?:resulted in|request \(|prompt \(length|has|contains(?: at least)?|given:|too long:) ?(\d+)"
-    r"|(\d+) (?:tokens )?(?:in the (?:messages|prompt)|input tokens|`inputs`|of text input)"
+    r"|(\d+) (?:tokens )?(?:in (?:the|your) (?:messages|prompt)|from the input|input tokens)"
+    r"|(\d+) (?:`inputs`|of text input)|context limit: (\d+) \+"
 )
 
 
@@ -107,7 +109,7 @@ def sizes_in(words: str) -> tuple[int | None, int | None]:
     """Extract the token counts of the prompt and the context from a server's message."""
     said = words.casefold().replace(",", "")
     prompt, window = _PROMPT.search(said), _WINDOW.search(said)
-    asked = int(prompt[1] or prompt[2]) if prompt else None
+    asked = next((int(said) for said in prompt.groups() if said), None) if prompt else None
     return asked, int(window[1]) if window else None
 
 

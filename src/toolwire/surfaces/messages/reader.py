@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
-import jsonschema_rs
 import msgspec
 from msgspec import Meta, Raw
 
@@ -19,6 +18,7 @@ from toolwire.protocol.json_limits import check_width
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.sampling import ResponseFormat, SamplingParams
 from toolwire.surfaces.explain import why_not_json
+from toolwire.surfaces.json_schema import answer_schema_fault
 from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMessage
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 from toolwire.surfaces.messages.own_form import with_own_form
@@ -35,7 +35,9 @@ FIELDS: Mapping[str, Rule] = {
         "honoured", "Text blocks are joined with blank lines; the billing line is left out."
     ),
     "max_tokens": Rule(
-        "honoured", "Lowered to what fits, once the backend has said what does. 0: an empty answer."
+        "honoured",
+        "Lowered to what fits, once the backend has said what does. 0: an empty answer; only a "
+        "backend with the same API is asked, so that it reads the prompt into its cache.",
     ),
     "stream": Rule("honoured", ""),
     "stop_sequences": Rule(
@@ -320,11 +322,8 @@ class _Params:
             return None
         if wanted.type != "json_schema" or wanted.schema is None:
             raise invalid(where, "Only 'json_schema' with a 'schema' is supported")
-        try:
-            jsonschema_rs.meta.validate(wanted.schema)
-        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-            why = str(error).splitlines()[0][:200]
-            raise invalid(f"{where}.schema", why) from None
+        if why := answer_schema_fault(wanted.schema):
+            raise invalid(f"{where}.schema", why)
         return ResponseFormat("json_schema", msgspec.json.encode(wanted.schema))
 
 

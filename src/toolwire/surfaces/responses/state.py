@@ -104,14 +104,16 @@ class ResponseStore:
 
     async def resolve(
         self, owner: str, previous: str | None, items: Sequence[Item]
-    ) -> Sequence[Item]:
-        """Return the whole conversation: earlier items, then these, with references resolved."""
+    ) -> tuple[Sequence[Item], int]:
+        """Return the whole conversation: earlier items, then these, with references resolved. Also
+        return how many bytes were read."""
         before: list[Item] = []
+        size = 0
         if previous is not None:
-            before = await self._before(owner, previous)
+            before, size = await self._before(owner, previous)
         wanted = [reference_id(at, item) for at, item in enumerate(items) if is_reference(item)]
         if not wanted:
-            return [*before, *items]
+            return [*before, *items], size
         if len(wanted) > _MOST_REFERENCES:
             raise RequestError(
                 f"Invalid 'input': expected at most {_MOST_REFERENCES} item references.",
@@ -121,7 +123,8 @@ class ResponseStore:
         names = list(dict.fromkeys(wanted))
         found = await asyncio.gather(*[self._item(owner, name) for name in names])
         sizes = dict(zip(names, map(len, found), strict=True))
-        if sum(sizes[name] for name in wanted) > self.max_bytes:
+        referred = sum(sizes[name] for name in wanted)
+        if referred > self.max_bytes:
             raise RequestError(
                 f"Invalid 'input': the items that it refers to have more than {self.max_bytes} "
                 "bytes together.",
@@ -129,9 +132,10 @@ class ResponseStore:
                 code="array_above_max_length",
             )
         known = dict(zip(names, map(_decode_item, found), strict=True))
-        return [*before, *(known[item["id"]] if is_reference(item) else item for item in items)]
+        resolved = [known[item["id"]] if is_reference(item) else item for item in items]
+        return [*before, *resolved], size + referred
 
-    async def _before(self, owner: str, previous: str) -> list[Item]:
+    async def _before(self, owner: str, previous: str) -> tuple[list[Item], int]:
         found = await self._read(Key(RESPONSE, owner, previous))
         if found is None:
             raise RequestError(
@@ -140,7 +144,7 @@ class ResponseStore:
                 code="previous_response_not_found",
             )
         stored = _decode(found)
-        return [*stored.input, *stored.response["output"]]
+        return [*stored.input, *stored.response["output"]], len(found)
 
     async def _item(self, owner: str, item_id: str) -> bytes:
         found = await self._read(Key(ITEM, owner, item_id))

@@ -126,7 +126,7 @@ class ResponsesCaller(SurfaceCaller):
         asked = self._given
         if not asked.refers:
             return request
-        found = await self._api.stored.resolve(self._owner, asked.previous, asked.items)
+        found, size = await self._api.stored.resolve(self._owner, asked.previous, asked.items)
         if len(found) > self._api.reader.max_items:
             raise RequestError(
                 f"Invalid 'input': together with 'previous_response_id' it has more than "
@@ -134,7 +134,7 @@ class ResponsesCaller(SurfaceCaller):
                 param="input",
                 code="array_above_max_length",
             )
-        return await off_loop(len(self.body), self._request, list(found))
+        return await off_loop(len(self.body) + size, self._request, list(found))
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:  # noqa: ARG002
         """See `StoredHistory.keep`. Stores the items as the client received them."""

@@ -44,9 +44,6 @@ ALIKE = {
     "longcat": {"longcat_tagged"},
 }
 
-FOUND = [name for name in names() if name != "cline_xml"]
-"""All but one, whose signs are the names of the tools."""
-
 
 def _written(name: str) -> str:
     calls = (("get_weather", WEATHER), ("get_time", TIME))
@@ -72,7 +69,7 @@ def _read(text: str, size: int = 0, **how: Any) -> tuple[OutputDetector, list[Ev
 
 
 @pytest.mark.parametrize("size", [0, 1, 5])
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", names())
 def test_calls_of_any_format_are_found(name: str, size: int) -> None:
     detector, events = _read(_written(name), size)
     found = join(events)
@@ -83,7 +80,8 @@ def test_calls_of_any_format_are_found(name: str, size: int) -> None:
     assert name in {detector.found.format, *ALIKE.get(detector.found.format, ())}
 
 
-BEHIND_TEXT = sorted(set(FOUND) - {"glm4_0414"})  # its calls are messages, after a token
+# The calls of one are messages, after a token; those of the other are tags like any others.
+BEHIND_TEXT = sorted(set(names()) - {"glm4_0414", "cline_xml"})
 
 
 @pytest.mark.parametrize("name", BEHIND_TEXT)
@@ -94,6 +92,47 @@ def test_text_in_front_of_the_calls_is_text(name: str) -> None:
     assert (found.content or "").rstrip() == "Let me `look`."
 
 
+NAMED = {
+    "glm4_0414": 'get_time\n{"tz": "CET"}<|assistant|>get_time\n{"tz": "CET"}',
+    "functionary_v32": 'all\nI look.>>>get_time\n{"tz": "CET"}>>>get_time\n{"tz": "CET"}',
+    "cline_xml": "<get_time>\n<tz>CET</tz>\n</get_time>\n<get_time>\n<tz>CET</tz>\n</get_time>",
+}
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize("name", NAMED)
+def test_an_answer_may_begin_with_the_name_of_a_tool(name: str, size: int) -> None:
+    detector, events = _read(NAMED[name], size)
+    assert [json.loads(call.arguments) for call in join(events).calls] == [TIME, TIME]
+    assert detector.found is not None
+    assert detector.found.format == name
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "get_time\nis a tool.",
+        "get_time\n\n- {a}",
+        'get_time\n{"zone": "CET"}',
+        "get_time\n{ echo hi; }",
+        'get_time: {"tz": "CET"}',
+        "get_time",
+        "get_time\n",
+        "<get_time> is a tag.",
+        "<get_time>x</get_time>",
+        "<get_time>\n<zone>CET</zone>\n</get_time>",
+        "<get_tim",
+        'I call\nget_time\n{"tz": "CET"}',
+        "An example:\n<get_time>\n<tz>CET</tz>\n</get_time>",
+    ],
+)
+def test_the_name_of_a_tool_alone_is_text(text: str, size: int) -> None:
+    detector, events = _read(text, size)
+    assert detector.found is None
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == text
+
+
 def _cases() -> Iterator[tuple[str, str]]:
     for name in names():
         page = json.loads((_CASES / f"{name}.json").read_text("utf-8"))
@@ -102,7 +141,7 @@ def _cases() -> Iterator[tuple[str, str]]:
                 yield f"{name}:{case['name']}", case["text"]
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", names())
 def test_it_does_not_matter_how_the_text_is_cut(name: str) -> None:
     texts = [text for case, text in _cases() if case.startswith(f"{name}:")]
     choose = random.Random(name)

@@ -5,6 +5,7 @@ import json
 import time
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -193,6 +194,53 @@ def test_long_texts_are_dear_where_there_are_patterns() -> None:
     assert plain.of(text)[0] < HERE < pattern.of(text)[0]
     keys = estimate({"patternProperties": {f"^k{n}[a-z]+": {} for n in range(3_000)}})
     assert keys.of(json.dumps({f"a{n}": 1 for n in range(100)}))[0] > HERE
+
+
+EXACT = [
+    {"items": {"multipleOf": 1e-300}},
+    {"items": {"multipleOf": 0.1}},
+    {"items": {"minimum": 0.5, "maximum": 10**300}},
+    {"items": {"exclusiveMinimum": 0}},
+    {"items": {"enum": [1, 2, 3]}},
+    {"items": {"const": 10**40}},
+    {"uniqueItems": True},
+]
+"""What compares numbers exactly."""
+
+
+@pytest.mark.parametrize("part", EXACT)
+@pytest.mark.parametrize(
+    "numbers", [[1e300] * 4_000, [(1 << 66) + n for n in range(4_000)], [10**4000] * 100]
+)
+def test_numbers_that_are_compared_at_length_are_dear(part: Any, numbers: Any) -> None:
+    schema = {"properties": {"p": {"type": "array", **part}}}
+    text = json.dumps({"p": numbers})
+    cost = estimate(schema).of(text)[0]
+    assert cost > HERE or took(schema, numbers) < 0.1
+    assert estimate(schema).of('{"p": [1, 2, 3]}')[0] < HERE
+
+
+def took(schema: Any, numbers: Any) -> float:
+    """Seconds to check the numbers."""
+    validator = jsonschema_rs.validator_for(schema)
+    began = time.process_time()
+    validator.is_valid({"p": numbers})
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("digit", ["9", "\\u0039"])
+def test_digits_that_are_written_as_escapes_count_too(digit: str) -> None:
+    cost = estimate({"properties": {"p": {"items": {"minimum": 1}}}})
+    assert cost.of('{"p": ["' + digit * 300 + '"]}')[0] == CEILING
+    assert estimate({"properties": {"p": {"enum": ["a"]}}}).of('"' + digit * 300 + '"')[0] < HERE
+
+
+@pytest.mark.parametrize("keyword", ["required", "dependentRequired"])
+def test_every_missing_name_is_a_fault_to_describe(keyword: str) -> None:
+    names = [f"n{n}" for n in range(40_000)]
+    part = {keyword: names if keyword == "required" else {"a": names}}
+    assert estimate({"properties": {"p": part}}).of('{"p": {"a": 1}}')[1] > EXPLAINED
+    assert estimate({"properties": {"p": {"required": names[:20]}}}).of('{"p": {}}')[1] < 20
 
 
 def test_a_comma_that_is_written_as_an_escape_counts_too() -> None:

@@ -57,6 +57,12 @@ def sampling(backend: Backend) -> SamplingParams:
             16384,
         ),
         ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", None, 8192),
+        (
+            "input length and `max_tokens` exceed context limit: 9000 + 32000 > 20000",
+            None,
+            20000 - 9000 - 32,
+        ),
+        ("Your request exceeded model token limit: 8192 (requested: 32010)", FULL, 8186),
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])

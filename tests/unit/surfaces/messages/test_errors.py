@@ -134,6 +134,26 @@ def test_a_place_is_that_of_the_clients_message() -> None:
         ),
         ("`inputs` must have less than 4096 tokens. Given: 5000", 5000, 4096),
         ("prompt is too long: 40000 tokens > 32768 maximum", 40000, 32768),
+        (
+            "Requested token count exceeds the model's maximum context length of 16384 tokens. You "
+            "requested a total of 40000 tokens: 8000 tokens from the input messages and 32000 "
+            "tokens for the completion.",
+            8000,
+            16384,
+        ),
+        (
+            "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease "
+            "input length or `max_tokens` and try again",
+            188240,
+            200000,
+        ),
+        (
+            "This model's maximum context length is 4097 tokens, however you requested 5000 tokens "
+            "(1000 in your prompt; 4000 for the completion).",
+            1000,
+            4097,
+        ),
+        ("Your request exceeded model token limit: 8192 (requested: 40000)", None, 8192),
         ("the model is loaded with context length of only 4096 tokens", None, 4096),
         ("too much", None, None),
     ],

@@ -121,6 +121,7 @@ def ask(
     owner: str | None = None,
     endpoint: str = "answer",
     indent: int | None = None,
+    reader: ResponseReader = READER,
     **fields: Any,
 ) -> Answer:
     """Send one request. `indent` writes its JSON over several lines."""
@@ -130,7 +131,7 @@ def ask(
     raw = json.dumps(sent, indent=indent).encode()
     client = Answer(HttpRequest("POST", b"/v1/responses", headers, raw))
     backend = backend or speaking(Fragment(text="Hello."), END)
-    asyncio.run(_answer(client, backend, kept, owner, endpoint))
+    asyncio.run(_answer(client, backend, kept, owner, endpoint=endpoint, reader=reader))
     client.asked = backend.opened
     return client
 
@@ -144,7 +145,13 @@ def new_id(prefix: str) -> str:
 
 
 async def _answer(
-    client: Answer, backend: Backend, store: Store | None, owner: str | None, endpoint: str
+    client: Answer,
+    backend: Backend,
+    store: Store | None,
+    owner: str | None,
+    *,
+    endpoint: str,
+    reader: ResponseReader,
 ) -> None:
     pool = BackendPool([backend], asyncio.get_running_loop().time)
 
@@ -156,7 +163,7 @@ async def _answer(
         now=lambda: 1_700_000_000.9,
     )
     stored = ResponseStore(store, ttl=60, max_bytes=1 << 20)
-    surface = Responses(READER, turns, stored, new_id, lambda: 1_700_000_000.9)
+    surface = Responses(reader, turns, stored, new_id, lambda: 1_700_000_000.9)
     try:
         context = RequestContext("req_1", key_name=owner)
         await getattr(surface, endpoint)(client, context)

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from typing import Any
+import threading
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import pytest
 from openai.types.responses import ResponseItem
@@ -11,6 +13,7 @@ from tests.contract.chatting import Backend, Client, speaking
 from tests.unit.surfaces.responses.responding import (
     CALLED,
     END,
+    READER,
     WEATHER,
     Answer,
     ask,
@@ -27,6 +30,8 @@ from toolwire.sessions.base import Key
 from toolwire.sessions.memory import MemoryStore
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.responses.errors import error_body
+from toolwire.surfaces.responses.items import Item
+from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
 from toolwire.surfaces.responses.state import ResponseStore
 from toolwire.surfaces.responses.stored import StoredResponses
 
@@ -123,6 +128,26 @@ def test_references_are_limited_by_what_they_refer_to() -> None:
     assert ask(kept=store, input=[reference, user("Hi.")] * 50).status == 200
     answer = ask(kept=store, input=[reference, user("Hi.")] * 200)
     assert (answer.status, answer.json["error"]["code"]) == (400, "array_above_max_length")
+
+
+class WatchedReader(ResponseReader):
+    """Notes in which threads requests are built."""
+
+    threads: ClassVar[list[threading.Thread]] = []
+
+    def request(self, asked: ParsedResponsesRequest, items: Sequence[Item]) -> ReadRequest:
+        self.threads.append(threading.current_thread())
+        return super().request(asked, items)
+
+
+@pytest.mark.parametrize(("words", "in_loop"), [(10, True), (50_000, False)])
+def test_a_long_stored_conversation_is_read_off_the_event_loop(words: int, in_loop: bool) -> None:
+    store, reader = MemoryStore(), WatchedReader(READER.tools, READER.max_items)
+    before = ask(kept=store, input="long " * words).response
+    reader.threads.clear()
+    answer = ask(kept=store, reader=reader, input="Hi.", previous_response_id=before["id"])
+    assert answer.status == 200
+    assert [one is threading.main_thread() for one in reader.threads] == [in_loop]
 
 
 def test_a_response_that_failed_does_not_claim_to_be_kept() -> None:
