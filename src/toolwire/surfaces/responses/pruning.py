@@ -16,15 +16,15 @@ _EVERY = 20
 """Responses of a key after which its bounds are checked."""
 
 
-class Pruner:
-    """Deletes old responses. Ids of responses are in the order of time."""
+_PAGE = 1000
+"""Responses that are listed at once."""
 
-    def __init__(
-        self, stored: ResponseStore, *, most: int, most_bytes: int, beyond: int = 1000
-    ) -> None:
-        """`beyond` is how many responses beyond the bound are listed at once."""
+
+class Pruner:
+    """Deletes old responses."""
+
+    def __init__(self, stored: ResponseStore, *, most: int, most_bytes: int) -> None:
         self._stored = stored
-        self._beyond = beyond
         self._most = most
         self._most_bytes = most_bytes
         self._added: dict[str, int] = {}
@@ -39,28 +39,24 @@ class Pruner:
             task.add_done_callback(lambda _: self._tasks.pop(owner))
 
     async def _prune(self, store: Store, owner: str) -> None:
-        deleted = 1
         with suppress(StoreUnavailable):
-            while deleted:
-                entries = await store.list(RESPONSE, owner, "", self._most + self._beyond)
-                excess = self._excess(entries)
-                deleted = sum([await self._delete(owner, entry.id) for entry in excess])
-
-    async def _delete(self, owner: str, response_id: str) -> bool:
-        try:
-            await self._stored.delete(owner, response_id)
-        except (ResponseNotFound, ConversationBusy):
-            return False  # somebody else deletes it
-        return True
+            for entry in self._excess(await _entries(store, owner)):
+                with suppress(ResponseNotFound, ConversationBusy):  # somebody else deletes it
+                    await self._stored.delete(owner, entry.id)
 
     def _excess(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Return the oldest entries that are too many, or too large together with later ones."""
-        if len(entries) == self._most + self._beyond:
-            return entries[: self._beyond]  # there may be later ones
-        kept, size = 0, 0
-        for entry in reversed(entries):
+        newest = sorted(entries, key=lambda entry: entry.created, reverse=True)
+        size = 0
+        for kept, entry in enumerate(newest):
             size += entry.size
             if kept == self._most or size > self._most_bytes:
-                break
-            kept += 1
-        return entries[: len(entries) - kept]
+                return newest[kept:]
+        return ()
+
+
+async def _entries(store: Store, owner: str) -> Sequence[Entry]:
+    entries: list[Entry] = []
+    while page := await store.list(RESPONSE, owner, entries[-1].id if entries else "", _PAGE):
+        entries += page
+    return entries

@@ -174,12 +174,7 @@ class ResponsesCaller(SurfaceCaller):
         # Codex does not read the long fields.
         long: dict[str, bytes] = {} if self._profile.name == CODEX else long_echo_of(params)
         echo = echo_of(params, parallel=parallel)
-        now = self._api.now()
-        return ResponseHead(self._new_id(now), int(now), echo, long)
-
-    def _new_id(self, now: float) -> str:
-        """Generate the id of the response. Ids are in the order of time: see `Pruner`."""
-        return f"resp_{int(now * 1000):012x}{self._api.new_id('')[-20:]}"
+        return ResponseHead(self._api.new_id("resp_"), int(self._api.now()), echo, long)
 
     def _request(self, items: list[Item]) -> Request:
         self._items = items

@@ -1,6 +1,7 @@
 """What is stored of each key stays within bounds."""
 
 import asyncio
+import itertools
 
 from msgspec import Raw
 
@@ -12,16 +13,22 @@ from toolwire.surfaces.responses.state import ITEM, RESPONSE, NewResponse, Respo
 TTL = 60.0
 
 
+def name(number: int) -> str:
+    """The id of a response. Later ones sort before earlier ones."""
+    return f"resp_{9999 - number}"
+
+
 async def keep(stored: ResponseStore, owner: str, number: int, size: int = 10) -> None:
     """Store a response with one item."""
     item = {"id": f"msg_{number}", "type": "message", "text": "a" * size}
     raw = Raw(b'{"output":[{"id":"msg_%d"}]}' % number)
-    await stored.put(owner, f"resp_{number:04}", NewResponse(raw, [{"text": "a" * size}]), [item])
+    await stored.put(owner, name(number), NewResponse(raw, [{"text": "a" * size}]), [item])
 
 
 async def pruned(*owners: str, number: int, size: int = 10, **bounds: int) -> MemoryStore:
     """Store that many responses of each owner; then let the pruner end."""
-    store = MemoryStore()
+    seconds = itertools.count()
+    store = MemoryStore(clock=lambda: next(seconds) / 1000)
     stored = ResponseStore(store, TTL, 1 << 20)
     pruner = Pruner(stored, **{"most": 1000, "most_bytes": 1 << 30, **bounds})
     for at in range(number):
@@ -43,7 +50,7 @@ def test_the_oldest_are_deleted_with_their_items() -> None:
         for owner in ("one", "two"):
             names = await ids(store, owner)
             assert 5 <= len(names) <= 5 + pruning._EVERY
-            assert names[-1] == f"resp_{pruning._EVERY * 3 + 1:04}"
+            assert names == [name(pruning._EVERY * 3 + 1 - at) for at in range(len(names))]
             assert len(await ids(store, owner, ITEM)) == len(names)
 
     asyncio.run(work())
@@ -52,7 +59,7 @@ def test_the_oldest_are_deleted_with_their_items() -> None:
 def test_bytes_are_limited_too() -> None:
     async def work() -> None:
         store = await pruned("one", number=pruning._EVERY + 2, size=10_000, most_bytes=55_000)
-        assert await ids(store, "one") == [f"resp_{at:04}" for at in range(17, 22)]
+        assert await ids(store, "one") == [name(at) for at in range(21, 16, -1)]
 
     asyncio.run(work())
 
@@ -64,9 +71,11 @@ def test_what_is_within_bounds_is_kept() -> None:
     asyncio.run(work())
 
 
-def test_more_than_one_list_holds_is_deleted_too() -> None:
+def test_more_than_one_page_is_read() -> None:
     async def work() -> None:
-        store = await pruned("one", number=pruning._EVERY + 2, most=2, beyond=3)
-        assert await ids(store, "one") == ["resp_0020", "resp_0021"]
+        number = pruning._PAGE + 2 * pruning._EVERY
+        names = await ids(await pruned("one", number=number, most=pruning._PAGE + 5), "one")
+        assert names[0] == name(number - 1)
+        assert pruning._PAGE + 5 <= len(names) < number
 
     asyncio.run(work())
