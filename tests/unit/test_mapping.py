@@ -19,6 +19,7 @@ OF_NO_MODULE = {
     "backends/test_system_role.py": "models without a system role, on every kind of backend",
     "client/test_typing.py": "what type checkers say of programs that use the client",
     "conformance/test_example.py": "an adapter that the docs show",
+    "conformance/test_parser_benchmark.py": "what benchmarks/parsers.py counts",
     "formats/test_listed_calls.py": "calls in lists, in every format that has them",
     "formats/test_python_strings.py": "strings of Python, in every format that has them",
     "gateway/test_calls_per_chunk.py": "what benchmarks/calls.py counts",
