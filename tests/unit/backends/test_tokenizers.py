@@ -66,7 +66,7 @@ def test_without_the_package_it_is_said_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(NoTokenizer, match=r"pip install '\.\[tokenizers\]"):
+    with pytest.raises(NoTokenizer, match=r"pip install '\.\[tokenizers\]' in a clone"):
         open_tokenizer(tmp_path / "t.json")
 
 

@@ -98,5 +98,5 @@ def test_redis_without_its_package_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("toolwire.server.config.values.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"pip install '\.\[redis\]'"):
+    with pytest.raises(ConfigError, match=r"pip install '\.\[redis\]' in a clone"):
         configured(tmp_path, 'sessions = "redis://localhost"\n')

@@ -11,7 +11,7 @@ import pytest
 from toolwire.conformance import cases_of
 from toolwire.conformance.adapters import ours
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+FOLDER = Path(__file__).parents[3] / "benchmarks"
 
 
 def load(name: str) -> ModuleType:
