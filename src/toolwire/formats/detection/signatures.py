@@ -62,17 +62,21 @@ def signatures() -> Signatures:
     formats: dict[str, tuple[Format, ...]] = {}
     anywhere: dict[str, str] = {}
     at_start: dict[str, str] = {}
+    loose: set[str] = set()
     for record in FORMATS.values():
         framing = record.framing.for_tools(tools)
+        loose.update(framing.loose if isinstance(framing, MarkerSet) else ())
         for sign, kind in _signs(framing):
             (at_start if kind == "start" else anywhere)[sign] = kind
             formats[sign] = (*formats.get(sign, ()), record)
     firsts = re.escape("".join(sorted({sign[0] for sign in anywhere})))
-    every = Lexer({**at_start, **anywhere})
+    loose &= anywhere.keys()
+    every = Lexer({**at_start, **anywhere}, loose)
     records = FORMATS.values()
     lines = tuple(one for one in records if getattr(one.framing, "named", "") == "\n")
     tags = tuple(one for one in records if isinstance(one.framing, ToolMarkers))
-    return Signatures(Lexer(anywhere), every, re.compile(f"[{firsts}]"), formats, lines, tags)
+    rare = re.compile(f"[{firsts}]")
+    return Signatures(Lexer(anywhere, loose), every, rare, formats, lines, tags)
 
 
 def _signs(framing: object) -> Iterator[tuple[str, str]]:

@@ -69,6 +69,14 @@ def _read(text: str, size: int = 0, **how: Any) -> tuple[OutputDetector, list[Ev
 
 
 @pytest.mark.parametrize("size", [0, 1, 5])
+def test_tags_with_the_suffix_of_a_checkpoint_are_found(size: int) -> None:
+    detector, events = _read(_written("hy_v3").replace(">", ":opensource>"), size)
+    assert [call.name for call in join(events).calls] == ["get_weather", "get_time"]
+    assert detector.found is not None
+    assert detector.found.format == "hy_v3"
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
 @pytest.mark.parametrize("name", names())
 def test_calls_of_any_format_are_found(name: str, size: int) -> None:
     detector, events = _read(_written(name), size)
