@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from toolwire.formats.catalog import FORMATS, get
+from toolwire.formats.detection.signatures import begins_with_a_name
 from toolwire.formats.framing import Markers
 from toolwire.formats.given_tools import GivenTool, as_tools
 from toolwire.formats.parser import Parser, join
@@ -112,7 +113,8 @@ def _candidates(text: str) -> Iterator[Format]:
     for record in FORMATS.values():
         markers = [m for m in record.framing.markers() if len(m) > 1]
         bare = isinstance(record.framing, Markers) and record.framing.bare
-        if bare or not markers or any(marker in text for marker in markers):
+        unmarked = bare or not markers or begins_with_a_name(record)
+        if unmarked or any(marker in text for marker in markers):
             yield record
 
 

@@ -32,6 +32,7 @@ from toolwire.formats.mentions import Mentions
 from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
+from toolwire.formats.record import Format
 from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.tools import ToolSpec
 
@@ -187,11 +188,30 @@ class OutputDetector:
             return False
         for lead in dict.fromkeys((0, space)):  # some calls begin with whitespace
             sign, _ = yield from self._signs.at_start.at(reader, lead)
-            best = (yield from self._try(sign, lead)) if sign else None
+            if not sign:
+                continue
+            best = yield from self._try(self._signs.candidates(sign), sign, lead)
             if best:
                 self._hand_over(best, lead)
                 return True
-        return False
+        if not (yield from self._at_name(space)):
+            return False
+        best = yield from self._try(self._signs.by_name, "", space)
+        if best:
+            self._hand_over(best, space)
+        return best is not None
+
+    def _at_name(self, ahead: int) -> Need[bool]:
+        """Whether the line there is the name of a tool."""
+        reader, lines = self._reader, tuple(f"{name}\n" for name in self._toolset.names())
+        while True:
+            start = reader.pos + ahead
+            if reader.buf.startswith(lines, start):
+                return True
+            text = reader.buf[start:]
+            if reader.final or not any(line.startswith(text) for line in lines):
+                return False
+            yield
 
     def _meet(self, sign: str, size: int) -> Need[bool]:
         """Handle a sign in the text. If it begins a call, hand over to the format."""
@@ -204,7 +224,7 @@ class OutputDetector:
             self._say(size)
             return False
         before = self._budget
-        best = yield from self._try(sign)
+        best = yield from self._try(self._signs.candidates(sign), sign)
         if best is None:
             read = before - self._budget - _EACH
             self._say(max(size, read - _OVERLAP))
@@ -217,10 +237,10 @@ class OutputDetector:
         self._hand_over(best)
         return True
 
-    def _try(self, sign: str, lead: int = 0) -> Need[Trial | None]:
-        """Let every format with this sign read ahead. Return the winner, if any."""
+    def _try(self, formats: Iterable[Format], sign: str, lead: int = 0) -> Need[Trial | None]:
+        """Let formats with this sign read ahead. Return the winner, if any."""
         reader, names = self._reader, self._toolset
-        trials = [Trial(one, self._tools, sign) for one in self._signs.candidates(sign)]
+        trials = [Trial(one, self._tools, sign) for one in formats]
         reader.mark()
         reader.pos += lead
         won: list[Trial] = []

@@ -12,6 +12,7 @@ from functools import lru_cache
 from toolwire.formats.catalog import FORMATS
 from toolwire.formats.channels import Channels
 from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.engines.head_json import HeadJson
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import MarkerSet
 from toolwire.formats.quotes import FENCE
@@ -23,12 +24,16 @@ _STRUCTURE = re.compile(r"[<\[\]-]")
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """`rare` quickly tells whether a piece of text can contain a sign."""
+    """`rare` quickly tells whether a piece of text can contain a sign.
+
+    `by_name` are the formats whose answers may begin with a line that is the name of a tool.
+    """
 
     anywhere: Lexer
     at_start: Lexer
     rare: re.Pattern[str]
     formats: dict[str, tuple[Format, ...]]
+    by_name: tuple[Format, ...]
 
     def candidates(self, sign: str) -> tuple[Format, ...]:
         """Return the formats whose calls may begin with this sign."""
@@ -65,7 +70,15 @@ def signatures() -> Signatures:
     firsts = re.escape("".join(sorted({sign[0] for sign in anywhere})))
     loose &= anywhere.keys()
     every = Lexer({**at_start, **anywhere}, loose)
-    return Signatures(Lexer(anywhere, loose), every, re.compile(f"[{firsts}]"), formats)
+    by_name = tuple(record for record in FORMATS.values() if begins_with_a_name(record))
+    return Signatures(Lexer(anywhere, loose), every, re.compile(f"[{firsts}]"), formats, by_name)
+
+
+def begins_with_a_name(record: Format) -> bool:
+    """Whether a call may begin with a line that is a name, and only JSON may follow."""
+    framing, engine = record.framing, record.engine
+    named = isinstance(framing, Channels) and framing.named == "\n"
+    return named and isinstance(engine, HeadJson) and engine.raw is None
 
 
 def _signs(framing: object) -> Iterator[tuple[str, str]]:
