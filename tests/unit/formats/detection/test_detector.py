@@ -69,6 +69,24 @@ def _read(text: str, size: int = 0, **how: Any) -> tuple[OutputDetector, list[Ev
 
 
 @pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize("lead", ["", "\n"])
+def test_a_name_and_json_at_the_start_are_a_call(size: int, lead: str) -> None:
+    detector, events = _read(f'{lead}get_time\n{{"tz": "CET"}}', size)
+    found = join(events)
+    assert [(call.name, call.decoded()) for call in found.calls] == [("get_time", {"tz": "CET"})]
+    assert detector.found is not None
+    assert detector.found.format == "glm4_0414"
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize("text", ["get_time", "get_time\n", "get_time\nis a tool.", "get_times {}"])
+def test_a_name_without_json_is_text(size: int, text: str) -> None:
+    detector, events = _read(text, size)
+    assert join(events).content == text
+    assert detector.found is None
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
 def test_tags_with_the_suffix_of_a_checkpoint_are_found(size: int) -> None:
     detector, events = _read(_written("hy_v3").replace(">", ":opensource>"), size)
     assert [call.name for call in join(events).calls] == ["get_weather", "get_time"]
