@@ -26,7 +26,7 @@ from functools import partial
 
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.detection.detect import Detection, written_in
-from toolwire.formats.detection.fenced_answer import FencedAnswer
+from toolwire.formats.detection.fenced_answer import FencedAnswer, Inner, PythonCalls
 from toolwire.formats.detection.signatures import is_structure, signatures
 from toolwire.formats.detection.trial import Trial
 from toolwire.formats.mentions import Mentions
@@ -294,7 +294,7 @@ class OutputDetector:
         reader = self._reader
         reader.mark()
         delivery: Delivery = "live" if self._delivery == "live" else "whole"
-        answer = FencedAnswer(partial(OutputDetector, self._tools, delivery=delivery))
+        answer = FencedAnswer(partial(_inside, self._tools, delivery))
         while not answer.why:
             start = reader.pos
             reader.pos = reader.buf.find("\n", start) + 1 or len(reader.buf)
@@ -320,3 +320,10 @@ class OutputDetector:
         if text:
             self._quotes.see(text)
             self._events.append(TextDelta(text))
+
+
+def _inside(tools: tuple[ToolSpec, ...], delivery: Delivery, language: str) -> Inner:
+    """Return what reads the content of a code fence."""
+    if language in ("python", "py"):
+        return PythonCalls(tools, delivery)
+    return OutputDetector(tools, delivery=delivery)

@@ -1,14 +1,18 @@
 """Reads an answer that consists only of calls in code fences."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import msgspec
 
+from toolwire.formats.catalog import get
 from toolwire.formats.detection.detect import Detection
+from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta
+from toolwire.protocol.tools import ToolSpec
 
+_PYTHON = "gemma3"  # the format whose calls in a fence are plain Python
 _MOST = 32  # maximum code fences in an answer, because each is tried in every format
 
 
@@ -20,6 +24,23 @@ class Inner(Protocol):
     def feed(self, text: str) -> list[Event]: ...
 
     def finish(self) -> list[Event]: ...
+
+
+class PythonCalls:
+    """Reads the content of a fence of Python: calls of tools without anything around them."""
+
+    def __init__(self, tools: Iterable[ToolSpec], delivery: Delivery) -> None:
+        self.found: Detection | None = Detection(_PYTHON, "it reads the text as calls in Python")
+        self._parser = Parser(get(_PYTHON), tools, delivery=delivery)
+        self._parser.feed(f"{FENCE}tool_code\n")
+
+    def feed(self, text: str) -> list[Event]:
+        """Consume the next piece of the fence."""
+        return self._parser.feed(text)
+
+    def finish(self) -> list[Event]:
+        """End the fence."""
+        return self._parser.finish()
 
 
 class FencedAnswer:
@@ -37,7 +58,7 @@ class FencedAnswer:
         "why",
     )
 
-    def __init__(self, make: Callable[[], Inner]) -> None:
+    def __init__(self, make: Callable[[str], Inner]) -> None:
         self.events: list[Event] = []
         self.found: Detection | None = None
         self.calls = 0
@@ -73,7 +94,7 @@ class FencedAnswer:
         ticks = len(bare) - len(bare.lstrip("`"))
         if self._inner is None:
             if ticks >= len(FENCE) and "`" not in bare[ticks:]:
-                self._open(ticks)
+                self._open(ticks, bare[ticks:].strip())
             elif bare:
                 self.why = "text stands beside the code fence that holds the call"
         elif ticks >= self._ticks and len(bare) == ticks:
@@ -81,13 +102,13 @@ class FencedAnswer:
         else:
             self._put(self._inner.feed(line))
 
-    def _open(self, ticks: int) -> None:
+    def _open(self, ticks: int, language: str) -> None:
         self._fences += 1
         if self._fences > _MOST:
             self.why = "there are too many code fences"
             return
         self._ticks = ticks
-        self._inner = self._make()
+        self._inner = self._make(language)
 
     def _close(self, inner: Inner) -> None:
         self._put(inner.finish())

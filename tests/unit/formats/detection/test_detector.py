@@ -229,6 +229,8 @@ FENCED = [
     f"\n```\n[{JSON_CALL}]\n```\n",
     f"```xml\n<tool_call>\n{JSON_CALL}\n</tool_call>\n```",
     "```python\n[get_time(tz='CET')]\n```",
+    "```python\nget_time(tz='CET')\n```",
+    "```py\nprint(get_time(tz='CET'))\n```",
     '```\nAction: get_time\nAction Input: {"tz": "CET"}\n```',
     f"```json\n{JSON_CALL}",
 ]
@@ -242,6 +244,27 @@ def test_a_fence_of_nothing_but_calls_is_calls_where_one_is_wanted(text: str, si
     assert [(call.name, json.loads(call.arguments)) for call in found.calls] == [("get_time", TIME)]
     assert found.content is None
     assert detector.found is not None
+
+
+@pytest.mark.parametrize("size", [0, 1, 4])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "now = get_time(tz='CET')\nprint(now)",
+        "import time\nget_time(tz='CET')",
+        "get_time(tz=zone)",
+        "get_time(tz='CET').hour",
+        "for _ in range(3):\n    get_time(tz='CET')",
+        "# the time\nget_time(tz='CET')",
+        "print('hello')",
+        "def get_time(tz='CET'):\n    return 5",
+    ],
+)
+def test_a_program_that_calls_a_tool_is_text(code: str, size: int) -> None:
+    text = f"```python\n{code}\n```"
+    detector, events = _read(text, size, fences=True)
+    assert detector.found is None
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == text
 
 
 def test_several_fences_make_several_calls() -> None:
