@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.gateway.wire import chat_body, request_bytes
+from tests.e2e.gateway.wire import CHAT, chat_body, request_bytes
 from tests.scripted import ScriptedServer
 
 from toolwire.server.app import App
@@ -40,17 +40,27 @@ def _no_collector() -> Iterator[None]:
     gc.enable()
 
 
-async def exchange(port: int, *, stream: bool, leaves: bool) -> None:
+ASKED = chat_body(messages=[{"role": "user", "content": LARGE}])
+BODIES: dict[str, dict[str, Any]] = {
+    CHAT: ASKED,
+    "/v1/responses": {"model": "m", "input": LARGE},
+    "/v1/messages": {**ASKED, "max_tokens": 9},
+    "/native/v1/chat": ASKED,
+    "/native/v1/chat?kept": {**ASKED, "conversation_id": "new"},
+}
+
+
+async def exchange(port: int, path: str, *, stream: bool, leaves: bool) -> None:
     """One request over a connection of its own, whose answer is not always waited for."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    body = chat_body(stream=stream, messages=[{"role": "user", "content": LARGE}])
-    writer.write(request_bytes(body, "connection: close"))
+    body = {**BODIES[path], "stream": stream}
+    writer.write(request_bytes(body, "connection: close", path=path))
     await (asyncio.sleep(0.3) if leaves else reader.read())
     writer.close()
     await asyncio.sleep(0.1)
 
 
-async def left_behind(url: str, trace: TraceFiles, **how: bool) -> set[str]:
+async def left_behind(url: str, trace: TraceFiles, path: str = CHAT, **how: bool) -> set[str]:
     """What of ours only the collector would find after a request."""
     route = RouteConfig("*", (BackendConfig(name="b", url=url, dialect="openai"),))
     logs = Logs(level=50, as_json=False, redactor=Redactor(), stream=io.StringIO())
@@ -65,10 +75,10 @@ async def left_behind(url: str, trace: TraceFiles, **how: bool) -> set[str]:
         defect=lambda error: None,
     )
     port = await server.open("127.0.0.1", 0)
-    await exchange(port, **how)
+    await exchange(port, path, **how)
     gc.collect()
     gc.set_debug(gc.DEBUG_SAVEALL)
-    await exchange(port, **how)
+    await exchange(port, path, **how)
     gc.collect()
     found = {_name(thing) for thing in gc.garbage}
     await server.aclose(0)
@@ -90,3 +100,16 @@ def test_nothing_of_a_request_waits_for_the_garbage_collector(
     with ScriptedServer(variant, ["hi there, how are you"]) as backend:
         leaves = variant in LEAVES
         assert asyncio.run(left_behind(backend.url, trace, stream=stream, leaves=leaves)) == set()
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("variant", ["std", "err400", "midstream_cut", "hang_mid"])
+@pytest.mark.parametrize("path", BODIES)
+def test_nothing_of_a_request_to_any_api_does(
+    tmp_path: Path, path: str, variant: str, stream: bool
+) -> None:
+    trace = TraceFiles(dir=None)
+    with ScriptedServer(variant, ["hi there, how are you"]) as backend:
+        leaves = variant in LEAVES
+        left = left_behind(backend.url, trace, path, stream=stream, leaves=leaves)
+        assert asyncio.run(left) == set()

@@ -150,11 +150,13 @@ class NativeCaller(SurfaceCaller):
 
     async def release(self) -> None:
         """Release the conversation at the end of the request, even during cancellation."""
-        if self._conversation is None:
+        # Both refer back to this caller, and would keep its body until the next collection.
+        conversation, self._conversation, self._sink = self._conversation, None, None
+        if conversation is None:
             return
-        self._conversation.stop()
-        if self._conversation.is_claimed:
-            await asyncio.shield(asyncio.ensure_future(self._conversation.release()))
+        conversation.stop()
+        if conversation.is_claimed:
+            await asyncio.shield(asyncio.ensure_future(conversation.release()))
 
     def _made(self) -> NativeSink:
         assert self._sink is not None, "a turn is kept after its sink was made"  # noqa: S101
