@@ -9,10 +9,8 @@ import itertools
 import json
 import signal
 import uuid
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from tests.e2e.gateway.process import Gateway, running
@@ -27,7 +25,6 @@ from tests.e2e.sessions.speaking import (
     serving,
 )
 from tests.hard.figures import note
-from tests.redis_server import redis_server
 
 from toolwire.server.access.auth import hash_key
 
@@ -37,16 +34,6 @@ CONVERSATIONS = size(4, 100)
 TURNS = size(5, 20)
 PATIENT = "[timeouts]\nqueue = 600\n"
 """On a small machine, all at once is too much at once: let them wait."""
-
-
-@pytest.fixture(params=["sqlite", "redis"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A store that processes can share."""
-    if request.param == "sqlite":
-        yield f"sqlite:{tmp_path / 'sessions.db'}"
-        return
-    with redis_server(tmp_path) as server:
-        yield server.url
 
 
 def configured(address: str, backend: Backend, more: str = "") -> str:

@@ -9,11 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
-from tests.redis_server import redis_server
 
 from toolwire.sessions.base import Key
 from toolwire.sessions.open import open_store
@@ -21,16 +17,6 @@ from toolwire.sessions.open import open_store
 WRITER = Path(__file__).with_name("writer.py")
 CONVERSATIONS = 3
 KILLS = 30 if os.environ.get("TOOLWIRE_SIZE") == "full" else 6
-
-
-@pytest.fixture(params=["sqlite", "redis"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A store that processes can share."""
-    if request.param == "sqlite":
-        yield f"sqlite:{tmp_path / 'sessions.db'}"
-        return
-    with redis_server(tmp_path) as server:
-        yield server.url
 
 
 class Writer:

@@ -1,31 +1,18 @@
 """Stored responses of two keys over two processes, also after the first one is gone."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 from tests.e2e.gateway.process import Gateway, running
 from tests.e2e.gateway.scenes import TOOLS
-from tests.redis_server import redis_server
 from tests.scripted import ScriptedServer
 
 from toolwire.server.access.auth import hash_key
 
 FLAT: list[Any] = [{"type": "function", "strict": False, **tool["function"]} for tool in TOOLS]
 TURNS: list[Any] = [{"text": "Let me see.", "calls": [["get_weather", {"city": "Paris"}]]}, "Rain."]
-
-
-@pytest.fixture(params=["sqlite", "redis"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A store that processes can share."""
-    if request.param == "sqlite":
-        yield f"sqlite:{tmp_path / 'sessions.db'}"
-        return
-    with redis_server(tmp_path) as server:
-        yield server.url
 
 
 def configured(address: str, backend: ScriptedServer, more: str = "") -> str:
