@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -27,6 +28,8 @@ from toolwire.sessions.base import Claim, Entry, Key, busy, lost
 T = TypeVar("T")
 
 _RETRY_SECONDS = (0.0001, 0.0005)
+_FEWEST_TRIES = 200
+"""However late it is: a process that was paused for a second has not waited for anybody."""
 _SWEEP_EVERY = 30.0
 _SWEEP_AGAIN = 0.05
 _SWEPT = 50
@@ -199,7 +202,7 @@ class SqliteStore:
     ) -> T:
         try:
             db = self._open()
-            _begin(db, begin)
+            _when_free(db, partial(db.execute, begin))
             try:
                 answer = work(db)
                 if abandoned.is_set():
@@ -228,7 +231,7 @@ class SqliteStore:
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             db = sqlite3.connect(self._path, isolation_level=None, timeout=sql.BUSY_SECONDS)
             try:
-                _set_up(db)
+                _when_free(db, partial(_set_up, db))
             except BaseException:
                 db.close()
                 raise
@@ -264,27 +267,32 @@ class SqliteStore:
         return taken < len(rows) or taken == _SWEPT
 
 
-def _begin(db: sqlite3.Connection, begin: str) -> None:
-    """Begin a transaction, as soon as no other process is in one.
+def _when_free(db: sqlite3.Connection, work: Callable[[], object]) -> None:
+    """Do something as soon as no other process is in a transaction.
 
     SQLite's own waiting sleeps longer and longer. Beside a process that always has something to
     write, it would never wake up at the right moment.
     """
     until = time.monotonic() + sql.BUSY_SECONDS
+    tries = 0
     db.execute("PRAGMA busy_timeout = 0")
     try:
-        while not _began(db, begin, until):
+        while not _done(work):
+            tries += 1
+            if tries > _FEWEST_TRIES and time.monotonic() > until:
+                work()  # raises what it is
+                return
             time.sleep(random.uniform(*_RETRY_SECONDS))  # noqa: S311 - not a secret
     finally:
         db.execute(f"PRAGMA busy_timeout = {sql.BUSY_SECONDS * 1000:.0f}")
 
 
-def _began(db: sqlite3.Connection, begin: str, until: float) -> bool:
-    """Try to begin a transaction; False if another process is in one. Raises after `until`."""
+def _done(work: Callable[[], object]) -> bool:
+    """Try to do something; False if another process is in a transaction."""
     try:
-        db.execute(begin)
+        work()
     except sqlite3.OperationalError as error:
-        if not _is_busy(error) or time.monotonic() > until:
+        if not _is_busy(error):
             raise
         return False
     return True

@@ -104,7 +104,7 @@ def test_nothing_is_asked_again_once_the_client_has_seen_a_word(
     assert outcome.content.startswith("an answer")
     assert outcome.error is not None
     assert f"The backend '127.0.0.1:{backend.port}' failed" in outcome.error["message"]
-    assert "send the request again" in outcome.error["message"]
+    assert "Send the request again" in outcome.error["message"]
     assert len(backend.requests) == 1
 
 

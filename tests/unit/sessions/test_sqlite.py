@@ -1,6 +1,7 @@
 """The file: who may read it, what happens if it cannot be written, and what has expired."""
 
 import asyncio
+import itertools
 import logging
 import os
 import sqlite3
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from toolwire.errors import StoreUnavailable
+from toolwire.sessions import sqlite
 from toolwire.sessions import sqlite_statements as sql
 from toolwire.sessions.base import Claim, Key
 from toolwire.sessions.guard import GuardedStore
@@ -179,6 +181,24 @@ def test_a_file_that_another_process_holds_is_an_error_in_time(tmp_path: Path) -
         await guarded.aclose()
 
     with_store(tmp_path / "sessions.db", use)
+
+
+def test_a_process_that_was_paused_still_waits_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sessions.db"
+
+    async def use(store: SqliteStore) -> None:
+        await store.put({key(): b"one"}, 60)
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            clock = itertools.count(0, 10)  # each look at it is ten seconds after the last
+            monkeypatch.setattr(sqlite.time, "monotonic", lambda: next(clock))
+            threading.Timer(0.01, other.execute, ["ROLLBACK"]).start()
+            await store.put({key(): b"two"}, 60)
+        assert await store.get(key()) == b"two"
+
+    with_store(path, use)
 
 
 def test_what_nobody_waits_for_any_more_is_not_written(tmp_path: Path) -> None:
