@@ -3,7 +3,8 @@
 By model name: the longest matching pattern of the catalogue wins. By chat template: first texts
 that are unique to a format (`signs`), then tags that its calls require, then mere hints. The format
 with the most evidence wins, and the model's name breaks ties. By answer: every format whose opener
-occurs is tried. The one that finds calls and leaves the least text wins.
+occurs is tried. The one that finds the most calls and leaves the least text wins. If there are
+calls behind the reasoning, then those inside it are drafts.
 """
 
 import re
@@ -14,8 +15,9 @@ from functools import lru_cache
 from toolwire.formats.catalog import FORMATS, get
 from toolwire.formats.framing import Markers
 from toolwire.formats.given_tools import GivenTool, as_tools
-from toolwire.formats.parser import Parser, join
+from toolwire.formats.parser import Extracted, Parser, join
 from toolwire.formats.record import Format
+from toolwire.protocol.tools import ToolSpec
 
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
@@ -79,14 +81,18 @@ def _evidence(record: Format) -> tuple[tuple[int, frozenset[str]], ...]:
 def detect_output(text: str, tools: Iterable[GivenTool] = ()) -> Detection | None:
     """Return the format of an answer that contains calls."""
     known = as_tools(tools)
-    best: tuple[int, int, int] | None = None  # calls, negated leftover text, similarity
+    behind = _behind_reasoning(text)
+    best: tuple[int, ...] | None = None
     answer = None
     for record in _candidates(text):
-        parser = Parser(record, known, delivery="whole")
-        joined = join([*parser.feed(text), *parser.finish()])
-        if not joined.calls:
+        joined = _read(record, known, text)
+        calls = len(joined.calls)
+        if not calls:
             continue
-        rank = (len(joined.calls), -len(joined.content or ""), likeness(record, text))
+        made = len(_read(record, known, behind).calls) if behind else calls
+        left = len(joined.content or "")
+        # Drafts make no format likelier, except where no format finds anything else.
+        rank = (made, 0 if made else calls, -left, -calls, likeness(record, text))
         if best is None or rank > best:
             best = rank
             called = ", ".join(dict.fromkeys(call.name for call in joined.calls))
@@ -94,13 +100,24 @@ def detect_output(text: str, tools: Iterable[GivenTool] = ()) -> Detection | Non
     return answer
 
 
+def _read(record: Format, tools: tuple[ToolSpec, ...], text: str) -> Extracted:
+    parser = Parser(record, tools, delivery="whole")
+    return join([*parser.feed(text), *parser.finish()])
+
+
+def _behind_reasoning(text: str) -> str:
+    """Return what follows the reasoning at the start of an answer; "" without reasoning."""
+    if not text.lstrip().startswith("<think>"):
+        return ""
+    return text.partition("</think>")[2]
+
+
 def notice_mismatch(
     configured: str, text: str, tools: Iterable[GivenTool] = ()
 ) -> Detection | None:
     """Return the format that finds calls where the configured one finds none, if there is one."""
     known = as_tools(tools)
-    parser = Parser(get(configured), known, delivery="whole")
-    if join([*parser.feed(text), *parser.finish()]).calls:
+    if _read(get(configured), known, text).calls:
         return None
     found = detect_output(text, known)
     if found is None or found.format == get(configured).name:

@@ -1,5 +1,7 @@
 """Which format: by model name, chat template and answer, each with the reason."""
 
+import json
+
 import pytest
 from tests.templates import path_of
 
@@ -8,6 +10,7 @@ from toolwire.formats import (
     detect_model,
     detect_output,
     detect_template,
+    extract,
     notice_mismatch,
     render_calls,
 )
@@ -177,6 +180,21 @@ def test_an_answer_is_known_by_what_is_in_it(name: str) -> None:
     assert found is not None
     assert found.format == name
     assert "get_time" in found.reason
+
+
+@pytest.mark.parametrize("name", ["hermes", "lfm2", "qwen3_coder"])
+def test_a_draft_in_the_reasoning_of_an_answer_is_not_called(name: str) -> None:
+    draft, call = (render_calls(name, [Call("get_time", {"tz": tz}, "0")]) for tz in ("UTC", "CET"))
+    found = extract("auto", f"<think>Perhaps {draft}, but no.</think>{call}", TOOLS)
+    assert found.format == name
+    assert [json.loads(call.arguments) for call in found.calls] == [{"tz": "CET"}]
+
+
+def test_a_call_in_reasoning_with_nothing_behind_it_shows_its_format() -> None:
+    call = render_calls("trinity", [Call("get_time", {"tz": "CET"}, "0")])
+    found = detect_output(f"<think>I call it.\n{call}</think>Done.", TOOLS)
+    assert found is not None
+    assert found.format == "trinity"
 
 
 def test_plain_text_has_no_format() -> None:
