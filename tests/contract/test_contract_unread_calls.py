@@ -84,6 +84,24 @@ def test_a_call_beside_it_is_made(mode: str) -> None:
 
 
 @MODES
+@STREAMED
+def test_the_text_around_calls_keeps_its_order(stream: bool, mode: str) -> None:
+    text = f"One {BAD} two {GOOD} three {BAD} four"
+    backend = Learning(answers=[text])
+    client = chat(body(tools=TOOLS, stream=stream), backend, mode=mode, asks=0)
+    said = text.replace(GOOD, "")
+    assert outcome(client, stream=stream) == (said, ['{"p": "a"}'], "tool_calls")
+
+
+@MODES
+def test_it_is_not_the_only_call_that_may_be_made(mode: str) -> None:
+    raw = body(tools=TOOLS, parallel_tool_calls=False)
+    client = chat(raw, Learning(answers=[f"{BAD}\n{GOOD}\n{GOOD}"]), mode=mode, asks=0)
+    text, arguments, reason = outcome(client, stream=False)
+    assert (text.strip(), arguments, reason) == (BAD, ['{"p": "a"}'], "tool_calls")
+
+
+@MODES
 @pytest.mark.parametrize("tools", [TOOLS, STRICT])
 def test_one_that_is_demanded_or_strict_is_an_error(tools: list[object], mode: str) -> None:
     choice = "required" if tools is TOOLS else "auto"
