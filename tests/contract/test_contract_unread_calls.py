@@ -93,6 +93,15 @@ def test_the_text_around_calls_keeps_its_order(stream: bool, mode: str) -> None:
     assert outcome(client, stream=stream) == (said, ['{"p": "a"}'], "tool_calls")
 
 
+@STREAMED
+def test_so_does_the_text_beside_a_native_call(stream: bool) -> None:
+    call = CallFragment(0, "a", "read", '{"p": "a"}')
+    said = [Fragment(text=char) for char in f"One {BAD} two"]
+    backend = speaking(Fragment(calls=(call,)), *said, Fragment(finish="tool_calls"))
+    client = chat(body(tools=TOOLS, stream=stream), backend, mode="hybrid", asks=0)
+    assert outcome(client, stream=stream) == (f"One {BAD} two", ['{"p": "a"}'], "tool_calls")
+
+
 @MODES
 def test_it_is_not_the_only_call_that_may_be_made(mode: str) -> None:
     raw = body(tools=TOOLS, parallel_tool_calls=False)
