@@ -111,6 +111,24 @@ def test_it_is_not_the_only_call_that_may_be_made(mode: str) -> None:
 
 
 @MODES
+@STREAMED
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (BAD.replace("</tool_call>", "And so on."), "stop"),
+        (BAD[: BAD.index("}}")], "length"),
+        (BAD[: BAD.index("hi")], "length"),
+    ],
+)
+def test_it_is_truncated_only_if_its_brackets_are_open(
+    text: str, reason: str, stream: bool, mode: str
+) -> None:
+    backend = Learning(answers=[text])
+    client = chat(body(tools=TOOLS, stream=stream), backend, mode=mode, asks=0)
+    assert outcome(client, stream=stream) == (text, [], reason)
+
+
+@MODES
 @pytest.mark.parametrize("tools", [TOOLS, STRICT])
 def test_one_that_is_demanded_or_strict_is_an_error(tools: list[object], mode: str) -> None:
     choice = "required" if tools is TOOLS else "auto"
