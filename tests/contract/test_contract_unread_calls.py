@@ -84,6 +84,51 @@ def test_a_call_beside_it_is_made(mode: str) -> None:
 
 
 @MODES
+@STREAMED
+def test_the_text_around_calls_keeps_its_order(stream: bool, mode: str) -> None:
+    text = f"One {BAD} two {GOOD} three {BAD} four"
+    backend = Learning(answers=[text])
+    client = chat(body(tools=TOOLS, stream=stream), backend, mode=mode, asks=0)
+    said = text.replace(GOOD, "")
+    assert outcome(client, stream=stream) == (said, ['{"p": "a"}'], "tool_calls")
+
+
+@STREAMED
+def test_so_does_the_text_beside_a_native_call(stream: bool) -> None:
+    call = CallFragment(0, "a", "read", '{"p": "a"}')
+    said = [Fragment(text=char) for char in f"One {BAD} two"]
+    backend = speaking(Fragment(calls=(call,)), *said, Fragment(finish="tool_calls"))
+    client = chat(body(tools=TOOLS, stream=stream), backend, mode="hybrid", asks=0)
+    assert outcome(client, stream=stream) == (f"One {BAD} two", ['{"p": "a"}'], "tool_calls")
+
+
+@MODES
+def test_it_is_not_the_only_call_that_may_be_made(mode: str) -> None:
+    raw = body(tools=TOOLS, parallel_tool_calls=False)
+    client = chat(raw, Learning(answers=[f"{BAD}\n{GOOD}\n{GOOD}"]), mode=mode, asks=0)
+    text, arguments, reason = outcome(client, stream=False)
+    assert (text.strip(), arguments, reason) == (BAD, ['{"p": "a"}'], "tool_calls")
+
+
+@MODES
+@STREAMED
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (BAD.replace("</tool_call>", "And so on."), "stop"),
+        (BAD[: BAD.index("}}")], "length"),
+        (BAD[: BAD.index("hi")], "length"),
+    ],
+)
+def test_it_is_truncated_only_if_its_brackets_are_open(
+    text: str, reason: str, stream: bool, mode: str
+) -> None:
+    backend = Learning(answers=[text])
+    client = chat(body(tools=TOOLS, stream=stream), backend, mode=mode, asks=0)
+    assert outcome(client, stream=stream) == (text, [], reason)
+
+
+@MODES
 @pytest.mark.parametrize("tools", [TOOLS, STRICT])
 def test_one_that_is_demanded_or_strict_is_an_error(tools: list[object], mode: str) -> None:
     choice = "required" if tools is TOOLS else "auto"

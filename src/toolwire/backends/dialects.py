@@ -24,7 +24,7 @@ MaxTokens: TypeAlias = Literal["max_tokens", "max_completion_tokens", "max_outpu
 ConstraintKind: TypeAlias = Literal[
     "none", "json_schema", "structured_outputs", "guided_json", "grammar"
 ]
-ThinkingSwitch: TypeAlias = Literal["none", "template", "flag", "object", "effort"]
+ThinkingSwitch: TypeAlias = Literal["none", "template", "flag", "object", "effort", "rendered"]
 ToolChoiceKind: TypeAlias = Literal["auto", "none", "required", "named"]
 
 
@@ -56,7 +56,8 @@ class Dialect:
     thinking: ThinkingSwitch = "none"
     """How it is told whether to think: by the chat template's variables, `enable_thinking`,
     `thinking` or the effort `none`. The last two are sent only to switch it off: some models of
-    these servers refuse to think, or require what they thought in all of the conversation."""
+    these servers refuse to think, or require what they thought in all of the conversation.
+    `rendered`: Toolwire renders the template itself, with these variables."""
     stops: int = 4
     """The most stop sequences it takes. The gateway watches for the others."""
     files: bool = False

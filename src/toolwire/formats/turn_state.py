@@ -10,6 +10,7 @@ from toolwire.formats.event_sink import EventSink
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, Reader
 from toolwire.formats.trace import Trace
+from toolwire.protocol.json_boundary import is_unclosed
 
 
 @dataclass(slots=True)
@@ -17,7 +18,7 @@ class TurnState:
     """One turn being read. `stop` are the markers that end a malformed call.
 
     `begun` is where the current span of calls began. `broken`: the last rejected call began
-    correctly, so live delivery would have sent it; `lost` is its name.
+    correctly, so live delivery would have sent it; `lost` is its name, and whether it is JSON.
     """
 
     reader: Reader
@@ -28,7 +29,7 @@ class TurnState:
     why: str = ""  # why the last span was not a call
     begun: int = 0
     broken: bool = False
-    lost: str = ""
+    lost: tuple[str, bool] = ("", False)
     settled: int = 0  # how much of the text was settled at the last `settle`
 
     def settle(self) -> None:
@@ -50,11 +51,11 @@ class TurnState:
     def give_up(self, text: str, *, cut: bool) -> None:
         """Say the text of a rejected call. If it is one of a known tool, report it if asked to.
 
-        `cut`: the text ends here. A call that ends with a bracket is malformed, not truncated.
+        `cut`: the text ends here. A call whose brackets are closed is malformed, not truncated.
         """
-        if self.broken and self.sink.reporting and self.tools.allows(self.lost):
-            cut = cut and not text.rstrip().endswith(("}", "]", ")"))
-            self.sink.unread(self.lost, text, cut=cut)
+        name, json = self.lost
+        if self.broken and self.sink.reporting and self.tools.allows(name):
+            self.sink.unread(name, text, cut=cut and not _is_closed(text, json=json))
         else:
             self.sink.text(text)
 
@@ -107,7 +108,7 @@ def finish_call(
         turn.settle()
         return True
     if not turn.sink.live:
-        turn.lost = turn.sink.take_back()
+        turn.lost = turn.sink.take_back(), json
         turn.broken = True
         return turn.refuse(why)
     turn.why = why
@@ -120,6 +121,13 @@ def finish_call(
         yield from _say_rest(turn)
     turn.settle()
     return True
+
+
+def _is_closed(text: str, *, json: bool) -> bool:
+    if text.rstrip().endswith(("}", "]", ")")):
+        return True
+    _, brace, rest = text.partition("{")
+    return json and bool(brace) and not is_unclosed(brace + rest)
 
 
 def copy_rest(turn: TurnState, write: Callable[[str], str] = str) -> Need[None]:

@@ -1,4 +1,5 @@
-"""A chat template without a system role: what it would leave out is said by the user."""
+"""Prompts that a chat template makes. Without a system role, what it would leave out is said by
+the user."""
 
 import asyncio
 
@@ -10,6 +11,7 @@ from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.protocol.requests import ChatMessage, Request
+from toolwire.protocol.sampling import SamplingParams
 from toolwire.protocol.tools import NO_TOOLS
 
 _EACH = "{% for m in messages %}"
@@ -19,11 +21,14 @@ REFUSING = (
     "{% endif %}<{{ m.role }}>{{ m.content }}{% endfor %}"
 )
 HAVING = _EACH + "<{{ m.role }}>{{ m.content | trim }}{% endfor %}"
+_CHOICE = "{% if enable_thinking is not defined %}?{% elif enable_thinking %}on{% else %}off"
+THINKING = _CHOICE + "{% endif %}{% for m in messages %}<{{ m.content | trim }}>{% endfor %}"
 
 
-def prompt(source: str) -> str:
+def prompt(source: str, *, thinking: bool | None = None) -> str:
     """The prompt that a conversation becomes."""
     messages = (ChatMessage("system", "Tools: f. "), ChatMessage("user", "hi"))
+    request = Request("m", messages, sampling=SamplingParams(thinking=thinking))
 
     async def make() -> str:
         pool = HttpPool(Origin.of("http://127.0.0.1:9/v1"), connect_timeout=1)
@@ -35,7 +40,8 @@ def prompt(source: str) -> str:
             opened_reasoning=lambda _: ("", ""),
         )
         try:
-            return await backend.prompt(BackendRequest(Request("m", messages), messages, NO_TOOLS))
+            assert backend.ignored(request) == []
+            return await backend.prompt(BackendRequest(request, messages, NO_TOOLS))
         finally:
             await backend.aclose()
 
@@ -51,3 +57,9 @@ def test_instructions_are_never_lost(source: str) -> None:
 @pytest.mark.process
 def test_a_template_that_has_one_is_used_as_it_is() -> None:
     assert prompt(HAVING) == "<system>Tools: f.<user>hi"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("thinking", "said"), [(None, "?"), (True, "on"), (False, "off")])
+def test_the_template_is_told_whether_to_think(thinking: bool | None, said: str) -> None:
+    assert prompt(THINKING, thinking=thinking) == f"{said}<Tools: f.><hi>"

@@ -9,6 +9,7 @@ from toolwire.backends.http import HttpPool
 from toolwire.backends.openai.backend import OpenAiHttpBackend
 from toolwire.backends.openai.completions_answer import OpenedReasoning, ReasoningAnswer
 from toolwire.backends.openai.completions_request import completions_dialect, encode_completion
+from toolwire.backends.openai.params import Params, template_switch
 from toolwire.backends.openai.refusal import lasting
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.backends.templates.messages import folded, template_messages
@@ -70,15 +71,17 @@ class CompletionsBackend(OpenAiHttpBackend):
     async def prompt(self, outgoing: BackendRequest) -> str:
         """Render the conversation with the chat template. Raises `UpstreamError`."""
         messages = template_messages(outgoing.messages)
+        thinking = outgoing.request.sampling.thinking
+        switch = {} if thinking is None else template_switch(thinking)
         try:
             try:
-                prompt = await self._render(messages)
+                prompt = await self._render(messages, switch)
                 if _is_dropped(messages, prompt):
                     # A template without a system role may silently drop the message.
-                    prompt = await self._with_system(messages, prompt)
+                    prompt = await self._with_system(messages, switch, prompt)
             except TemplateRefused:
                 # Not every template has a system role, or accepts roles in any order.
-                prompt = await self._render(folded(messages))
+                prompt = await self._render(folded(messages), switch)
         except TemplateRefused as error:
             words = self._redact(str(error), 500)
             text = f"The model's chat template refuses this conversation: {words}"
@@ -92,15 +95,19 @@ class CompletionsBackend(OpenAiHttpBackend):
         bos = self.template.bos if self.template.adds_bos else ""
         return prompt.removeprefix(bos)
 
-    async def _with_system(self, messages: list[dict[str, Any]], prompt: str) -> str:
+    async def _with_system(
+        self, messages: list[dict[str, Any]], switch: Params, prompt: str
+    ) -> str:
         """Move a dropped system prompt into the first user message, if that keeps it."""
         try:
-            told = await self._render(folded(messages))
+            told = await self._render(folded(messages), switch)
         except TemplateRefused:
             return prompt
         return prompt if _is_dropped(messages, told) else told
 
-    async def _render(self, messages: list[dict[str, Any]], *, asked: bool = True) -> str:
+    async def _render(
+        self, messages: list[dict[str, Any]], switch: Params | None = None, *, asked: bool = True
+    ) -> str:
         return await self._process.render(
             {
                 "messages": messages,
@@ -110,6 +117,7 @@ class CompletionsBackend(OpenAiHttpBackend):
                 "add_generation_prompt": asked,
                 "bos_token": self.template.bos,
                 "eos_token": self.template.eos,
+                **(switch or {}),
             }
         )
 

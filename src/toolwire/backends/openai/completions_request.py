@@ -27,12 +27,12 @@ from toolwire.protocol.sampling import ResponseFormat
 
 _encode = msgspec.json.Encoder().encode
 _OF_CHAT = (
-    "audio", "include_reasoning", "logprobs", "messages", "metadata", "modalities", "moderation",
-    "parallel_tool_calls", "prediction", "prompt_cache_options", "prompt_mode", "provider",
-    "reasoning", "reasoning_effort", "response_format", "safe_prompt", "safety_identifier",
-    "separate_reasoning", "service_tier", "session_id", "store", "stream_reasoning", "thinking",
-    "thinking_token_budget", "tool_choice", "tools", "top_logprobs", "verbosity",
-    "web_search_options",
+    "audio", "chat_template_kwargs", "enable_thinking", "include_reasoning", "logprobs", "messages",
+    "metadata", "modalities", "moderation", "parallel_tool_calls", "prediction",
+    "prompt_cache_options", "prompt_mode", "provider", "reasoning", "reasoning_effort",
+    "response_format", "safe_prompt", "safety_identifier", "separate_reasoning", "service_tier",
+    "session_id", "store", "stream_reasoning", "thinking", "thinking_token_budget", "tool_choice",
+    "tools", "top_logprobs", "verbosity", "web_search_options",
 )  # fmt: skip
 _LIMIT, _STOP, _FORMAT = "max_tokens", "stop", "response_format"
 _RENAMES = {"max_completion_tokens": _LIMIT, _LIMIT: _LIMIT}
@@ -81,7 +81,9 @@ def completions_dialect(dialect: Dialect) -> Dialect:
         params |= dialect.params & {_FORMAT}
     constraint = dialect.constraint if server.constrains else "none"
     renames = {**dialect.renames, **_RENAMES}
-    return replace(dialect, params=params, renames=renames, constraint=constraint)
+    return replace(
+        dialect, params=params, renames=renames, constraint=constraint, thinking="rendered"
+    )
 
 
 def encode_completion(

@@ -71,14 +71,15 @@ _FILTER = (
     r"requires moderation",  # OpenRouter
 )
 _RATE = (
-    r"rate_?limit",
+    r"\brate_?limit\b",  # not a tool that is called get_rate_limits
+    r"rate_?limit_?(?:ed|error|exceeded|reached)",
     r"rate limit (?:reached|exceeded|hit)",
     r"exceeded [^.]{0,60}rate limit",  # Azure, Anthropic
     r"rate.limited",
     r"too many requests",
     r"requests per (?:minute|second|day)",
     r"resource_exhausted",  # Google
-    r"throttl(?:ed|ing)",
+    r"\bthrottl(?:ed|ing)(?:\b|e)",  # AWS: ThrottlingException
 )
 _BUSY = ("overloaded_error", "server_is_overloaded", "slow_down")
 """Types and codes of a server that is busy: Anthropic, OpenAI."""

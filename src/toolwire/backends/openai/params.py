@@ -38,12 +38,20 @@ CONSTRAINTS: Mapping[ConstraintKind, tuple[str, bytes]] = {
 
 
 _THINKING = "thinking"
+
+
+def template_switch(on: bool) -> Params:  # noqa: FBT001
+    """Return the variables that tell a chat template whether to think. Templates use one of these
+    names, and ignore the other."""
+    return {"enable_thinking": on, _THINKING: on}
+
+
 SWITCHES: Mapping[ThinkingSwitch, Callable[[bool], Params]] = {
-    # Templates use one of these names, and ignore the other.
-    "template": lambda on: {"chat_template_kwargs": {"enable_thinking": on, _THINKING: on}},
+    "template": lambda on: {"chat_template_kwargs": template_switch(on)},
     "flag": lambda on: {"enable_thinking": on},
     "object": lambda on: {} if on else {_THINKING: {"type": "disabled"}},
     "effort": lambda on: {} if on else {"reasoning_effort": "none"},
+    "rendered": lambda _on: {},
 }
 """How a server is told whether to think."""
 

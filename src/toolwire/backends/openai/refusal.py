@@ -18,6 +18,7 @@ _NO_QUOTA = "insufficient_quota"
 _BUSY = frozenset({408, 425, 429, 503, 529})
 """Statuses that mean the client should retry later."""
 _LASTING = frozenset({501, 505})
+_NO_KEY = 401
 _TOO_LARGE = 413
 """Also for a request that exceeds a rate limit by itself: waiting does not help."""
 _KEY_ADVICE = "Set the right one with 'key_env' in toolwire.toml or --upstream-key-env."
@@ -67,7 +68,7 @@ def _known(
         return UpstreamUnavailable(
             _answered(name, status, said), retry_after=_retry_after(head), rate_limited=True
         )
-    if kind is None or kind == "rate_limit_exceeded":
+    if kind is None or kind == "rate_limit_exceeded" or status == _NO_KEY:
         return None
     return known_refusal(kind, said or kind, own_word(fields.get("param"), redact))
 

@@ -90,6 +90,8 @@ class Policy:
         elif isinstance(event, CallEnd):
             if (kept := self._kept.get(event.index)) is not None:
                 out.append(CallEnd(kept, event.complete, event.unread, event.cut))
+                if event.unread and self._most is not None:
+                    self._most += 1  # it is text at best, so another call may be made
         elif isinstance(event, TurnEnd):
             self._end(event.reason, out)
         else:

@@ -110,11 +110,19 @@ class TextCallReader:
                         new_call_id=self._new_call_id,
                     )
                 self._calls.from_text(event, out)
-            elif self._logprobs and isinstance(event, TextDelta):
-                out.append(TextDelta(event.text, _joined(self._logprobs)))
-                self._logprobs = []
+            elif isinstance(event, TextDelta):
+                self._say(event, out)
             else:
                 out.append(event)
+
+    def _say(self, event: TextDelta, out: list[Event]) -> None:
+        if self._logprobs:
+            event = TextDelta(event.text, _joined(self._logprobs))
+            self._logprobs = []
+        if self._calls is None:
+            out.append(event)
+        else:
+            self._calls.text(event, out)
 
 
 def _is_read(event: Event) -> bool:

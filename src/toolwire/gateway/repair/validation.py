@@ -165,7 +165,8 @@ class _Held(msgspec.Struct):
     """The text of a call that cannot be read."""
     cut: bool = False
     behind: list[str] = []
-    """The text behind a call that cannot be read, which is delivered with the call's own text."""
+    """The text behind a call that cannot be read, up to the next one, which is delivered with the
+    call's own text."""
 
     @property
     def arguments(self) -> str:
@@ -234,6 +235,7 @@ class BufferedValidator:
         self._demanded = demanded
         self._exact = exact
         self._calls: list[_Held] = []
+        self._unread: _Held | None = None
         self._text: list[str] = []
 
     @property
@@ -270,8 +272,8 @@ class BufferedValidator:
         for event in events:
             if isinstance(event, TextDelta):
                 self._text.append(event.text)
-                if self._calls and self._calls[-1].unread:
-                    self._calls[-1].behind.append(event.text)
+                if self._unread is not None:
+                    self._unread.behind.append(event.text)
                 elif not self._resumed:
                     out.append(event)
             else:
@@ -286,6 +288,8 @@ class BufferedValidator:
         elif isinstance(event, CallEnd):
             held = self._calls[-1]
             held.complete, held.unread, held.cut = event.complete, event.unread, event.cut
+            if held.unread:
+                self._unread = held
         elif isinstance(event, TurnEnd):
             self._end = event
             for index, held in enumerate(self._calls):

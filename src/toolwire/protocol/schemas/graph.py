@@ -51,6 +51,7 @@ _FORMAT = 4
 _UNEVALUATED_WEIGHT = 25
 
 _NUMERIC = frozenset((*_BOUNDS, "multipleOf"))
+_NO_NUMBERS = str | bool | None
 
 Follow: TypeAlias = Callable[["SchemaNode"], Iterable[int]]
 
@@ -240,10 +241,10 @@ def _weight(part: Mapping[str, Any]) -> int:
 
 def _is_numeric(part: Mapping[str, Any]) -> bool:
     """Whether a value is compared with a number, or with something that may hold one."""
-    if not _NUMERIC.isdisjoint(part) or not isinstance(part.get("const", ""), str):
+    if not _NUMERIC.isdisjoint(part) or not isinstance(part.get("const"), _NO_NUMBERS):
         return True
     options = part.get("enum")
-    return isinstance(options, list) and not all(isinstance(one, str) for one in options)
+    return isinstance(options, list) and not all(isinstance(one, _NO_NUMBERS) for one in options)
 
 
 def _faults(part: Mapping[str, Any]) -> int:

@@ -30,8 +30,11 @@ _THINKING = (
     "reasoning_effort",
     "reasoning effort",
     "reasoning.effort",
+    "reasoning value",
+    "think value",
     "thinking",
     "template_kwarg",
+    "chat_template",
 )
 _FORMAT = ("response_format", "json_schema", "structured output", "grammar")
 _IMAGES = ("image", "multimodal", "vision", "text only")

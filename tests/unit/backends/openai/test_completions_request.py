@@ -178,3 +178,10 @@ def test_a_template_that_is_particular_gets_two_roles_in_turns() -> None:
         ("assistant", "3"),
         ("user", "4\n\n5"),
     ]
+
+
+@pytest.mark.parametrize("dialect", ["vllm", "sglang", "llamacpp", "lmdeploy"])
+def test_what_is_rendered_here_is_not_sent(dialect: str) -> None:
+    sent = body(dialect, chat_template_kwargs={"a": 1}, enable_thinking=True, top_p=0.5)
+    assert "top_p" in sent
+    assert not {"chat_template_kwargs", "enable_thinking"} & sent.keys()

@@ -138,6 +138,19 @@ def test_a_rate_limit_is_one_whatever_its_status(status: int, error: Any) -> Non
     assert (found.status, found.code, found.retryable) == (429, "rate_limit_exceeded", True)
 
 
+@pytest.mark.parametrize("name", ["get_rate_limits", "rate_limiter", "throttling_config"])
+def test_the_name_of_a_tool_is_no_rate_limit(name: str) -> None:
+    error = {"message": f"Invalid schema for function '{name}': 'x' is not valid."}
+    found = refused(400, error)
+    assert type(found) is UpstreamRefused
+    assert (found.status, found.retryable) == (400, False)
+
+
+def test_a_key_that_breaks_a_policy_is_refused_not_filtered() -> None:
+    error = {"message": "This key was disabled for violating our usage policy."}
+    assert isinstance(refused(401, error), KeyRefused)
+
+
 def test_what_the_backend_of_a_router_said_is_shown() -> None:
     raw = '{"error": {"message": "At most 1 image per prompt."}}'
     found = refused(400, {"message": "Provider returned error", "metadata": {"raw": raw}})

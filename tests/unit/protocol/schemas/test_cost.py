@@ -366,3 +366,11 @@ def test_one_that_takes_long_to_compile_is_not_compiled_here() -> None:
     schema = fan("unevaluatedProperties", 4)
     result = check_schema(schema, tool="f", strict=False, limits=SchemaLimits())
     assert result.validator is None
+
+
+@pytest.mark.parametrize("part", [{"enum": ["a", None]}, {"const": True}, {"enum": ["a", 1]}])
+def test_digits_in_a_string_cost_nothing_unless_numbers_are_compared(part: dict[str, Any]) -> None:
+    cost = estimate({"type": "object", "properties": {"a": part, "b": {"type": "string"}}})
+    assert cost.numeric == (1 in part.get("enum", ()))
+    units, _ = cost.of(json.dumps({"b": "0" * 200}))
+    assert (units > HERE) == cost.numeric

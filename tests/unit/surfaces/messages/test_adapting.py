@@ -103,7 +103,13 @@ def test_a_prompt_that_does_not_fit_is_not_tried_again() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ['"llama3" does not support thinking', "Unrecognized request argument: reasoning_effort"],
+    [
+        '"llama3" does not support thinking',
+        "Unrecognized request argument: reasoning_effort",
+        "chat_template is not supported for Mistral tokenizers.",
+        'think value "high" is not supported for this model',
+        'invalid reasoning value: \'none\' (must be "high", "medium", or "low")',
+    ],
 )
 def test_thinking_that_a_model_does_not_have_is_left_out(words: str) -> None:
     backend = picky(words)
