@@ -369,7 +369,8 @@ def errors() -> str:
         "`chunked`. Earlier requests on the same connection are answered first.",
         "A client may pipeline up to 16 requests, with up to 1 MiB in their bodies. What comes "
         "after that is not read: the last request that was read is answered with "
-        "`connection: close`.",
+        "`connection: close`. While a client does not read its answers, its next requests wait; "
+        "after `[timeouts] write` the connection is closed.",
         "If the bodies of all clients together exceed `[limits] bodies_bytes`, the one that has "
         "been arriving for longest is refused with 503 `overloaded` and `Retry-After`.",
         "## Response headers",
@@ -453,7 +454,21 @@ OTHER_REPAIRS = (
         "number of tools with shortened descriptions (`tool_description_chars`, "
         "`parameter_description_chars`)",
     ),
-    ("orphan_result:CALL_ID", "a result in the history that belongs to no call: left out"),
+    ("tool_left_out:TYPE", "a tool of the Messages API that Anthropic would run"),
+    ("tool_repeated:TOOL", "a tool of the Responses API that is given twice: the last one counts"),
+    (
+        "not_strict:TOOL",
+        "a strict tool of the Messages API whose schema strict mode does not allow",
+    ),
+    ("strict_ignored:TOOL", "`strict` on the native API, where every call has to fit its schema"),
+    (
+        "orphan_result:CALL_ID",
+        "a result in the history that belongs to no call: left out, or text (Messages API)",
+    ),
+    ("result_repeated:CALL_ID", "a second result of a call in the history: it replaces the first"),
+    ("result_moved:CALL_ID", "a result in the history that does not follow its call: moved there"),
+    ("call_id_missing:PLACE", "a result without an id, given to the call that has no result"),
+    ("changed_thinking:PLACE", "thinking in the history that was changed: left out"),
     ("missing_result:CALL_ID", "a call in the history without a result: one that says so is added"),
     (
         "repeated_call_id:CALL_ID",
@@ -466,6 +481,9 @@ OTHER_REPAIRS = (
     ),
     ("tool_name_resolved", "a tool name that differs by case, separators, a namespace or a number"),
     ("arguments_repeated", "text behind the arguments of a call, or the same again, is left out"),
+    ("call_index_shared", "several calls that the backend sent as one are told apart"),
+    ("broken_line_skipped", "a line of the backend's stream, outside of a call, cannot be read"),
+    ("finish_reason_missing", "the backend did not say why its answer ended"),
     ("call_promoted_from_text", "a call that the backend handed on as text"),
     ("format_detected:NAME", "a call in another format than the one expected of the model"),
     ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),

@@ -52,6 +52,7 @@ class Client:
     def start(self, status: int, headers: Headers) -> None:
         assert not self.started
         self.started, self.status, self.headers = True, status, dict(headers)
+        assert len(self.headers) == len(headers), "a header is sent twice"
 
     def write(self, data: bytes) -> None:
         assert self.started

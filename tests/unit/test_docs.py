@@ -153,6 +153,15 @@ def test_every_response_header_is_on_the_page_of_errors() -> None:
     assert sent == {name for name, _ in generator().HEADERS}
 
 
+def test_every_repair_is_on_the_page_of_repairs() -> None:
+    noted = re.compile(r"(?:repairs\.(?:add|append)|notes\.repair|_repaired)\(\s*f?\"([a-z_]+)")
+    sources = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")]
+    named = {name for source in sources for name in noted.findall(source)}
+    listed = {name.partition(":")[0] for name, _ in generator().OTHER_REPAIRS}
+    assert len(named) > 15
+    assert named <= listed
+
+
 def test_every_page_is_reached_from_the_readme_and_no_link_is_dead() -> None:
     root = DOCS.parent
     linked = set()

@@ -47,6 +47,7 @@ class GuardedStore:
         self._strays: dict[str, Claim] = {}
         self._recovery: asyncio.Task[None] | None = None
         self._releasing: asyncio.Task[None] | None = None
+        self._closed = False
         self.state: StoreState = "unused"
         self.failures = 0
 
@@ -116,6 +117,7 @@ class GuardedStore:
 
     async def aclose(self) -> None:
         """Stop asking, and close the store."""
+        self._closed = True
         found = (self._recovery, self._releasing, self._watching)
         tasks = [task for task in found if task is not None]
         for task in tasks:
@@ -169,7 +171,7 @@ class GuardedStore:
                 limit.reschedule(now)
 
     def _refuse_if_down(self) -> None:
-        if self._recovery is not None:
+        if self._recovery is not None or self._closed:
             raise unavailable()
 
     def _fail(self, reason: str) -> None:
@@ -177,6 +179,8 @@ class GuardedStore:
         self._note_failure(reason)
 
     def _note_failure(self, reason: str) -> None:
+        if self._closed:
+            return  # old responses may still be deleted when the server stops
         self._note_down(reason)
         if self._recovery is None:
             self._recovery = asyncio.create_task(self._recover(self._retry_every))

@@ -25,6 +25,8 @@ class Troubled(MemoryStore):
 
     async def _trouble(self) -> None:
         self.asked += 1
+        if self.mode == "slow refusal":
+            await asyncio.sleep(0.01)
         if self.mode == "refuses":
             raise StoreUnavailable("refused")
         if self.mode == "silent":
@@ -229,3 +231,20 @@ def test_a_process_that_is_late_itself_does_not_blame_the_store() -> None:
         await store.aclose()
 
     asyncio.run(run())
+
+
+def test_who_still_asks_a_closed_store_is_refused_without_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def test(store: GuardedStore, inner: Troubled) -> None:
+        inner.mode = "slow refusal"
+        asking = asyncio.create_task(store.get(KEY))
+        await asyncio.sleep(0)
+        inner.mode = "refuses"
+        await store.aclose()
+        for request in (asking, store.get(KEY)):
+            with pytest.raises(StoreUnavailable):
+                await request
+
+    guarded(test)
+    assert not caplog.records

