@@ -46,13 +46,13 @@ async def count_prompt(
 ) -> int | None:
     """Count the tokens of a prompt: like `count_usage`, or by the server if no tokenizer is
     configured; None if they cannot be counted."""
-    text, model = _asked(outgoing.messages, outgoing.tools), outgoing.request.model
     try:
         if counter is None and isinstance(backend, PromptCounter):
             return await backend.count_prompt(outgoing)
         counter = counter or server_tokenizer(backend)
         if counter is None:
             return None
+        text, model = _asked(outgoing.messages, outgoing.tools), outgoing.request.model
         (asked,) = await counter.count([text], backend=backend.name, model=model)
     except GatewayError:
         return None
