@@ -52,9 +52,7 @@ class Pipeline:
 
     def accept(self, request: HttpRequest) -> bool:
         """Answer a request now, or after those before it. Return whether no more may be read."""
-        self._waiting.append(request)
-        if self.exchange is None:
-            self.go_on()
+        self._add(request)
         full = len(self._waiting) >= _MAX_WAITING
         if full:
             request.keep_alive = False
@@ -62,8 +60,12 @@ class Pipeline:
 
     def refuse(self, refusal: Refusal) -> None:
         """Refuse what followed the accepted requests, after they are answered."""
-        self._waiting.append(refusal)
-        if self.exchange is None:
+        self._add(refusal)
+
+    def _add(self, following: "HttpRequest | Refusal") -> None:
+        first = not self.busy
+        self._waiting.append(following)
+        if first:
             self.go_on()
 
     def room(self, most: int) -> int:
