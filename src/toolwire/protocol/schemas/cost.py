@@ -74,13 +74,12 @@ class SchemaCost:
         if unusual and _LONG_NUMBER.search(text):
             return CEILING, CEILING
         # Every value takes at least two characters.
-        cost = self._of(len(text), len(text) // 2 + 1, len(text) // 2 + 1, unusual=bool(unusual))
-        if cost[0] < _WORTH_COUNTING or "\\u" in text:
-            return cost
-        opened = text.count("{") + text.count("[")
-        depth = _depth(text) if self.units.grows and opened > _LEVELS else opened
-        values = text.count(",") + opened + 1
-        return self._of(len(text), values, max(depth, 1), unusual=bool(unusual))
+        values = depth = len(text) // 2 + 1
+        if "\\u" not in text:  # which may hide a bracket or a comma of JSON within a string
+            opened = text.count("{") + text.count("[")
+            values = text.count(",") + opened + 1
+            depth = _depth(text) if self.units.grows and opened > _LEVELS else opened or 1
+        return self._of(len(text), values, depth, unusual=bool(unusual))
 
     def _of(self, length: int, values: int, depth: int, *, unusual: bool) -> tuple[int, int]:
         read = self.reading.of(2, depth)
@@ -90,7 +89,6 @@ class SchemaCost:
         return min(units, CEILING), self.visits.of(values, depth)
 
 
-_WORTH_COUNTING = 1000
 _UNUSUAL_NUMBER = re.compile(r"[0-9]{17}|[0-9][eE][-+]?[0-9]{2}|\\u003[0-9]")
 """Numbers that may not be exact as floats, or are large as fractions. Digits may be escaped."""
 _LONG_NUMBER = re.compile(r"[0-9]{100}|\\u003[0-9]")
