@@ -55,9 +55,10 @@ FIELDS: Mapping[str, Rule] = {
     ),
     "thinking": Rule(
         "translated",
-        "Switched on or off for vLLM, SGLang, llama.cpp and LMDeploy, only off for Ollama, "
-        "DeepSeek and Moonshot, and reported as ignored for others. `budget_tokens` becomes an "
-        "effort. Thinking is shown unless it is absent or `disabled`; `display` is ignored.",
+        "Switched on or off for vLLM, SGLang, llama.cpp, LMDeploy and backends with a "
+        "`chat_template`, only off for Ollama, DeepSeek and Moonshot, and reported as ignored for "
+        "others. `budget_tokens` becomes an effort. Thinking is shown unless it is absent or "
+        "`disabled`; `display` is ignored.",
     ),
     "output_config": Rule(
         "translated",
