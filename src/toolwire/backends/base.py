@@ -64,8 +64,9 @@ class Capabilities:
     """Its chat template."""
     has_tools: bool = True
     """False if it does not support tools."""
-    only_native_calls: bool = False
-    """Whether it parses every call itself, so that its text never has one."""
+    own_calls: bool = False
+    """Whether its API has calls of its own form. Then text is searched for calls only if the model
+    is known to write them so."""
     format: str = ""
     """The format that works best for it, whatever its template says."""
     one_call: bool = False

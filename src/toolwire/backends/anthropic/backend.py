@@ -32,7 +32,7 @@ class AnthropicBackend(OpenAiHttpBackend):
     decoder = MessagesDecoder
     models_path = "/models?limit=1000"
     tells = False
-    knows = Capabilities(wire=WIRE, only_native_calls=True)
+    knows = Capabilities(wire=WIRE, own_calls=True)
     advice = "Check its base URL, which usually ends in /v1, and its 'dialect'."
 
     def __init__(self, *args: Any, **more: Any) -> None:

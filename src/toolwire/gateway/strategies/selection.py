@@ -87,7 +87,7 @@ class StrategySelector:
         if plan.strictly and self._constrains(backend, lacking):
             return Constrained(**self._options(backend, lacking))
         has_tools = known.has_tools and "tools" not in lacking
-        if self.mode == "auto" and has_tools and known.only_native_calls:
+        if self.mode == "auto" and has_tools and self._reads_no_text(known, plan.request.model):
             return NATIVE
         if self.mode == "hybrid" or (self.mode == "auto" and has_tools):
             return self._hybrid(backend, plan, at)
@@ -171,6 +171,10 @@ class StrategySelector:
             return Detection(known.format, "this model does best with it")
         return _detect(known.name, known.template, self.model or model)
 
+    def _reads_no_text(self, known: Capabilities, model: str) -> bool:
+        """Whether a call in the text can only be a quotation, as with Claude."""
+        return known.own_calls and self.format_of(model, known) is _GUESS
+
     def mode_of(
         self, backend: Backend, model: str
     ) -> tuple[Literal["native", "hybrid", "prompted"], str]:
@@ -181,7 +185,7 @@ class StrategySelector:
             return "prompted", "the chat template of its model has no place for tools"
         if "tools" in self._lacking.counting(self._place(backend, model), ""):
             return "prompted", "it has refused tools"
-        if backend.capabilities.only_native_calls:
+        if self._reads_no_text(backend.capabilities, model):
             return "native", "its API has calls of its own"
         return "hybrid", "until the server turns out to have no tools"
 
@@ -212,7 +216,7 @@ class StrategySelector:
         if (
             lack == "tools"
             and prose
-            and (backend.capabilities.only_native_calls or self._calls(at))
+            and (self._reads_no_text(backend.capabilities, model) or self._calls(at))
         ):
             return False
         if lack in self._lacking.counting(at, asker):

@@ -37,7 +37,7 @@ class FakeBackend:
 
 HERE: Any = FakeBackend()
 THERE: Any = FakeBackend("other")
-OF_ITS_OWN: Any = FakeBackend(capabilities=Capabilities(only_native_calls=True))
+OF_ITS_OWN: Any = FakeBackend(capabilities=Capabilities(own_calls=True))
 CONSTRAINING: Any = FakeBackend(capabilities=Capabilities(constrains=True))
 HYBRID, PROMPTED, CONSTRAINED = Hybrid(format="hermes"), Prompted(format="hermes"), Constrained()
 
@@ -163,14 +163,21 @@ def test_a_backend_that_has_called_and_then_says_that_it_has_no_tools_is_believe
     assert auto.choose(HERE, asked_for("m")) == PROMPTED
 
 
+def test_text_is_searched_where_the_api_has_calls_of_its_own_if_the_model_writes_them() -> None:
+    auto = StrategySelector("auto")
+    assert str(auto.choose(OF_ITS_OWN, asked_for("Qwen/Qwen3-8B"))) == "hybrid:hermes"
+    assert auto.mode_of(OF_ITS_OWN, "Qwen/Qwen3-8B")[0] == "hybrid"
+    assert auto.choose(OF_ITS_OWN, asked_for("claude-sonnet-4-5")) == NATIVE
+
+
 def test_text_is_not_searched_for_calls_where_the_api_has_calls_of_its_own() -> None:
-    auto = selector("auto")
+    auto = StrategySelector("auto")
     assert auto.choose(OF_ITS_OWN, asked_for("m")) == NATIVE
     assert auto.mode_of(OF_ITS_OWN, "m")[0] == "native"
     assert not auto.learn(OF_ITS_OWN, "m", "tools", prose=True)
     assert selector("hybrid").choose(OF_ITS_OWN, asked_for("m")) == HYBRID
     assert auto.learn(OF_ITS_OWN, "m", "tools")
-    assert auto.choose(OF_ITS_OWN, asked_for("m")) == PROMPTED
+    assert isinstance(auto.choose(OF_ITS_OWN, asked_for("m")), Prompted)
 
 
 @pytest.mark.parametrize("mode", ["native", "hybrid", "prompted"])

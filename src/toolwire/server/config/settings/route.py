@@ -53,7 +53,7 @@ class RouteConfig:
             "`native`: the backend supports tools; `prompted`: tools are written into the prompt; "
             "`hybrid`: native, and calls in text are found too; `auto`: `hybrid`, or `prompted` "
             "for a backend that turns out not to support tools; `native` for one with Anthropic's "
-            "Messages API",
+            "Messages API, unless the model's format is known",
             aliases=(("watched", "hybrid"),),
         ),
     ] = "auto"
