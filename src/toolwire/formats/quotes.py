@@ -18,6 +18,8 @@ FENCE = "```"
 _LINE = 160  # how much of a line is kept, to know what precedes a marker
 _SPANS = 8
 _KEPT = 256  # pieces kept before they are scanned
+_LONG = 256  # characters of a piece that is more than a word or a line
+_MOST_KEPT = 64 * 1024  # characters of all pieces, because backticks take time to scan
 _TOKEN = re.compile(r"`++|\n|[^`\n]++")
 _PLAIN = re.compile(r"(?:[^`\n]++|(?<!\\)`[^`\n]++`(?=[^`])|\n(?![ \t]*+`{3}))*+")
 _BACKSLASHES = re.compile(r"\\*+\Z")
@@ -127,8 +129,12 @@ class Quotes:
     def see(self, text: str) -> None:
         """Consume the next piece of text."""
         self._kept.append(text)
-        if len(self._kept) > _KEPT:
+        kept = len(self._kept)
+        if kept > _KEPT or (kept > 1 and len(text) > _LONG and self._is_much()):
             self._look()
+
+    def _is_much(self) -> bool:
+        return sum(map(len, self._kept)) > _MOST_KEPT
 
     def _look(self) -> None:
         """Scan the buffered text."""

@@ -110,19 +110,15 @@ class TextCallReader:
                         new_call_id=self._new_call_id,
                     )
                 self._calls.from_text(event, out)
-            elif isinstance(event, TextDelta):
-                self._say(event, out)
+                continue
+            said = event
+            if self._logprobs and isinstance(event, TextDelta):
+                said = TextDelta(event.text, _joined(self._logprobs))
+                self._logprobs = []
+            if self._calls is not None and isinstance(said, TextDelta):
+                self._calls.text(said, out)
             else:
-                out.append(event)
-
-    def _say(self, event: TextDelta, out: list[Event]) -> None:
-        if self._logprobs:
-            event = TextDelta(event.text, _joined(self._logprobs))
-            self._logprobs = []
-        if self._calls is None:
-            out.append(event)
-        else:
-            self._calls.text(event, out)
+                out.append(said)
 
 
 def _is_read(event: Event) -> bool:
