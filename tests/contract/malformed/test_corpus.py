@@ -63,6 +63,7 @@ def test_a_model_that_learns_when_told_makes_a_strict_call_that_fits() -> None:
     assert [case.name for case in rejected if not comes_right(case, strict=True)] == []
 
 
+@pytest.mark.slow
 def test_the_figures_are_said_one_by_one() -> None:
     said = report()
     for word in ("refused: 100.0 %", "repaired", "re-asked", "rejected", "labelled", "missed"):

@@ -1,9 +1,12 @@
 """The example shows what it says: an adapter, and what the kit finds with it."""
 
+import pytest
+
 from toolwire.conformance import State, applicable, cases_of, run_cases
 from toolwire.conformance.adapter import adapter_for, load_factory
 
 
+@pytest.mark.slow
 def test_the_kit_finds_the_faults_of_the_example_and_nothing_else() -> None:
     adapter = adapter_for(load_factory("examples.conformance_adapter:adapter"), "hermes")
     assert adapter is not None

@@ -106,6 +106,7 @@ def some_cases() -> list[TestCase]:
     ]
 
 
+@pytest.mark.slow
 def test_the_name_of_every_call_in_the_kits_cases_is_found() -> None:
     wrong = []
     for case in some_cases():
