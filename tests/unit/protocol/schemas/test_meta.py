@@ -51,7 +51,7 @@ def test_integers_that_are_equal_as_floats_cost_no_more_than_others(
     schema = {"$schema": draft, keyword: [LARGE + n for n in range(4_000)]}
     began = time.process_time()
     fault = meta_fault(schema)
-    assert time.process_time() - began < 5  # it was 24 s
+    assert time.process_time() - began < 2  # jsonschema-rs alone: 5 s and more
     assert (fault is None) == (keyword in ("enum", "examples"))
 
 
