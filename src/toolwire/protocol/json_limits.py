@@ -89,8 +89,14 @@ def _count_separators(raw: bytes) -> int:
     return sum(map(raw.count, _BEFORE))
 
 
+def shape_of_numbers(text: str) -> bytes:
+    """Return the text with every digit as `0` and every `E` as `e`. To search it for a kind of
+    number is faster than a pattern by far."""
+    return text.encode(errors="replace").translate(_SHAPES)
+
+
 def _may_be_slow(raw: bytes, most: int) -> bool:
-    """Whether there may be more than `most` slow numbers. Faster than a pattern by far."""
+    """Whether there may be more than `most` slow numbers."""
     return raw.translate(_SHAPES).count(b"0e") > most
 
 

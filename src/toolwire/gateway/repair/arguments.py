@@ -156,9 +156,10 @@ def check_call(
     validator = tools.validators[name]
     if validator is None:
         raise TooCostly
-    visits = allowance.check(tools.costs.get(name), text)
+    cost = tools.costs.get(name)
+    allowance.spend(cost, text)
     if not fits(value, validator):
-        explained = allowance.explains(visits)
+        explained = allowance.explains(cost, text)
         wrong = faults(value, validator, len(text)) if explained else [_NOT_SAID]
         return Finding("invalid_tool_arguments", index, name, f"{'; '.join(wrong)}.")
     return None

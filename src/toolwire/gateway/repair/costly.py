@@ -32,16 +32,18 @@ class Allowance:
         self._visits = visits
         self._last = last
 
-    def check(self, cost: SchemaCost | None, text: str) -> int:
-        """Spend the cost of validating `text`, and return its visits. Raises `TooCostly`."""
-        units, visits = cost.of(text) if cost is not None else (0, 0)
+    def spend(self, cost: SchemaCost | None, text: str) -> None:
+        """Spend the cost of validating `text`. Raises `TooCostly`."""
+        if cost is None:
+            return
+        units = cost.units_of(text)
         if units > self._units:
             raise TooCostly
         self._units -= units
-        return visits
 
-    def explains(self, visits: int) -> bool:
-        """Whether errors can be described after so many visits. Raises `TooCostly`."""
+    def explains(self, cost: SchemaCost | None, text: str) -> bool:
+        """Whether the errors in `text` can be described. Raises `TooCostly`."""
+        visits = cost.visits_of(text) if cost is not None else 0
         if visits > self._visits and not self._last:
             raise TooCostly
         explained = visits <= self._visits

@@ -171,7 +171,7 @@ class RepairRules:
         checked, value = as_object
         validator = tools.validators[name]
         if finding.code == "malformed_tool_arguments":
-            allowance.check(tools.costs.get(name), text)
+            allowance.spend(tools.costs.get(name), text)
         if validator is None:
             raise TooCostly
         if checked.repairs and fits(value, validator):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from toolwire.protocol.json_limits import shape_of_numbers
 from toolwire.protocol.schemas.graph import SchemaGraph, SchemaNode
 
 CEILING = 1 << 40
@@ -40,9 +41,15 @@ class Bound:
     def of(self, values: int, depth: int) -> int:
         """The total for this many values, nested this deep."""
         levels = len(self.each)
-        if depth > levels and self.grows:
-            return CEILING
-        return min(self.first + (values - 1) * self.each[min(depth, levels) - 1], CEILING)
+        if depth > levels:
+            if self.grows:
+                return CEILING
+            depth = levels
+        total = self.first + (values - 1) * self.each[depth - 1]
+        return total if total < CEILING else CEILING
+
+
+_NOTHING = Bound(0, (0,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,31 +73,39 @@ class SchemaCost:
     """Whether numbers are compared with those of the schema, or with one another."""
     certain: bool = True
 
-    def of(self, text: str) -> tuple[int, int]:
-        """Return the maximum units and visits for arguments with this JSON `text`."""
-        if not self.certain:
-            return CEILING, CEILING
-        unusual = (self.numeric or self.comparing) and _UNUSUAL_NUMBER.search(text)
-        if unusual and _LONG_NUMBER.search(text):
-            return CEILING, CEILING
-        # Every value takes at least two characters.
-        values = depth = len(text) // 2 + 1
-        if "\\u" not in text:  # which may hide a bracket or a comma of JSON within a string
-            opened = text.count("{") + text.count("[")
-            values = text.count(",") + opened + 1
-            depth = _depth(text) if self.units.grows and opened > _LEVELS else opened or 1
-        return self._of(len(text), values, depth, unusual=bool(unusual))
-
-    def _of(self, length: int, values: int, depth: int, *, unusual: bool) -> tuple[int, int]:
-        read = self.reading.of(2, depth)
-        units = self.units.of(values, depth) + length * read
+    def units_of(self, text: str) -> int:
+        """Return the maximum units for arguments with this JSON `text`."""
+        unusual = (self.numeric or self.comparing) and _has_unusual_number(text)
+        if not self.certain or (unusual and _LONG_NUMBER.search(text)):
+            return CEILING
+        values, depth = self._size(text)
+        units = self.units.of(values, depth)
+        if self.reading is not _NOTHING:
+            units += len(text) * self.reading.of(2, depth)
         if unusual:
             units *= _TIMES_UNUSUAL + (_TIMES_EQUAL * values if self.comparing else 0)
-        return min(units, CEILING), self.visits.of(values, depth)
+        return min(units, CEILING)
+
+    def visits_of(self, text: str) -> int:
+        """Return the maximum visits for arguments with this JSON `text`."""
+        calculates = self.numeric or self.comparing
+        if not self.certain or (calculates and _LONG_NUMBER.search(text)):
+            return CEILING
+        return self.visits.of(*self._size(text))
+
+    def _size(self, text: str) -> tuple[int, int]:
+        """Return the maximum number of values, and their maximum depth."""
+        if "\\u" in text:  # which may hide a bracket or a comma of JSON within a string
+            most = len(text) // 2 + 1  # every value takes at least two characters
+            return most, most
+        opened = text.count("{") + text.count("[")
+        depth = _depth(text) if self.units.grows and opened > _LEVELS else opened or 1
+        return text.count(",") + opened + 1, depth
 
 
 _UNUSUAL_NUMBER = re.compile(r"[0-9]{17}|[0-9][eE][-+]?[0-9]{2}|\\u003[0-9]")
 """Numbers that may not be exact as floats, or are large as fractions. Digits may be escaped."""
+_MANY_DIGITS = b"0" * 17
 _LONG_NUMBER = re.compile(r"[0-9]{100}|\\u003[0-9]")
 """Comparing these takes time by the square of their length."""
 _TIMES_UNUSUAL = 25
@@ -99,6 +114,13 @@ _TIMES_EQUAL = 3
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+def _has_unusual_number(text: str) -> bool:
+    shape = shape_of_numbers(text)
+    if _MANY_DIGITS in shape or b"0e" in shape or b"\\u00" in shape:
+        return _UNUSUAL_NUMBER.search(text) is not None
+    return False
 
 
 def _depth(text: str) -> int:
@@ -168,7 +190,7 @@ class _Count:
         worst = before = [0] * len(self._nodes)
         self._below = 0
         if not any(weights) and not any(keys):
-            return Bound(0, (0,))
+            return _NOTHING
         if not self._recursive:
             self._sweep(weights, keys, worst, worst)
             return Bound(self.here[0], (self._below,))

@@ -13,7 +13,13 @@ from tests.schemas import FANS, fan, recursive
 
 from toolwire.errors import ToolSchemaError
 from toolwire.protocol.schemas.check import MOST_CHECKS, SchemaLimits, check_schema
-from toolwire.protocol.schemas.cost import CEILING, SchemaCost, estimate
+from toolwire.protocol.schemas.cost import (
+    _UNUSUAL_NUMBER,
+    CEILING,
+    SchemaCost,
+    _has_unusual_number,
+    estimate,
+)
 from toolwire.protocol.schemas.repair import find_ref
 
 HERE = 500_000
@@ -117,7 +123,7 @@ def test_no_arguments_cost_more_than_the_estimate(schema: Any, arguments: Any) -
     cost = estimate(schema)
     assert cost.certain
     for text in (json.dumps(arguments), json.dumps(arguments, separators=(",", ":"))):
-        units, most = cost.of(text)
+        units, most = cost.units_of(text), cost.visits_of(text)
         assert visits(schema, arguments, schema) <= most <= units
 
 
@@ -138,13 +144,13 @@ def test_the_estimate_takes_linear_time(keyword: str) -> None:
 def test_every_keyword_that_multiplies_is_counted(keyword: str) -> None:
     few, many = estimate(fan(keyword, 3)), estimate(fan(keyword, 12))
     text = '{"p": {"a": 1, "b": 2}}'
-    assert few.of(text)[0] < HERE
-    assert many.of(text)[0] >= 2**12
-    assert many.of(text)[1] > EXPLAINED
+    assert few.units_of(text) < HERE
+    assert many.units_of(text) >= 2**12
+    assert many.visits_of(text) > EXPLAINED
 
 
 def test_numbers_stop_at_the_ceiling() -> None:
-    assert estimate(fan("anyOf", 3_000)).of("{}" * 20)[0] == CEILING
+    assert estimate(fan("anyOf", 3_000)).units_of("{}" * 20) == CEILING
 
 
 def test_a_schema_that_refers_to_itself_once_costs_the_same_at_every_depth() -> None:
@@ -158,14 +164,14 @@ def test_a_schema_that_refers_to_itself_once_costs_the_same_at_every_depth() -> 
     schema = {"type": "object", "properties": {"a": json_value}, "$defs": {"json": json_value}}
     cost = estimate(schema)
     assert not cost.units.grows
-    assert cost.of("[" * 500 + "]" * 500)[0] < HERE
+    assert cost.units_of("[" * 500 + "]" * 500) < HERE
 
 
 def test_one_that_refers_to_itself_in_several_ways_costs_more_with_every_level() -> None:
     cost = estimate(recursive(3))
-    assert cost.of('{"p": 1}')[0] < HERE
+    assert cost.units_of('{"p": 1}') < HERE
     assert cost.units.grows
-    assert cost.of('{"p": ' * 40 + "1" + "}" * 40)[0] == CEILING
+    assert cost.units_of('{"p": ' * 40 + "1" + "}" * 40) == CEILING
 
 
 @pytest.mark.parametrize(
@@ -177,23 +183,23 @@ def test_one_that_refers_to_itself_in_several_ways_costs_more_with_every_level()
     ],
 )
 def test_what_cannot_be_followed_is_not_called_cheap(schema: Any) -> None:
-    assert estimate(schema).of("{}")[0] == CEILING
+    assert estimate(schema).units_of("{}") == CEILING
 
 
 def test_depth_is_told_from_many_values_side_by_side() -> None:
     cost = estimate(recursive(3))
-    assert cost.of(json.dumps({"p": [{"a": "]}"}] * 40}))[0] < HERE
+    assert cost.units_of(json.dumps({"p": [{"a": "]}"}] * 40})) < HERE
     for deep in ("[" * 40, "[']'," * 40, '["]",' * 40, '{"p": "' + "[" * 40 + '"}'):
-        assert cost.of(deep)[0] == CEILING
+        assert cost.units_of(deep) == CEILING
 
 
 def test_long_texts_are_dear_where_there_are_patterns() -> None:
     plain = estimate({"properties": {"a": {"type": "string"}}})
     pattern = estimate({"properties": {"a": {"pattern": "(a|b)*a(a|b){300}c"}}})
     text = json.dumps({"a": "x" * 100_000})
-    assert plain.of(text)[0] < HERE < pattern.of(text)[0]
+    assert plain.units_of(text) < HERE < pattern.units_of(text)
     keys = estimate({"patternProperties": {f"^k{n}[a-z]+": {} for n in range(3_000)}})
-    assert keys.of(json.dumps({f"a{n}": 1 for n in range(100)}))[0] > HERE
+    assert keys.units_of(json.dumps({f"a{n}": 1 for n in range(100)})) > HERE
 
 
 EXACT = [
@@ -215,9 +221,9 @@ EXACT = [
 def test_numbers_that_are_compared_at_length_are_dear(part: Any, numbers: Any) -> None:
     schema = {"properties": {"p": {"type": "array", **part}}}
     text = json.dumps({"p": numbers})
-    cost = estimate(schema).of(text)[0]
+    cost = estimate(schema).units_of(text)
     assert cost > HERE or took(schema, numbers) < 0.1
-    assert estimate(schema).of('{"p": [1, 2, 3]}')[0] < HERE
+    assert estimate(schema).units_of('{"p": [1, 2, 3]}') < HERE
 
 
 def took(schema: Any, numbers: Any) -> float:
@@ -231,22 +237,22 @@ def took(schema: Any, numbers: Any) -> float:
 @pytest.mark.parametrize("digit", ["9", "\\u0039"])
 def test_digits_that_are_written_as_escapes_count_too(digit: str) -> None:
     cost = estimate({"properties": {"p": {"items": {"minimum": 1}}}})
-    assert cost.of('{"p": ["' + digit * 300 + '"]}')[0] == CEILING
-    assert estimate({"properties": {"p": {"enum": ["a"]}}}).of('"' + digit * 300 + '"')[0] < HERE
+    assert cost.units_of('{"p": ["' + digit * 300 + '"]}') == CEILING
+    assert estimate({"properties": {"p": {"enum": ["a"]}}}).units_of('"' + digit * 300 + '"') < HERE
 
 
 @pytest.mark.parametrize("keyword", ["required", "dependentRequired"])
 def test_every_missing_name_is_a_fault_to_describe(keyword: str) -> None:
     names = [f"n{n}" for n in range(40_000)]
     part = {keyword: names if keyword == "required" else {"a": names}}
-    assert estimate({"properties": {"p": part}}).of('{"p": {"a": 1}}')[1] > EXPLAINED
-    assert estimate({"properties": {"p": {"required": names[:20]}}}).of('{"p": {}}')[1] < 20
+    assert estimate({"properties": {"p": part}}).visits_of('{"p": {"a": 1}}') > EXPLAINED
+    assert estimate({"properties": {"p": {"required": names[:20]}}}).visits_of('{"p": {}}') < 20
 
 
 def test_a_comma_that_is_written_as_an_escape_counts_too() -> None:
     cost = estimate(fan("anyOf", 8))
     inside = json.dumps({"p": json.dumps([1] * 2_000)}).replace(",", "\\u002c")
-    assert cost.of(inside)[0] >= cost.of(json.dumps({"p": [1] * 500}))[0]
+    assert cost.units_of(inside) >= cost.units_of(json.dumps({"p": [1] * 500}))
 
 
 PLACE = {
@@ -317,7 +323,7 @@ def checked(schema: Any) -> SchemaCost:
 
 
 def test_a_schema_as_servers_of_tools_write_it_is_cheap() -> None:
-    units, _ = checked(MCP).of(json.dumps({**ARGUMENTS, "text": "y" * 20_000}))
+    units = checked(MCP).units_of(json.dumps({**ARGUMENTS, "text": "y" * 20_000}))
     assert units < HERE
 
 
@@ -347,8 +353,8 @@ AGENT_TOOLS = {
 @pytest.mark.parametrize("name", AGENT_TOOLS)
 def test_the_tools_of_agents_are_cheap(name: str) -> None:
     cost = checked(AGENT_TOOLS[name])
-    assert cost.of(json.dumps({"path": "a", "content": "x, y {z} [1]\n" * 2_000}))[0] < HERE
-    assert cost.of(json.dumps({"items": [{"text": "x" * 30}] * 20}))[1] < EXPLAINED
+    assert cost.units_of(json.dumps({"path": "a", "content": "x, y {z} [1]\n" * 2_000})) < HERE
+    assert cost.visits_of(json.dumps({"items": [{"text": "x" * 30}] * 20})) < EXPLAINED
 
 
 @pytest.mark.parametrize("keyword", [k for k in FANS if k not in ("properties", "items")])
@@ -372,5 +378,18 @@ def test_one_that_takes_long_to_compile_is_not_compiled_here() -> None:
 def test_digits_in_a_string_cost_nothing_unless_numbers_are_compared(part: dict[str, Any]) -> None:
     cost = estimate({"type": "object", "properties": {"a": part, "b": {"type": "string"}}})
     assert cost.numeric == (1 in part.get("enum", ()))
-    units, _ = cost.of(json.dumps({"b": "0" * 200}))
+    units = cost.units_of(json.dumps({"b": "0" * 200}))
     assert (units > HERE) == cost.numeric
+
+
+@given(text=st.text(st.sampled_from("0159eE+-.,u\\3 a"), max_size=60))
+def test_the_shape_of_a_text_shows_every_unusual_number(text: str) -> None:
+    """The fast search must find whatever the pattern finds."""
+    assert _has_unusual_number(text) == bool(_UNUSUAL_NUMBER.search(text))
+
+
+@pytest.mark.parametrize("number", ["12345678901234567", "1e10", "1E+99", "2e-30", "\\u0031"])
+def test_an_unusual_number_is_seen_anywhere(number: str) -> None:
+    for text in (number, f'{{"a": {number}}}', f"x{number}é"):
+        assert _has_unusual_number(text)
+    assert not _has_unusual_number('{"a": 1234567890123456, "b": "0e", "c": "\\u00e9"}')
