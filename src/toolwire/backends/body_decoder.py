@@ -73,7 +73,7 @@ class BodyDecoder(ABC):
         if self._sse is not None:
             return self._events(self._sse.finish())
         body = b"".join(self._body)
-        if not body.strip():
+        if not body or body.isspace():
             raise UpstreamError("The backend sent an empty answer.")
         try:
             fragments = self._whole(body)

@@ -4,8 +4,7 @@ Requests with the same affinity prefer the same backend, whose prompt cache has 
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from toolwire.backends.base import Backend
@@ -51,24 +50,34 @@ class BackendPool:
         preferred = max(members, key=lambda m: _weight(affinity, m.position))
         return preferred if preferred.in_flight <= least.in_flight + SLACK else least
 
-    @contextmanager
-    def using(self, member: PoolMember) -> Iterator[None]:
+    def using(self, member: PoolMember) -> "_Use":
         """Count one request on a backend. After a failure that other backends may not share, prefer
         those for a while."""
-        member.in_flight += 1
-        try:
-            yield
-        except UpstreamError as error:
-            if error.retryable or error.elsewhere:
-                member.failed_at = self._clock()
-            raise
-        finally:
-            member.in_flight -= 1
+        return _Use(member, self._clock)
 
     @property
     def backends(self) -> list[Backend]:
         """All backends of the pool."""
         return [member.backend for member in self._members]
+
+
+class _Use:
+    """One request on a backend, as a context. Written out because every request has one, and a
+    generator costs several times as much."""
+
+    __slots__ = ("_clock", "_member")
+
+    def __init__(self, member: PoolMember, clock: Callable[[], float]) -> None:
+        self._member = member
+        self._clock = clock
+
+    def __enter__(self) -> None:
+        self._member.in_flight += 1
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._member.in_flight -= 1
+        if isinstance(error, UpstreamError) and (error.retryable or error.elsewhere):
+            self._member.failed_at = self._clock()
 
 
 def _weight(affinity: str, position: int) -> bytes:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import astuple
 
 from toolwire.protocol.content import WireJson
 
@@ -33,12 +34,10 @@ class SamplingParams(msgspec.Struct, frozen=True):
 
     def given(self) -> dict[str, Any]:
         """Return the parameters that were set, by name."""
-        given = {}
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if value is not None and value != ():
-                given[name] = value
-        return given
+        if self is DEFAULT_SAMPLING:
+            return {}
+        values = zip(self.__struct_fields__, astuple(self), strict=True)
+        return {name: value for name, value in values if value is not None and value != ()}
 
 
 DEFAULT_SAMPLING = SamplingParams()

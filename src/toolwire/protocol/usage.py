@@ -47,7 +47,9 @@ def reported_usage(
 
 
 def _figures(details: Mapping[str, Any] | None) -> dict[str, int]:
-    return {name: value for name, value in (details or {}).items() if type(value) is int}
+    if not details:
+        return {}
+    return {name: value for name, value in details.items() if type(value) is int}
 
 
 def add_usage(one: TokenUsage | None, other: TokenUsage | None) -> TokenUsage | None:

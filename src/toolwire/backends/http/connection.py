@@ -38,6 +38,7 @@ class Connection(asyncio.BufferedProtocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._paused = False
+        self._held = False
         self._fresh()
 
     def _fresh(self) -> None:
@@ -187,12 +188,14 @@ class Connection(asyncio.BufferedProtocol):
     def _hold(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.pause_reading()
+            self._held = True
 
     def _read_on(self) -> None:
-        if self._late or self._paused:
+        if self._late or self._paused or not self._held:
             return
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
+            self._held = False
 
     @property
     def reusable(self) -> bool:

@@ -147,11 +147,12 @@ def _check_width(choices: Sequence[_Choice]) -> None:
 
 
 def _about(chunk: _Chunk) -> tuple[tuple[str, str], ...]:
-    named = (
-        ("system_fingerprint", chunk.system_fingerprint),
-        ("service_tier", chunk.service_tier),
-    )
-    return tuple((name, value) for name, value in named if value)
+    about = []
+    if chunk.system_fingerprint:
+        about.append(("system_fingerprint", chunk.system_fingerprint))
+    if chunk.service_tier:
+        about.append(("service_tier", chunk.service_tier))
+    return tuple(about)
 
 
 def _usage(usage: _Usage) -> TokenUsage | None:

@@ -75,6 +75,8 @@ def encode_format(wanted: ResponseFormat) -> bytes:
 
 def forwarded(params: Params, dialect: Dialect) -> Params:
     """Return the parameters that the server accepts, under its own names."""
+    if not params:
+        return {}
     params = _switched(params, dialect)
     taken = ((dialect.forwarded_as(name), value) for name, value in params.items())
     made = {name: value for name, value in taken if name is not None}
@@ -98,10 +100,11 @@ def _switched(params: Params, dialect: Dialect) -> Params:
 
 def ignored_params(request: Request, dialect: Dialect) -> list[str]:
     """Return the client's parameters that this dialect does not accept."""
-    params = wire_params(request)
-    ignored = [n for n in _switched(params, dialect) if dialect.forwarded_as(n) is None]
-    if isinstance(params.get(_THINKING), bool) and dialect.thinking not in SWITCHES:
-        ignored.append(_THINKING)
+    ignored: list[str] = []
+    if params := wire_params(request):
+        ignored += [n for n in _switched(params, dialect) if dialect.forwarded_as(n) is None]
+        if isinstance(params.get(_THINKING), bool) and dialect.thinking not in SWITCHES:
+            ignored.append(_THINKING)
     if not dialect.reasoning_in_history and any(map(_reasoning, request.messages)):
         ignored.append("reasoning_content")
     return ignored
