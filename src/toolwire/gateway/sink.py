@@ -1,8 +1,9 @@
 """The interface between the pump and a surface's encoder."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+import msgspec
 
 from toolwire.protocol.events import Event
 
@@ -10,8 +11,7 @@ Flow: TypeAlias = Callable[[Callable[[], None], Callable[[], None]], None]
 """Registers two callbacks: the client is too slow, and the client has caught up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(msgspec.Struct, frozen=True):
     """The start of an answer: its backend, its tool mode, and the client's parameters that were not
     sent."""
 

@@ -47,6 +47,8 @@ class Attempt:
         self.repairs: set[str] = set()
         self.findings: list[Finding] = []
         self.calls = 0
+        self.costly: list[CostlyCall] = []
+        """The calls to validate off the event loop."""
         self.stopped = False
         """Whether the answer is complete at a stop sequence, although the backend may go on."""
         self._plan = plan
@@ -93,17 +95,10 @@ class Attempt:
             raise UpstreamError("The backend's answer was empty.")
         for index, choice in sorted(self._choices.items()):
             self._ends.append((index, choice.finish(done=done)))
+            if choice.validator is not None:
+                self.costly += choice.validator.costly
         if not self.costly:
             self._conclude()
-
-    @property
-    def costly(self) -> list[CostlyCall]:
-        """The calls to validate off the event loop."""
-        calls: list[CostlyCall] = []
-        for _, choice in sorted(self._choices.items()):
-            if choice.validator is not None:
-                calls += choice.validator.costly
-        return calls
 
     def resolve(self, checked: Sequence[CheckedCall]) -> None:
         """Take the results for the `costly` calls, and end the answer as `finish` does."""
@@ -116,14 +111,17 @@ class Attempt:
         self._conclude()
 
     def _conclude(self) -> None:
+        rejected: tuple[Finding, BufferedValidator] | None = None
         for _, choice in sorted(self._choices.items()):
             self.repairs |= choice.repairs
-            self.findings += choice.validator.findings if choice.validator is not None else ()
             self.calls += choice.policy.calls
-        for choice in self._choices.values():
             validator = choice.validator
+            if validator is not None:
+                self.findings += validator.findings
             if isinstance(validator, BufferedValidator) and validator.rejected is not None:
-                raise _unfit(validator.rejected, validator)
+                rejected = rejected or (validator.rejected, validator)
+        if rejected is not None:
+            raise _unfit(*rejected)
         self.deliver()
 
     @property

@@ -10,8 +10,9 @@ through, `ChoicePipeline` creates a `FastPath` that bypasses them. Any other chu
 path and is processed normally.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.policy import Policy
@@ -61,8 +62,7 @@ class Stage(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FastPath:
+class FastPath(msgspec.Struct, frozen=True):
     """Passes further arguments of one call around all stages."""
 
     reader: NativeReader
@@ -77,7 +77,7 @@ class FastPath:
 class ChoicePipeline:
     """The stages of one choice."""
 
-    __slots__ = ("_fast", "_stages", "policy", "reading", "stops", "validator")
+    __slots__ = ("_calling", "_fast", "_stages", "policy", "reading", "stops", "validator")
 
     def __init__(
         self,
@@ -93,9 +93,13 @@ class ChoicePipeline:
         stages: tuple[Stage, ...] = (policy,) if validator is None else (policy, validator)
         self._stages = stages if stops is None else (stops, *stages)
         self._fast: FastPath | None = None
+        self._calling = False
 
     def feed(self, fragment: Fragment) -> list[Event]:
         """Process the next fragment, and return the events that may go out."""
+        if self._calling:
+            self._calling = False
+            self._fast = self._fast_path()
         fast = self._fast
         if fast is not None:
             text = fast.reader.more(fragment)
@@ -107,8 +111,7 @@ class ChoicePipeline:
         for stage in self._stages:
             if events:
                 events = stage.feed(events)
-        if fragment.calls:
-            self._fast = self._fast_path()
+        self._calling = bool(fragment.calls)
         return events
 
     def finish(self, *, done: bool) -> list[Event]:

@@ -309,11 +309,23 @@ class BufferedValidator:
     def _conclude(self, reason: FinishReason) -> list[Event]:
         """End the turn: deliver its calls, or set `rejected`."""
         out: list[Event] = []
-        kept = self._calls
+        for held in self._calls:
+            if held.finding is not None or not held.complete:
+                return self._conclude_invalid(reason)
+        if self._resumed and not self._calls and self._text:
+            out.append(TextDelta("\n\n" + self.said))
+        for index, held in enumerate(self._calls):
+            out += held.events(index)
+        out.append(self._end)
+        return out
+
+    def _conclude_invalid(self, reason: FinishReason) -> list[Event]:
+        """End a turn in which a call is invalid or incomplete."""
+        out: list[Event] = []
+        kept, cut = self._calls, reason in _CUT
         if any(held.finding is not None for held in kept):
-            kept = self._select(cut_off=reason in _CUT)
+            kept = self._select(cut_off=cut)
         # A truncated call goes out as far as it got, as on every backend.
-        cut = reason in _CUT
         made = [held for held in kept if not held.unread and (cut or held.readable)]
         said = [held.text for held in kept if not (cut or held.unread or held.readable)]
         if self._resumed and not kept and self._text:
