@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 
 _AT_ONCE = 8
 """Small requests started per iteration of the event loop."""
-_SMALL = 16 * 1024
+_SMALL = 32 * 1024
 """Bytes of a body that count as one small request; a larger body counts as several."""
 _LASTING = 0.1
 """The fraction of `max_wait` that applies once the queue has existed for that long."""

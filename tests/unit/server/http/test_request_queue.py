@@ -58,7 +58,7 @@ def test_a_rush_begins_in_order_over_several_turns(loop: Loop) -> None:
 def test_large_requests_begin_one_per_turn_and_nobody_overtakes(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
     queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
-    for number, size in enumerate([1000, 40_000, 120_000, 1000, 9_000_000, 1000, 1000]):
+    for number, size in enumerate([1000, 80_000, 240_000, 1000, 9_000_000, 1000, 1000]):
         queue.put(Request(number, notes, size))
     counts = [len(notes)]
     while counts[-1] < 7:
