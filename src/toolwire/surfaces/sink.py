@@ -143,10 +143,10 @@ class SurfaceSink(ABC):
             notes["usage"] = "estimated"
         return notes
 
-    def usage(self, report: Report, characters: int) -> TokenUsage:
-        """Return the usage of the turn, estimated if the backend did not report it."""
+    def estimated(self, characters: int) -> TokenUsage:
+        """Return the usage of a turn whose answer has so many characters."""
         outgoing = self.plan.outgoing
-        return report.usage or estimate(outgoing.messages, outgoing.tools.size, characters)
+        return estimate(outgoing.messages, outgoing.tools.size, characters)
 
 
 def labels_of(report: Report) -> list[str]:

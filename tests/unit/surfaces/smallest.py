@@ -137,7 +137,7 @@ class Whole(Sink):
         for call in whole.calls:
             block = {"id": call.call_id, "name": call.name, "input": json.loads(call.arguments)}
             content.append({"type": "tool_use", **block})
-        usage = self.usage(report, whole.characters)
+        usage = report.usage or self.estimated(whole.characters)
         tokens = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
         body = self.message(content=content, stop_reason=REASONS[whole.reason], usage=tokens)
         headers = self.headers(sorted(report.repairs), labels_of(report))
@@ -193,7 +193,7 @@ class Stream(Sink):
 
     def done(self, report: Report) -> TokenUsage:
         self._end()
-        usage = self.usage(report, self.characters)
+        usage = report.usage or self.estimated(self.characters)
         tokens = {"output_tokens": usage.completion_tokens}
         self.out += event("message_delta", delta={"stop_reason": self.reason}, usage=tokens)
         self.flush()

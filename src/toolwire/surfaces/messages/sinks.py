@@ -109,9 +109,9 @@ class _Sink(SurfaceSink):
         outgoing = self.plan.outgoing
         return estimated_prompt(outgoing.messages, outgoing.tools.size)
 
-    def usage(self, report: Report, characters: int) -> TokenUsage:
-        """See `SurfaceSink.usage`."""
-        return report.usage or TokenUsage(self._prompt_tokens(), estimated_answer(characters))
+    def estimated(self, characters: int) -> TokenUsage:
+        """See `SurfaceSink.estimated`."""
+        return TokenUsage(self._prompt_tokens(), estimated_answer(characters))
 
     def ignored(self) -> Sequence[str]:
         """See `SurfaceSink.ignored`."""
@@ -174,7 +174,7 @@ class MessagesStreamSink(_Sink):
     def done(self, report: Report) -> TokenUsage:
         """Send the last events, in one write."""
         self._blocks.finish()
-        usage = self.usage(report, self._blocks.characters)
+        usage = report.usage or self.estimated(self._blocks.characters)
         delta = self._ending(self._blocks.stop_reason, report)
         end: dict[str, Any] = {"type": "message_delta", "delta": delta}
         fields = dict(self._blocks.fields)
@@ -227,7 +227,7 @@ class MessagesWholeSink(_Sink):
         """Send the message."""
         blocks = self._blocks
         blocks.finish()
-        usage = self.usage(report, blocks.characters)
+        usage = report.usage or self.estimated(blocks.characters)
         labels = labels_of(report)
         labels += [f"malformed_tool_arguments:{name}" for name in blocks.unreadable]
         ending = self._ending(blocks.stop_reason, report)

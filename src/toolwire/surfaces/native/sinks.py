@@ -76,7 +76,7 @@ class NativeSink(SurfaceSink):
     def make(self, whole: Whole, report: Report) -> ChatResponse:
         """Return the answer to the turn. It is built once, so what is stored is what is sent."""
         if self._response is None:
-            self._usage = self.usage(report, whole.characters)
+            self._usage = report.usage or self.estimated(whole.characters)
             warnings = warnings_of(self.about.head, report, self.ignored())
             self._response = chat_response(self.about.head, whole, self._usage, warnings)
         return self._response

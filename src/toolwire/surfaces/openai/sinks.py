@@ -72,7 +72,7 @@ class ChatStreamSink(_Sink):
 
     def done(self, report: Report) -> TokenUsage:
         """Send the last chunks, in one write."""
-        usage = self.usage(report, self._encoder.characters)
+        usage = report.usage or self.estimated(self._encoder.characters)
         notes = self.notes(report)
         asked = self.plan.request.include_usage
         if not asked:
@@ -106,7 +106,7 @@ class ChatWholeSink(_Sink):
     def done(self, report: Report) -> TokenUsage:
         """Send the body."""
         wholes = {index: collector.whole() for index, collector in self._choices.items()}
-        usage = self.usage(report, sum(w.characters for w in wholes.values()))
+        usage = report.usage or self.estimated(sum(w.characters for w in wholes.values()))
         body = encode_completion(self.head, wholes, usage, report.about)
         self.respond(report, body, self.headers(sorted(report.repairs), labels_of(report)))
         return usage

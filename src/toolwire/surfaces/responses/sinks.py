@@ -93,7 +93,7 @@ class _Sink(SurfaceSink):
         """Return the changing fields of the final response, which is known before it is sent."""
         if self._finished is None:
             self.output.finish()
-            self._usage = self.usage(report, self.output.characters)
+            self._usage = report.usage or self.estimated(self.output.characters)
             self._finished = self._ended(self._usage)
         return self._finished
 
