@@ -37,11 +37,11 @@ class Lexer:
         "_begins",
         "_extendable",
         "_final",
-        "_loose",
         "_partial",
         "ahead",
         "kinds",
         "longest",
+        "loose",
     )
 
     def __init__(
@@ -51,15 +51,15 @@ class Lexer:
         begins: Mapping[str, str] | None = None,
     ) -> None:
         self.kinds = {**kinds, NO_CALL: NO_CALL} if begins else dict(kinds)
-        self._loose = frozenset(loose)
+        self.loose = frozenset(loose)
         markers = list(kinds)
         self.longest = max(map(len, markers), default=0)
         self._extendable = {m for m in markers if any(o != m and o.startswith(m) for o in markers)}
         self._begins = {opener: re.compile(text) for opener, text in (begins or {}).items()}
         endings = _endings(markers, begins or {})
-        self.ahead = _trie(markers, self._loose, endings, partial=True)
+        self.ahead = _trie(markers, self.loose, endings, partial=True)
         self._partial = re.compile(self.ahead)
-        self._final = re.compile(_trie(markers, self._loose, endings, partial=False))
+        self._final = re.compile(_trie(markers, self.loose, endings, partial=False))
 
     def search(self, reader: Reader) -> tuple[int, int, str]:
         """Return the end of the plain text, the end of the marker after it, and that marker.
@@ -139,8 +139,8 @@ class Lexer:
     def _marker(self, found: str) -> str:
         if found in self.kinds:
             return found
-        if self._loose and found.endswith(">"):
-            fitting = (marker for marker in self._loose if found.startswith(marker[:-1]))
+        if self.loose and found.endswith(">"):
+            fitting = (marker for marker in self.loose if found.startswith(marker[:-1]))
             return max(fitting, key=len, default="")
         return ""
 

@@ -323,9 +323,8 @@ CLINE_XML = _tagged(
     ),
     results=Results("[{name}] Result:\n{result}", between="\n\n"),
     aliases=("cline",),
-    note="the tags are the names of the tools, so it reads only with the tools at hand. Set "
-    "`format` for it: by itself it is found only at the start of an answer, with a parameter of "
-    "the tool",
+    note="the tags are the names of the tools, so it reads only with the tools at hand. While the "
+    "format is unknown, it is found at the start of a line, with a parameter of the tool",
 )
 HF = _tagged(
     name="hf",

@@ -27,7 +27,13 @@ from functools import partial
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.detection.detect import Detection, written_in
 from toolwire.formats.detection.fenced_answer import FencedAnswer, Inner, PythonCalls
-from toolwire.formats.detection.signatures import is_structure, signatures
+from toolwire.formats.detection.signatures import (
+    TAG,
+    is_structure,
+    signatures,
+    tool_tags,
+    without_tags,
+)
 from toolwire.formats.detection.trial import Trial
 from toolwire.formats.mentions import Mentions
 from toolwire.formats.parser import Delivery, Parser
@@ -40,6 +46,7 @@ from toolwire.protocol.tools import ToolSpec
 _LIMIT = 1024  # maximum text held before one of the formats must have won
 _OVERLAP = 64  # after all formats gave up, a sign may have begun this far back
 _BUDGET = 2_000  # characters tried, in vain or as mentions, before detection stops
+_TAGS = 200  # lines that begin with a tag, before tags are no longer compared with the tools
 _EACH = 64  # cost of starting a trial, in characters
 _PLAIN = 256  # plain pieces kept before they are scanned
 _SPACE = 64  # maximum whitespace before an answer
@@ -66,6 +73,7 @@ class OutputDetector:
         "_reader",
         "_run",
         "_signs",
+        "_tags_left",
         "_tools",
         "_toolset",
         "found",
@@ -94,6 +102,7 @@ class OutputDetector:
         self._fences = fences
         self._delivery = delivery
         self._budget = _BUDGET
+        self._tags_left = _TAGS
         self._idle = False  # nothing is held, and detection is on
         self._reader = Reader()
         self._quotes = Quotes()
@@ -147,13 +156,14 @@ class OutputDetector:
 
     def _read(self) -> Need[None]:
         """Read the turn until a call begins."""
-        reader, lexer = self._reader, self._signs.anywhere
+        reader = self._reader
         if (yield from self._begin()):
             return
         if self._only_fences:
             self._stop()
             return
         while True:
+            lexer = self._signs.anywhere if self._tags_left else without_tags()
             start, end, sign = lexer.search(reader)
             if start > reader.pos:
                 self._say(start - reader.pos)
@@ -237,16 +247,26 @@ class OutputDetector:
     def _meet(self, sign: str, size: int) -> Need[bool]:
         """Handle a sign in the text. If it begins a call, hand over to the format."""
         quotes = self._quotes
-        if sign[0] == "\n":  # a call without markers, at the start of a line
+        tag = sign == TAG
+        if tag:
+            self._tags_left -= 1
             self._say(1)
-            sign, size = yield from self._signs.at_start.at(self._reader)
+            sign, size = yield from tool_tags(self._toolset.names()).at(self._reader)
+            if not sign:
+                return False
+            ones = (*self._signs.tags, *self._signs.candidates(sign))
+        else:
+            if sign[0] == "\n":  # a call without markers, at the start of a line
+                self._say(1)
+                sign, size = yield from self._signs.at_start.at(self._reader)
+            ones = self._signs.candidates(sign)
         words = not is_structure(sign)
         if words and not quotes.at_line_start():
             self._say(size)
             return False
         before = self._budget
-        best = yield from self._try(sign, self._signs.candidates(sign))
-        if best is None:
+        best = yield from self._try(sign, ones)
+        if best is None or (tag and not best.has_argument):
             read = before - self._budget - _EACH
             self._say(max(size, read - _OVERLAP))
             return False

@@ -1,8 +1,8 @@
 """The signs that calls of any format may begin with, and the formats that use them.
 
 There are two kinds of signs: those that count anywhere in an answer, and those that count only at
-its start, because elsewhere they are plain text. The names of tools are signs at the start, too:
-`name` on a line by itself, and the tag `<name>`.
+its start, because elsewhere they are plain text. The names of tools are signs, too: `name` on a
+line by itself at the start, and the tag `<name>` at the start of any line.
 """
 
 import re
@@ -20,6 +20,8 @@ from toolwire.formats.quotes import FENCE
 from toolwire.formats.record import Format
 
 _BARE = ("[", "{")
+TAG = "\n<"
+"""The sign of a tag at the start of a line. `tool_tags` tells whether it is one of a tool."""
 _STRUCTURE = re.compile(r"[<>\[\]-]")
 
 
@@ -46,6 +48,20 @@ class Signatures:
         return tuple(dict.fromkeys(found))
 
 
+@lru_cache(maxsize=64)
+def tool_tags(names: tuple[str, ...]) -> Lexer:
+    """Return what finds the tags `<name>` of these tools."""
+    return Lexer({f"<{name}>": "tag" for name in names})
+
+
+@lru_cache(maxsize=1)
+def without_tags() -> Lexer:
+    """Return the signs that count anywhere, except tags. Few answers need it."""
+    anywhere = signatures().anywhere
+    kinds = {sign: kind for sign, kind in anywhere.kinds.items() if sign != TAG}
+    return Lexer(kinds, anywhere.loose)
+
+
 def is_structure(sign: str) -> bool:
     """Whether a sign counts anywhere in a line. Others are words, and must begin the line."""
     return _STRUCTURE.match(sign) is not None
@@ -53,11 +69,7 @@ def is_structure(sign: str) -> bool:
 
 @lru_cache(maxsize=1)
 def signatures() -> Signatures:
-    """Return the signs of all formats. Built once, in about 0.1 s.
-
-    Tags named after tools (`cline_xml`) count only at the start of an answer, because `<search>` or
-    `<table>` in an answer about XML is not evidence of a call.
-    """
+    """Return the signs of all formats. Built once, in about 0.1 s."""
     tools = DeclaredTools()
     formats: dict[str, tuple[Format, ...]] = {}
     anywhere: dict[str, str] = {}
@@ -69,6 +81,7 @@ def signatures() -> Signatures:
         for sign, kind in _signs(framing):
             (at_start if kind == "start" else anywhere)[sign] = kind
             formats[sign] = (*formats.get(sign, ()), record)
+    anywhere[TAG] = "any"
     firsts = re.escape("".join(sorted({sign[0] for sign in anywhere})))
     loose &= anywhere.keys()
     every = Lexer({**at_start, **anywhere}, loose)

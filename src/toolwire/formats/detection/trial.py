@@ -31,6 +31,11 @@ class Trial:
         self._seen = ""
         self._args = ""
 
+    @property
+    def has_argument(self) -> bool:
+        """Whether the call has an argument, and not only a name."""
+        return self._args.startswith('{"')
+
     def refuses(self, char: str, tools: DeclaredTools) -> bool:
         """Read the next character, or the end; True if this is not the format."""
         self._seen += char if self._inner else ""

@@ -106,8 +106,8 @@ def test_calls_of_any_format_are_found(name: str, size: int) -> None:
     assert name in {detector.found.format, *ALIKE.get(detector.found.format, ())}
 
 
-# The calls of one are messages, after a token; those of the other are tags like any others.
-BEHIND_TEXT = sorted(set(names()) - {"glm4_0414", "cline_xml"})
+# Its calls are messages: behind text they follow a token.
+BEHIND_TEXT = sorted(set(names()) - {"glm4_0414"})
 
 
 @pytest.mark.parametrize("name", BEHIND_TEXT)
@@ -150,7 +150,12 @@ def test_an_answer_may_begin_with_the_name_of_a_tool(name: str, size: int) -> No
         "<get_time>\n<zone>CET</zone>\n</get_time>",
         "<get_tim",
         'I call\nget_time\n{"tz": "CET"}',
-        "An example:\n<get_time>\n<tz>CET</tz>\n</get_time>",
+        "<p>\n<get_time> is a tag.",
+        "Say:\n<get_time>x</get_time>\n<get_tim",
+        "Say:\n<get_time>\n<zone>CET</zone>\n</get_time>",
+        "Say <get_time><tz>CET</tz></get_time>",
+        "Say:\n<get_time>\n</get_time>\n<get_time>\n<get_time>",
+        "```xml\n<get_time>\n<tz>CET</tz>\n</get_time>\n```\nis how.",
     ],
 )
 def test_the_name_of_a_tool_alone_is_text(text: str, size: int) -> None:
@@ -348,3 +353,13 @@ def test_an_answer_of_too_many_code_fences_is_text(size: int, fences: bool) -> N
     detector, events = _read(text, size, fences=fences)
     assert _outcome(events)[:3] == (text, None, ())
     assert detector.why == "there are too many code fences"
+
+
+def test_lines_of_tags_do_not_hide_a_call_but_a_flood_of_them_costs_little() -> None:
+    call = "\n<get_time>\n<tz>CET</tz>\n</get_time>"
+    detector, events = _read("<p>" + "\n<li>one" * 150 + call, 9)
+    assert [json.loads(c.arguments) for c in join(events).calls] == [TIME]
+    detector, events = _read("<p>" + "\n<li>one" * 250 + call, 9)
+    assert detector.found is None
+    detector, events = _read("<p>" + "\n<li>one" * 250 + "\n" + _written("hermes"), 9)
+    assert len(join(events).calls) == 2
