@@ -27,13 +27,7 @@ from functools import partial
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.detection.detect import Detection, written_in
 from toolwire.formats.detection.fenced_answer import FencedAnswer, Inner, PythonCalls
-from toolwire.formats.detection.signatures import (
-    TAG,
-    is_structure,
-    signatures,
-    tool_tags,
-    without_tags,
-)
+from toolwire.formats.detection.signatures import TAG, is_structure, signatures, without_tags
 from toolwire.formats.detection.trial import Trial
 from toolwire.formats.mentions import Mentions
 from toolwire.formats.parser import Delivery, Parser
@@ -46,6 +40,7 @@ from toolwire.protocol.tools import ToolSpec
 _LIMIT = 1024  # maximum text held before one of the formats must have won
 _OVERLAP = 64  # after all formats gave up, a sign may have begun this far back
 _BUDGET = 2_000  # characters tried, in vain or as mentions, before detection stops
+_NAME = 200  # maximum length of a tool's name
 _TAGS = 200  # lines that begin with a tag, before tags are no longer compared with the tools
 _EACH = 64  # cost of starting a trial, in characters
 _PLAIN = 256  # plain pieces kept before they are scanned
@@ -231,6 +226,19 @@ class OutputDetector:
             size += 1
         return None
 
+    def _tag(self) -> Need[str]:
+        """Return the tag here if it is named after a tool, else an empty string."""
+        reader, toolset = self._reader, self._toolset
+        while True:
+            start = reader.pos + 1
+            end = reader.buf.find(">", start, start + _NAME + 1)
+            name = reader.buf[start : end if end >= 0 else start + _NAME + 1]
+            if end >= 0:
+                return f"<{name}>" if toolset.known(name) else ""
+            if reader.final or not any(known.startswith(name) for known in toolset.names()):
+                return ""
+            yield
+
     def _has_arguments(self, name: str, lead: int) -> Need[bool]:
         """Whether an object follows whose first key is a parameter of the tool. A name on a line is
         otherwise a heading."""
@@ -251,7 +259,8 @@ class OutputDetector:
         if tag:
             self._tags_left -= 1
             self._say(1)
-            sign, size = yield from tool_tags(self._toolset.names()).at(self._reader)
+            sign = yield from self._tag()
+            size = len(sign)
             if not sign:
                 return False
             ones = (*self._signs.tags, *self._signs.candidates(sign))

@@ -21,7 +21,7 @@ from toolwire.formats.record import Format
 
 _BARE = ("[", "{")
 TAG = "\n<"
-"""The sign of a tag at the start of a line. `tool_tags` tells whether it is one of a tool."""
+"""The sign of a tag at the start of a line, which may be named after a tool."""
 _STRUCTURE = re.compile(r"[<>\[\]-]")
 
 
@@ -46,12 +46,6 @@ class Signatures:
         if sign in _BARE:
             found.sort(key=lambda record: bool(record.models))  # prefer those of no single model
         return tuple(dict.fromkeys(found))
-
-
-@lru_cache(maxsize=64)
-def tool_tags(names: tuple[str, ...]) -> Lexer:
-    """Return what finds the tags `<name>` of these tools."""
-    return Lexer({f"<{name}>": "tag" for name in names})
 
 
 @lru_cache(maxsize=1)
@@ -81,10 +75,10 @@ def signatures() -> Signatures:
         for sign, kind in _signs(framing):
             (at_start if kind == "start" else anywhere)[sign] = kind
             formats[sign] = (*formats.get(sign, ()), record)
-    anywhere[TAG] = "any"
-    firsts = re.escape("".join(sorted({sign[0] for sign in anywhere})))
     loose &= anywhere.keys()
     every = Lexer({**at_start, **anywhere}, loose)
+    anywhere[TAG] = "any"
+    firsts = re.escape("".join(sorted({sign[0] for sign in anywhere})))
     records = FORMATS.values()
     lines = tuple(one for one in records if getattr(one.framing, "named", "") == "\n")
     tags = tuple(one for one in records if isinstance(one.framing, ToolMarkers))
