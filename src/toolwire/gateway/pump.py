@@ -8,7 +8,7 @@ reader's callback, without a queue or a task switch per chunk.
 import asyncio
 from collections.abc import Callable
 
-from toolwire.backends.base import Answer, Backend, BackendRequest
+from toolwire.backends.base import Answer, Backend
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.answer.breaks import explain_break
@@ -161,7 +161,10 @@ class Pump:
             resumed=self._sink.committed,
             trace=traced,
         )
-        outgoing = await _outgoing(strategy, plan)
+        if strategy.rewrites and plan.is_long:
+            outgoing = await asyncio.to_thread(strategy.outgoing, plan)  # it blocks the event loop
+        else:
+            outgoing = strategy.outgoing(plan)
         if traced is not None:
             traced.asked = outgoing
         answer = await backend.open(outgoing)
@@ -244,10 +247,3 @@ def _begun(backend: Backend, strategy: ToolStrategy, request: Request) -> Begun:
     changed = effort is not None and nearest_effort(effort, known.efforts) != effort
     adjusted = ("reasoning_effort",) if changed else ()
     return Begun(backend.name, str(strategy), backend.ignored(request), adjusted, own)
-
-
-async def _outgoing(strategy: ToolStrategy, plan: Plan) -> BackendRequest:
-    """Build the backend request. A long conversation is rewritten off the event loop."""
-    if strategy.rewrites and plan.is_long:
-        return await asyncio.to_thread(strategy.outgoing, plan)
-    return strategy.outgoing(plan)

@@ -69,12 +69,15 @@ PROFILES = (
     Profile("live", shows_calls=True),
 )
 _BY_NAME = {profile.name: profile for profile in (PLAIN, *PROFILES)}
+_USER_AGENTS = tuple(agent for profile in PROFILES for agent in profile.user_agents)
 
 
 def profile_for(user_agent: str, override: str = "") -> Profile:
     """Return the profile of a client. `override` (the header `toolwire-profile`) wins."""
     if override in _BY_NAME:
         return _BY_NAME[override]
+    if not user_agent.startswith(_USER_AGENTS):
+        return PLAIN
     for profile in PROFILES:
         if profile.user_agents and user_agent.startswith(profile.user_agents):
             return profile
