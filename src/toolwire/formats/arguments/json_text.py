@@ -37,6 +37,8 @@ _ESCAPE_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}+)?+")
 _ESCAPE_LENGTH = {"u": 6}
 _PAIR_LENGTH = 12
 _CLOSER = {"{": "}", "[": "]"}
+_OPENS = '{["'
+"""Values whose end does not depend on what follows, unlike that of a number."""
 
 # What may come next.
 _VALUE, _FIRST_ITEM, _FIRST_KEY, _KEY, _COLON, _NEXT, _DONE, _WRONG = range(8)
@@ -82,7 +84,7 @@ def paired(text: str) -> str:
 
 def copy_value(reader: Reader, put: Put) -> Need[bool]:
     """Copy the value at the reader's position to `put`; False where it stops being JSON."""
-    if reader.tidy and len(reader.buf) - reader.pos >= _BIG:
+    if reader.tidy and len(reader.buf) - reader.pos >= _BIG and reader.buf[reader.pos] in _OPENS:
         end = end_of_value(reader.buf, reader.pos)
         if end >= 0:
             put(paired(reader.buf[reader.pos : end]))

@@ -121,3 +121,14 @@ def test_a_comma_before_a_closing_bracket_is_dropped(text: str, json: str) -> No
 def test_half_a_surrogate_pair_is_replaced_however_it_comes(text: str, json: str) -> None:
     for pieces in ([text + " " * 60], list(text), [text]):
         assert copy(pieces)[:2] == (True, json)
+
+
+@pytest.mark.parametrize("value", ["0", "true", "-1.5e3", "1" * 60, '"x"', "[1]"])
+@pytest.mark.parametrize("behind", ['"<tool_call>', "x", "}", ", ", "]", ""])
+def test_it_does_not_matter_where_a_value_is_cut(value: str, behind: str) -> None:
+    """Nor how much is buffered behind it: a long buffer takes another path."""
+    text = value + behind + "-" * 60 * bool(behind)
+    reference = copy(list(text))
+    for cut in range(1, len(text)):
+        assert copy([text[:cut], text[cut:]]) == reference
+    assert copy([text]) == reference
