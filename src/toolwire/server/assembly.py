@@ -138,6 +138,7 @@ def _backend(
         "model": config.model,
         "headers": headers,
         "max_line": whole.limits.sse_line_bytes,
+        "max_answer": whole.limits.answer_bytes,
         "timeouts": timeouts,
         "redact": redact,
     }

@@ -25,7 +25,7 @@ from toolwire.backends.openai import llamacpp
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.backends.openai.detection import AUTO, detect
 from toolwire.backends.openai.params import ignored_params, ignored_parts
-from toolwire.backends.openai.refusal import refusal
+from toolwire.backends.openai.refusal import lasting, refusal
 from toolwire.backends.openai.request import encode_body
 from toolwire.backends.tokenizers import read_count, tokenize_body
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
@@ -42,6 +42,7 @@ class _Models(msgspec.Struct):
 
 _log = logging.getLogger("toolwire.backends")
 _decode_models = msgspec.json.Decoder(_Models)
+_TOO_LARGE = "The backend's answer is larger than {} bytes (limits.answer_bytes)."
 _MAX_ERROR_BODY = 64 * 1024
 _MAX_FETCHED = 8 << 20
 _PROBE_TIMEOUT = 5.0
@@ -55,17 +56,24 @@ _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url"
 class OpenAiHttpAnswer:
     """One answer in progress."""
 
-    def __init__(self, pool: HttpPool, connection: Connection, decoder: BodyDecoder) -> None:
+    def __init__(
+        self, pool: HttpPool, connection: Connection, decoder: BodyDecoder, max_bytes: int
+    ) -> None:
         self._pool = pool
         self._connection = connection
         self._decoder = decoder
+        self._max_bytes = max_bytes
         self._closed = False
 
     async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
-        decoder, connection = self._decoder, self._connection
+        decoder, connection, room = self._decoder, self._connection, self._max_bytes
 
         def feed(block: bytes) -> None:
+            nonlocal room
+            room -= len(block)
+            if room < 0:
+                raise lasting(_TOO_LARGE.format(self._max_bytes))
             if fragments := decoder.feed(block):
                 listener(fragments)
             if decoder.done:
@@ -152,6 +160,7 @@ class OpenAiHttpBackend:
         model: str | None = None,
         headers: Mapping[str, str] | None = None,
         max_line: int = 8 << 20,
+        max_answer: int = 64 << 20,
         timeouts: BackendTimeouts = DEFAULT_TIMEOUTS,
         redact: Redact = clip,
         adapt: Callable[[Dialect], Dialect] = lambda dialect: dialect,
@@ -172,6 +181,7 @@ class OpenAiHttpBackend:
             for stream, accept in ((True, "text/event-stream"), (False, "application/json"))
         }
         self._max_line = max_line
+        self._max_answer = max_answer
         self._redact = redact
         self.needs_probe = self._detects or (self.tells and dialect.probe is not None)
         self._met_until = 0.0
@@ -277,7 +287,7 @@ class OpenAiHttpBackend:
             decoder = decoder or self.decoder(
                 max_line=self._max_line, streamed=streamed, redact=self._redact
             )
-            return OpenAiHttpAnswer(self.pool, connection, decoder)
+            return OpenAiHttpAnswer(self.pool, connection, decoder, self._max_answer)
         except BaseException:
             connection.abort()
             raise

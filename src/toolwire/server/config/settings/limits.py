@@ -26,6 +26,15 @@ class ServerLimits:
     sse_line_bytes: Annotated[
         int, Option("maximum length of a line that a backend streams", KIB, 256 * MIB)
     ] = 8 * MIB
+    answer_bytes: Annotated[
+        int,
+        Option(
+            "maximum size of a backend's answer; what is not streamed to the client is held in "
+            "memory until its end",
+            KIB,
+            1024 * 1024 * MIB,
+        ),
+    ] = 64 * MIB
     depth: Annotated[int, Option("maximum nesting of JSON in a request", 8, 512)] = 128
     values: Annotated[
         int,
