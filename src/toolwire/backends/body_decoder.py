@@ -13,10 +13,14 @@ from toolwire.backends.base import Redact, clip
 from toolwire.backends.openai.error_kinds import reported_error
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.json_limits import is_wide
+from toolwire.protocol.json_numbers import decode_any
 from toolwire.protocol.sse import SseDecoder, SseEvent
 
 _BROKEN_EVENTS = 16
 """The most invalid events to skip before the stream counts as broken."""
+_MOST_VALUES = 600_000
+"""The most values in one event or body. To decode as many takes about a fifth of a second."""
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -53,6 +57,8 @@ class BodyDecoder(ABC):
                 return self._events(self._sse.feed(block))
             if self.done:
                 return []
+            if len(data) > _MOST_VALUES:
+                _check_width(data)
             try:
                 return self._event(data)
             except _UNREADABLE:
@@ -75,6 +81,7 @@ class BodyDecoder(ABC):
         body = b"".join(self._body)
         if not body or body.isspace():
             raise UpstreamError("The backend sent an empty answer.")
+        _check_width(body)
         try:
             fragments = self._whole(body)
         except _UNREADABLE as error:
@@ -92,6 +99,7 @@ class BodyDecoder(ABC):
         for event in events:
             if self.done:
                 break
+            _check_width(event.data)
             if event.event == b"error":
                 raise self._failure(_any_json(event.data))
             if event.data.strip() == b"[DONE]":
@@ -114,6 +122,15 @@ class BodyDecoder(ABC):
         return reported_error(error, self._redact)
 
 
+def _check_width(data: bytes) -> None:
+    """Refuse JSON that would block the event loop while it is decoded."""
+    if is_wide(data, _MOST_VALUES):
+        raise UpstreamError(
+            f"The backend's answer has more than {_MOST_VALUES} values. Ask for fewer log "
+            "probabilities, or stream the answer."
+        )
+
+
 def check_count(count: int, most: int, what: str) -> None:
     """Refuse an answer with so many parts that processing would block the event loop."""
     if count > most:
@@ -122,7 +139,7 @@ def check_count(count: int, most: int, what: str) -> None:
 
 def _any_json(data: bytes) -> object:
     try:
-        value = msgspec.json.decode(data)
+        value = decode_any(data)
     except _UNREADABLE:
         return data.decode("utf-8", "replace")
     return value.get("error", value) if isinstance(value, dict) else value

@@ -6,6 +6,8 @@ object, or rename its only member.
 
 import msgspec
 
+from toolwire.protocol.json_numbers import decode_any
+
 _encode = msgspec.json.Encoder().encode
 _JSON = ("{", "[")
 
@@ -18,7 +20,7 @@ def wrap_text(text: str, parameter: str) -> str:
 def unwrap_text(arguments: str, parameter: str) -> str | None:
     """Return the text in the arguments, or None if it is ambiguous."""
     try:
-        value = msgspec.json.decode(arguments)
+        value = decode_any(arguments)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         # Text that starts like JSON but is invalid may be truncated JSON.
         return None if arguments.lstrip().startswith(_JSON) else arguments

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolwire.errors import RequestError
+from toolwire.protocol.json_numbers import count_exponents
 
 MAX_DEPTH = 200
 """Maximum nesting of a call's arguments. Python's own limit differs between versions."""
@@ -24,12 +25,11 @@ _BEFORE = (b",", b"[", b"{")
 """Every member and element follows one of these."""
 _SLOW_NUMBER = re.compile(rb"[0-9][eE][-+]?[0-9]{3}")
 """Numbers near the limits of a float, such as 1e308, are decoded exactly: 300 times as slowly."""
-_SHAPES = bytes.maketrans(b"123456789E", b"000000000e")
 _SHORTEST_SLOW = 5
 _SLOW_WEIGHT = 10
 """As many other values take as long to decode."""
-_MOST_SLOW = 5_000
-"""Maximum number of these in the arguments of a call: about 50 ms."""
+_EXPONENT_WEIGHT = 4
+"""The same for `json_numbers`."""
 _STRING = re.compile(rb'(?:[^"\\]*+\\.){0,4096}+[^"\\]*+', re.DOTALL)
 """The next piece of a string. Bounded, because a match holds the GIL too."""
 
@@ -60,21 +60,13 @@ def is_deep_text(text: str) -> bool:
         return True
 
 
-def is_slow_text(text: str) -> bool:
-    """Whether `text` has so many slow numbers that it may not be decoded."""
-    if len(text) <= _MOST_SLOW * _SHORTEST_SLOW:
-        return False
-    raw = text.encode(errors="replace")
-    return _may_be_slow(raw, _MOST_SLOW) and _holds_more(raw, _MOST_SLOW, _count_slow)
-
-
 def check_width(json: bytes | str, where: str, most: int) -> None:
     """Refuse JSON with too many values. `where` is the parameter, or empty for the body."""
     if len(json) <= most:
         return  # nearly every request
     raw = json.encode(errors="replace") if isinstance(json, str) else json
     separators = _count_separators(raw)
-    weighs = separators * _SLOW_WEIGHT > most and _may_be_slow(raw, most // _SLOW_WEIGHT)
+    weighs = separators * _SLOW_WEIGHT > most and count_exponents(raw) * _SLOW_WEIGHT > most
     if (weighs or separators > most) and _holds_more(raw, most, _weigh):
         named = f"'{where}'" if where else "body"
         raise RequestError(
@@ -85,19 +77,16 @@ def check_width(json: bytes | str, where: str, most: int) -> None:
         )
 
 
+def is_wide(raw: bytes, most: int) -> bool:
+    """Whether JSON may take longer to decode than `most` values. A rough bound: what is inside
+    strings counts, too."""
+    if len(raw) <= most:
+        return False
+    return _count_separators(raw) + _EXPONENT_WEIGHT * count_exponents(raw) > most
+
+
 def _count_separators(raw: bytes) -> int:
     return sum(map(raw.count, _BEFORE))
-
-
-def shape_of_numbers(text: str) -> bytes:
-    """Return the text with every digit as `0` and every `E` as `e`. To search it for a kind of
-    number is faster than a pattern by far."""
-    return text.encode(errors="replace").translate(_SHAPES)
-
-
-def _may_be_slow(raw: bytes, most: int) -> bool:
-    """Whether there may be more than `most` slow numbers."""
-    return raw.translate(_SHAPES).count(b"0e") > most
 
 
 def _count_slow(raw: bytes) -> int:

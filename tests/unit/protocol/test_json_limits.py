@@ -7,14 +7,13 @@ import pytest
 from tests.contract.wire import body, call, read, refusal, result
 
 from toolwire.errors import RequestError
-from toolwire.gateway.repair.arguments import NotJson, read_object
 from toolwire.protocol.json_limits import (
     MAX_DEPTH,
     MOST_VALUES,
     check_width,
     is_deep_text,
     is_deeper,
-    is_slow_text,
+    is_wide,
 )
 from toolwire.surfaces.explain import check_nesting
 
@@ -63,13 +62,18 @@ def test_a_number_that_is_slow_to_decode_counts_as_ten(number: float) -> None:
     assert is_refused({"text": "1e308," * 500, "a": [number] * 100}, 1_001)
 
 
+@pytest.mark.parametrize("item", [b"1", b"[]", b"{}", b'""'])
+def test_the_values_of_an_answer_are_counted_roughly(item: bytes) -> None:
+    assert is_wide(b"[" + b",".join([item] * 1_000) + b"]", 999)
+    assert not is_wide(b"[" + b",".join([item] * 1_000) + b"]", 2_001)
+    assert not is_wide(b"[" + b"x" * 5_000 + b"]", 1_000)
+
+
 @pytest.mark.parametrize("number", SLOW)
-def test_too_many_of_them_are_no_arguments(number: float) -> None:
-    assert is_slow_text(json.dumps({"a": [number] * 5_001}))
-    assert not is_slow_text(json.dumps({"a": [number] * 5_000}))
-    assert not is_slow_text(json.dumps({"a": [1e20] * 6_000, "b": f"{number}," * 6_000}))
-    with pytest.raises(NotJson, match="exponents"):
-        read_object(json.dumps({"a": [number] * 5_001}))
+def test_numbers_with_exponents_weigh_more_in_an_answer(number: float) -> None:
+    text = json.dumps([number] * 300).encode()
+    assert is_wide(text, 1_200)
+    assert not is_wide(text, 1_600)
 
 
 def test_half_of_a_surrogate_pair_is_no_matter() -> None:

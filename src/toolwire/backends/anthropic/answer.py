@@ -20,6 +20,7 @@ from toolwire.protocol.fragments import (
     CallFragment,
     Fragment,
 )
+from toolwire.protocol.json_numbers import SteadyDecoder
 from toolwire.protocol.usage import CACHE_CREATION, TokenUsage
 
 _FINISHES = {
@@ -78,7 +79,7 @@ class _Event(_Message):
     error: Any = None
 
 
-_decode = msgspec.json.Decoder(_Event).decode
+_decode = SteadyDecoder(_Event).decode
 
 
 class MessagesDecoder(BodyDecoder):

@@ -10,6 +10,7 @@ import msgspec
 
 from toolwire.protocol.events import OWN_BLOCK, OWN_CITATION, OWN_END, OWN_FIELDS, OWN_SIGNATURE
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.json_numbers import decode_any
 
 _COMMON = frozenset({"text", "thinking", "tool_use"})
 """Blocks that every client gets."""
@@ -32,7 +33,7 @@ class OwnParts:
         """Return what an event of a stream adds."""
         if kind == "content_block_delta" and not self._is_own(data):
             return None
-        event = msgspec.json.decode(data)
+        event = decode_any(data)
         match kind:
             case "message_start":
                 self._usage |= _object(_object(event.get("message")).get("usage"))
@@ -78,7 +79,7 @@ class OwnParts:
 
 def whole_parts(body: bytes) -> tuple[list[list[Fragment]], list[Fragment]]:
     """Return what each block of a whole message adds, and what the message itself does."""
-    message = msgspec.json.decode(body)
+    message = decode_any(body)
     more = _fields(message, _object(message.get("usage")))
     blocks = [list(_of_block(block)) for block in message.get("content", ())]
     return blocks, [] if more is None else [more]
@@ -108,7 +109,7 @@ def _extra(name: str, value: object) -> Fragment:
 
 def _decoded(text: str) -> object:
     try:
-        return msgspec.json.decode(text)
+        return decode_any(text)
     except (msgspec.MsgspecError, RecursionError):
         return None
 

@@ -16,6 +16,7 @@ from toolwire.protocol.fragments import (
     CallFragment,
     Fragment,
 )
+from toolwire.protocol.json_numbers import SteadyDecoder, decode_any
 from toolwire.protocol.usage import TokenUsage, reported_usage
 
 _MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
@@ -88,6 +89,9 @@ _NEEDED = frozenset(
 )
 """Fields that are part of the answer. Other fields of a chunk may have any type."""
 _strict = msgspec.json.Decoder(_Chunk).decode
+_strict_long = SteadyDecoder(_Chunk).decode
+_LONG = 4096
+"""Bytes from which on slow numbers matter. Nearly all chunks are shorter."""
 _encode = msgspec.json.Encoder().encode
 _NOTHING = _Delta()
 
@@ -100,9 +104,9 @@ class AnswerDecoder(BodyDecoder):
 
     def _event(self, data: bytes) -> list[Fragment]:
         try:
-            chunk = _strict(data)
+            chunk = _strict(data) if len(data) < _LONG else _strict_long(data)
         except msgspec.ValidationError:
-            chunk = tolerate(msgspec.json.decode(data), _Chunk, _NEEDED)
+            chunk = tolerate(decode_any(data), _Chunk, _NEEDED)
         if chunk.error:
             raise self._failure(chunk.error)
         choices = chunk.choices or ()
@@ -133,7 +137,7 @@ class AnswerDecoder(BodyDecoder):
 
     def _check_bare_error(self, data: bytes) -> None:
         """Raise if a chunk is an error without an `error` around it (vLLM before 0.10)."""
-        said = msgspec.json.decode(data)
+        said = decode_any(data)
         if isinstance(said, dict) and said.get("object") == "error":
             raise self._failure(said)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from toolwire.errors import UpstreamError, UpstreamUnavailable
+from toolwire.protocol.json_numbers import decode_any
 
 AUTO = "auto"
 """The dialect setting that means detection."""
@@ -124,7 +125,7 @@ async def _told(fetch: Fetch, path: str) -> dict[str, Any] | None:
 
 def _object(body: bytes) -> dict[str, Any] | None:
     try:
-        value = msgspec.json.decode(body)
+        value = decode_any(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -12,6 +12,7 @@ import msgspec
 
 from toolwire.backends.base import Redact
 from toolwire.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
+from toolwire.protocol.json_numbers import decode_any
 
 _LONGEST = 200
 ErrorKind: TypeAlias = Literal["context_length_exceeded", "content_filter", "rate_limit_exceeded"]
@@ -140,7 +141,7 @@ def _cause(raw: object) -> str:
     if not isinstance(raw, str):
         return ""
     try:
-        said = msgspec.json.decode(raw)
+        said = decode_any(raw)
     except (msgspec.DecodeError, RecursionError):
         return raw
     error = said.get("error", said) if isinstance(said, dict) else said

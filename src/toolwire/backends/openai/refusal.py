@@ -13,6 +13,7 @@ from toolwire.backends.openai.error_kinds import (
     own_word,
 )
 from toolwire.errors import KeyRefused, UpstreamError, UpstreamRefused, UpstreamUnavailable
+from toolwire.protocol.json_numbers import decode_any
 
 _NO_QUOTA = "insufficient_quota"
 _BUSY = frozenset({408, 425, 429, 503, 529})
@@ -39,7 +40,7 @@ def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError
 def error_fields(body: bytes) -> dict[str, object]:
     """Return the members of an `error` in any form; empty if there is none."""
     try:
-        value = msgspec.json.decode(body)
+        value = decode_any(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
     error = value.get("error", value) if isinstance(value, dict) else value

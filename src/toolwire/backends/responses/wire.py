@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from toolwire.protocol.json_numbers import SteadyDecoder
+
 
 class WirePart(msgspec.Struct):
     """A part of a message, or of reasoning."""
@@ -73,5 +75,5 @@ class WireEvent(msgspec.Struct):
     message: Any = None
 
 
-decode_event = msgspec.json.Decoder(WireEvent).decode
-decode_response = msgspec.json.Decoder(WireResponse).decode
+decode_event = SteadyDecoder(WireEvent).decode
+decode_response = SteadyDecoder(WireResponse).decode

@@ -17,6 +17,7 @@ from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.events import ArgsDelta, CallEnd, Event, TextDelta
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.json_numbers import decode_any
 
 
 class TextCallReader:
@@ -141,6 +142,6 @@ def _joined(logprobs: list[bytes]) -> bytes:
     """Join the logprobs of several deltas whose text goes out as one."""
     if len(logprobs) == 1:
         return logprobs[0]
-    parts = [msgspec.json.decode(raw, type=dict[str, Any]) for raw in logprobs]
+    parts: list[dict[str, Any]] = decode_any(b"[" + b",".join(logprobs) + b"]")
     tokens = [token for part in parts for token in part.get("content") or ()]
     return msgspec.json.encode({**parts[-1], "content": tokens})

@@ -10,8 +10,14 @@ from typing import Protocol
 import msgspec
 
 from toolwire.gateway.repair.findings import Finding
+from toolwire.protocol.json_numbers import count_exponents
 from toolwire.protocol.schemas.cost import CEILING, SchemaCost
 from toolwire.protocol.tools import ToolSpec
+
+_CHARACTERS = 8
+"""Characters that are decoded in one unit."""
+_EXPONENT = 25
+"""Units to decode a number with an exponent."""
 
 
 class TooCostly(Exception):
@@ -37,6 +43,13 @@ class Allowance:
         if cost is None:
             return
         units = cost.units_of(text)
+        if units > self._units:
+            raise TooCostly
+        self._units -= units
+
+    def read(self, text: str) -> None:
+        """Spend the cost of decoding `text`. Raises `TooCostly`."""
+        units = len(text) // _CHARACTERS + count_exponents(text) * _EXPONENT
         if units > self._units:
             raise TooCostly
         self._units -= units

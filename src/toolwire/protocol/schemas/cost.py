@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from toolwire.protocol.json_limits import shape_of_numbers
+from toolwire.protocol.json_numbers import shape_of_numbers
 from toolwire.protocol.schemas.graph import SchemaGraph, SchemaNode
 
 CEILING = 1 << 40

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from toolwire.protocol.json_numbers import decode_any
 from toolwire.protocol.usage import TokenUsage
 
 _encode = msgspec.json.Encoder().encode
@@ -29,7 +30,7 @@ def joined_json(values: list[bytes]) -> Any:
     """Merge the deltas of one field: strings and lists are concatenated, others replaced."""
     joined: Any = None
     for raw in values:
-        value = msgspec.json.decode(raw)
+        value = decode_any(raw)
         growing = isinstance(value, (str, list)) and type(joined) is type(value)
         joined = joined + value if growing else value
     return joined
@@ -39,7 +40,7 @@ def join_logprobs(values: list[bytes]) -> Any:
     """Merge the log probabilities of a choice; None if there are none."""
     if len(values) <= 1:
         return Raw(values[0]) if values else None
-    parts = [msgspec.json.decode(raw) for raw in values]
+    parts = decode_any(b"[" + b",".join(values) + b"]")
     return {
         name: [entry for part in parts for entry in (part.get(name) or ())] or None
         for name in ("content", "refusal")

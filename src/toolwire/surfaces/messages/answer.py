@@ -27,6 +27,7 @@ from toolwire.protocol.events import (
     TextDelta,
     TurnEnd,
 )
+from toolwire.protocol.json_numbers import decode_any
 from toolwire.surfaces.messages.thinking import signature
 
 Kind: TypeAlias = Literal["", "text", "thinking", "tool_use"]
@@ -117,7 +118,7 @@ class Blocks(ABC):
 
     def _extra(self, event: Extra) -> None:
         """Process what only some backends have; see `OWN_BLOCK` for those of this API."""
-        value = msgspec.json.decode(event.json)
+        value = decode_any(event.json)
         if event.name == "refusal":
             self._text(str(value))
         elif event.name == OWN_FIELDS:
@@ -295,7 +296,7 @@ def _object(arguments: str) -> dict[str, Any] | None:
     text = arguments if arguments.strip() else "{}"
     for attempt in (text, EVERY_RULE.as_json(text)):
         try:
-            value = msgspec.json.decode(attempt or "")
+            value = decode_any(attempt or "")
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
             continue
         if isinstance(value, dict):

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from toolwire.protocol.free_text import unwrap_text, wrap_text
+from toolwire.protocol.json_numbers import decode_any
 
 ToolKind: TypeAlias = Literal[
     "function", "custom", "tool_search", "local_shell", "shell", "apply_patch"
@@ -65,7 +66,7 @@ def free_text(arguments: str) -> str:
 
 def _object(arguments: str) -> Fields:
     try:
-        value = msgspec.json.decode(arguments)
+        value = decode_any(arguments)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

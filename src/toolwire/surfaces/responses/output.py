@@ -7,8 +7,6 @@ Its id is the same wherever it appears.
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, assert_never
 
-import msgspec
-
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -21,6 +19,7 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.fragments import ENCRYPTED_REASONING
+from toolwire.protocol.json_numbers import decode_any
 from toolwire.surfaces.responses.json_string import InputReader
 from toolwire.surfaces.responses.kinds import KINDS, Fields, WireTool
 from toolwire.surfaces.responses.reasoning import seal
@@ -336,7 +335,7 @@ class Output:
 
     def _extra(self, name: str, raw: bytes) -> None:
         """Handle other fields. Most have no equivalent in this API."""
-        said = msgspec.json.decode(raw) if name in _EXTRAS else None
+        said = decode_any(raw) if name in _EXTRAS else None
         if not isinstance(said, str) or not said:
             return
         if name == ENCRYPTED_REASONING:
@@ -360,7 +359,7 @@ def _blank_part(kind: str) -> Fields:
 
 def _logprobs(raw: bytes) -> list[Fields]:
     """Convert the log probabilities of a piece of text to this API's format."""
-    said = msgspec.json.decode(raw)
+    said = decode_any(raw)
     entries = said.get("content") if isinstance(said, dict) else None
     return [_logprob(entry) for entry in entries or ()]
 

@@ -1,6 +1,7 @@
 """The bytes of an answer, whatever form they have, as fragments."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -254,6 +255,16 @@ class TestFailures:
         decoder.feed(b"{" + b" " * 90)
         with pytest.raises(UpstreamError, match="larger than the limit"):
             decoder.feed(b" " * 20)
+
+    @pytest.mark.parametrize("item", [b"0", b"[]", b"{}", b"1e308", b'""'])
+    @pytest.mark.parametrize("streamed", [False, True])
+    def test_one_with_too_many_values_is_not_decoded(self, item: bytes, streamed: bool) -> None:
+        many = b"[" + b",".join([item] * 700_000) + b"]"
+        body = b'{"choices":[{"index":0,"message":{"content":"x"},"logprobs":%b}]}' % many
+        body = b"data: " + body + b"\n\n" if streamed else body
+        began = time.process_time()
+        assert "600000 values" in failure(body, streamed=streamed, max_line=8 << 20)
+        assert time.process_time() - began < 0.25
 
     @pytest.mark.parametrize(
         "line",

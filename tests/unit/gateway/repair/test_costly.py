@@ -94,3 +94,20 @@ def test_but_never_for_a_strict_tool(final: bool) -> None:
 def test_a_loop_that_would_take_long_to_see_is_not_looked_for() -> None:
     turns: list[Any] = [ChatMessage("assistant", calls=(AssistantCall("c", "f", TEXT),))] * 3
     assert find_loop(turns, costly_tools(), 3) is None
+
+
+def test_what_all_calls_cost_to_decode_is_limited_together() -> None:
+    """Each is decoded in 2 ms, and an answer has up to a thousand."""
+    tools = toolset(a={})
+    text = json.dumps({"a": [1e308] * 4_000})
+    allowance = Allowance()
+    for index in range(4):
+        assert check_call(index, "f", text, tools, allowance) is None
+    with pytest.raises(TooCostly):
+        check_call(4, "f", text, tools, allowance)
+
+
+def test_long_text_costs_little_to_decode() -> None:
+    tools, allowance = toolset(a={}), Allowance()
+    for index in range(20):
+        assert check_call(index, "f", json.dumps({"a": "x" * 100_000}), tools, allowance) is None
