@@ -99,7 +99,8 @@ class BodyDecoder(ABC):
         for event in events:
             if self.done:
                 break
-            _check_width(event.data)
+            if len(event.data) > _MOST_VALUES:
+                _check_width(event.data)
             if event.event == b"error":
                 raise self._failure(_any_json(event.data))
             if event.data.strip() == b"[DONE]":
