@@ -21,6 +21,8 @@ from tests.hard.rows import ROOT, ROWS, Row
 CACHE = ROOT / ".cache" / "hard"
 FIGURES = ROOT / "docs" / "hardening.json"
 _PASSED = re.compile(r"(\d+) passed")
+_MEASURED = re.compile(r"^measured: (.+)$", re.MULTILINE)
+_FUZZED = re.compile(r"^\w+: \d+ executions", re.MULTILINE)
 
 
 def main() -> int:
@@ -53,16 +55,18 @@ def run(row: Row) -> bool:
             good &= subprocess.call(full, cwd=ROOT, env=env, stdout=file, stderr=file) == 0
     seconds = round(time.monotonic() - began)
     text = output.read_text(errors="replace")
-    figures = [*noted(notes), *_counted(text)]
+    figures = [*noted(notes), *counted(text)]
     _write(row.id, {"held": good, "figures": figures, "seconds": seconds})
     how = "holds" if good else f"FAILS, see {output}"
     _say(f"{row.id}: {how} ({seconds} s) {'; '.join(figures)}")
     return good
 
 
-def _counted(output: str) -> list[str]:
+def counted(output: str) -> list[str]:
+    """What the output says: figures of a benchmark, and how many tests there were."""
     passed = sum(map(int, _PASSED.findall(output)))
-    return [f"{passed} tests"] if passed else []
+    said = [*_MEASURED.findall(output), *_FUZZED.findall(output)]
+    return [*said, f"{passed} tests"] if passed else said
 
 
 def _write(row: str, result: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.hard.__main__ import counted
 from tests.hard.figures import NOTES, note, noted
 from tests.hard.rows import ROOT, ROWS, claims
 
@@ -49,6 +50,12 @@ def test_what_is_measured_is_written_down_when_asked(
     note("3 ms")
     note("3 ms")
     assert noted(tmp_path / "notes") == ["3 ms"]
+
+
+def test_figures_are_found_in_what_a_command_prints() -> None:
+    output = "measured: added 1.1 ms\nsse: 5 executions in 1 s, 0 findings\n== 3 passed in 1 s"
+    assert counted(output) == ["added 1.1 ms", "sse: 5 executions", "3 tests"]
+    assert counted("nothing measured: 3") == []
 
 
 @pytest.mark.process
