@@ -11,6 +11,7 @@ import msgspec
 
 from toolwire.backends.base import Redact, clip
 from toolwire.backends.openai.error_kinds import reported_error
+from toolwire.backends.openai.refusal import lasting
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.json_limits import is_wide
@@ -126,9 +127,9 @@ class BodyDecoder(ABC):
 def _check_width(data: bytes) -> None:
     """Refuse JSON that would block the event loop while it is decoded."""
     if is_wide(data, _MOST_VALUES):
-        raise UpstreamError(
-            f"The backend's answer has more than {_MOST_VALUES} values. Ask for fewer log "
-            "probabilities, or stream the answer."
+        raise lasting(
+            f"The backend's answer has more than {_MOST_VALUES} values in one piece. "
+            "Ask for fewer log probabilities."
         )
 
 

@@ -28,6 +28,7 @@ _SLOW_NUMBER = re.compile(rb"[0-9][eE][-+]?[0-9]{3}")
 _SHORTEST_SLOW = 5
 _SLOW_WEIGHT = 10
 """As many other values take as long to decode."""
+_MANY_STRINGS = 50_000
 _EXPONENT_WEIGHT = 4
 """The same for `json_numbers`."""
 _STRING = re.compile(rb'(?:[^"\\]*+\\.){0,4096}+[^"\\]*+', re.DOTALL)
@@ -78,11 +79,21 @@ def check_width(json: bytes | str, where: str, most: int) -> None:
 
 
 def is_wide(raw: bytes, most: int) -> bool:
-    """Whether JSON may take longer to decode than `most` values. A rough bound: what is inside
-    strings counts, too."""
-    if len(raw) <= most:
+    """Whether JSON may take longer to decode than `most` values."""
+    return len(raw) > most and exceeds(raw, most, _weigh_answer)
+
+
+def exceeds(raw: bytes, most: int, weigh: Callable[[bytes], int]) -> bool:
+    """Whether JSON weighs more than `most` without the text in its strings. With very many strings
+    their text counts, too: they weigh something themselves, and to skip each takes time."""
+    if weigh(raw) <= most:
         return False
-    return _count_separators(raw) + _EXPONENT_WEIGHT * count_exponents(raw) > most
+    strings = (raw.count(b'"') - raw.count(b'\\"')) // 2
+    return strings > _MANY_STRINGS or _holds_more(raw, most, weigh)
+
+
+def _weigh_answer(raw: bytes) -> int:
+    return _count_separators(raw) + _EXPONENT_WEIGHT * count_exponents(raw)
 
 
 def _count_separators(raw: bytes) -> int:

@@ -22,7 +22,7 @@ _SHAPES = bytes.maketrans(b"123456789E", b"000000000e")
 def shape_of_numbers(json: bytes | str) -> bytes:
     """Return the text with every digit as `0` and every `E` as `e`. To search it for a kind of
     number is faster than a pattern by far."""
-    raw = json.encode(errors="replace") if isinstance(json, str) else json
+    raw = json.encode(errors="replace") if isinstance(json, str) else bytes(json)
     return raw.translate(_SHAPES)
 
 

@@ -90,7 +90,7 @@ _NEEDED = frozenset(
 """Fields that are part of the answer. Other fields of a chunk may have any type."""
 _strict = msgspec.json.Decoder(_Chunk).decode
 _strict_long = SteadyDecoder(_Chunk).decode
-_LONG = 4096
+_LONG = 512
 """Bytes from which on slow numbers matter. Nearly all chunks are shorter."""
 _encode = msgspec.json.Encoder().encode
 _NOTHING = _Delta()

@@ -71,6 +71,8 @@ class OpenAiHttpAnswer:
 
         def feed(block: bytes) -> None:
             nonlocal room
+            if decoder.done:
+                return
             room -= len(block)
             if room < 0:
                 raise lasting(_TOO_LARGE.format(self._max_bytes))

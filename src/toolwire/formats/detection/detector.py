@@ -184,9 +184,7 @@ class OutputDetector:
     def _begin(self) -> Need[bool]:
         """Read the start of the answer, where calls need no markers. True if one was found."""
         reader = self._reader
-        space = 0
-        while (yield from peek(reader, space + 1))[space:].isspace() and space < _SPACE:
-            space += 1
+        space = yield from self._space(0)
         ahead = (yield from peek(reader, space + 1))[space:]
         if ahead == "`":
             ahead = (yield from peek(reader, space + len(FENCE)))[space:]
@@ -239,6 +237,24 @@ class OutputDetector:
                 return ""
             yield
 
+    def _try_tag(self, tag: str) -> Need[Trial | None]:
+        """Try the formats whose tags are the names of tools. In the middle of an answer such a tag
+        counts only with a parameter of the tool."""
+        lead = yield from self._space(len(tag))
+        if (yield from peek(self._reader, lead + 1))[lead:] == "{":
+            is_call = yield from self._has_arguments(tag[1:-1], lead)
+            empty = (yield from peek(self._reader, lead + 2))[lead:] == "{}"
+            return (yield from self._try(tag, self._signs.tags)) if is_call and not empty else None
+        best = yield from self._try(tag, self._signs.tags)
+        return best if best is not None and best.has_argument else None
+
+    def _space(self, lead: int) -> Need[int]:
+        """Return where the white space that begins so far ahead ends."""
+        most = lead + _SPACE
+        while (yield from peek(self._reader, lead + 1))[lead:].isspace() and lead < most:
+            lead += 1
+        return lead
+
     def _has_arguments(self, name: str, lead: int) -> Need[bool]:
         """Whether an object follows whose first key is a parameter of the tool. A name on a line is
         otherwise a heading."""
@@ -263,19 +279,19 @@ class OutputDetector:
             size = len(sign)
             if not sign:
                 return False
-            ones = (*self._signs.tags, *self._signs.candidates(sign))
-        else:
-            if sign[0] == "\n":  # a call without markers, at the start of a line
-                self._say(1)
-                sign, size = yield from self._signs.at_start.at(self._reader)
-            ones = self._signs.candidates(sign)
+        elif sign[0] == "\n":  # a call without markers, at the start of a line
+            self._say(1)
+            sign, size = yield from self._signs.at_start.at(self._reader)
         words = not is_structure(sign)
         if words and not quotes.at_line_start():
             self._say(size)
             return False
         before = self._budget
-        best = yield from self._try(sign, ones)
-        if best is None or (tag and not best.has_argument):
+        ones = self._signs.candidates(sign)
+        best = (yield from self._try(sign, ones)) if ones else None
+        if best is None and tag:
+            best = yield from self._try_tag(sign)
+        if best is None:
             read = before - self._budget - _EACH
             self._say(max(size, read - _OVERLAP))
             return False

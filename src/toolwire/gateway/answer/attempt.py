@@ -163,7 +163,7 @@ class Attempt:
 
     def correction(self) -> list[ChatMessage]:
         """Return the messages that tell the model what is wrong with its rejected calls."""
-        for choice in self._choices.values():
+        for _, choice in sorted(self._choices.items()):  # the same one as in `_conclude`
             validator = choice.validator
             if isinstance(validator, BufferedValidator) and validator.rejected is not None:
                 return correction(validator.said, validator.calls, validator.findings)

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from toolwire.gateway.repair.findings import Finding
+from toolwire.protocol.json_limits import exceeds
 from toolwire.protocol.json_numbers import count_exponents
 from toolwire.protocol.schemas.cost import CEILING, SchemaCost
 from toolwire.protocol.tools import ToolSpec
@@ -49,10 +50,14 @@ class Allowance:
 
     def read(self, text: str) -> None:
         """Spend the cost of decoding `text`. Raises `TooCostly`."""
-        units = len(text) // _CHARACTERS + count_exponents(text) * _EXPONENT
-        if units > self._units:
-            raise TooCostly
-        self._units -= units
+        self._units -= len(text) // _CHARACTERS
+        exponents = count_exponents(text)
+        if exponents * _EXPONENT > self._units:
+            raw, most = text.encode(errors="replace"), self._units // _EXPONENT
+            if self._units < 0 or exceeds(raw, most, count_exponents):
+                raise TooCostly
+            exponents = 0  # they are in strings
+        self._units -= exponents * _EXPONENT
 
     def explains(self, cost: SchemaCost | None, text: str) -> bool:
         """Whether the errors in `text` can be described. Raises `TooCostly`."""

@@ -155,6 +155,9 @@ def test_an_answer_may_begin_with_the_name_of_a_tool(name: str, size: int) -> No
         "Say:\n<get_time>\n<zone>CET</zone>\n</get_time>",
         "Say <get_time><tz>CET</tz></get_time>",
         "Say:\n<get_time>\n</get_time>\n<get_time>\n<get_time>",
+        'Say:\n<get_time>{"zone": 1}</get_time>',
+        'Template:\n<get_time>\n{"$each": "x"}\n</get_time>\nmore',
+        "Say:\n<get_time>{}</get_time>\n<get_time>[1]</get_time>",
         "```xml\n<get_time>\n<tz>CET</tz>\n</get_time>\n```\nis how.",
     ],
 )
@@ -363,3 +366,24 @@ def test_lines_of_tags_do_not_hide_a_call_but_a_flood_of_them_costs_little() -> 
     assert detector.found is None
     detector, events = _read("<p>" + "\n<li>one" * 250 + "\n" + _written("hermes"), 9)
     assert len(join(events).calls) == 2
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize(
+    "inside",
+    ["<tz>CET</tz>", "\n<tz>\nCET\n</tz>\n", '{"tz": "CET"}', '\n{\n  "tz": "CET"\n}\n',
+     '{ "tz": "CET"}'],
+)  # fmt: skip
+def test_a_tag_behind_text_is_a_call_with_a_parameter_of_the_tool(inside: str, size: int) -> None:
+    _, events = _read(f"Let me look.\n<get_time>{inside}</get_time>", size)
+    found = join(events)
+    assert [json.loads(call.arguments) for call in found.calls] == [TIME]
+    assert (found.content or "").strip() == "Let me look."
+
+
+def test_a_tool_that_is_named_like_a_marker_takes_over_no_other_call() -> None:
+    tools = [*TOOLS, ToolSpec("tool_call", None, {"type": "object"})]
+    detector = OutputDetector(tools)
+    text = 'Hi\n<tool_call>\n{"name": "get_time", "arguments": {"tz": "CET"}}\n</tool_call>'
+    found = join([*detector.feed(text), *detector.finish()])
+    assert [(call.name, json.loads(call.arguments)) for call in found.calls] == [("get_time", TIME)]
