@@ -16,6 +16,8 @@ T = TypeVar("T")
 SHORT = 64
 """Length of JSON with too few numbers to matter."""
 _FEW = 8
+_LONG_NUMBER = b"0" * 100
+"""msgspec is slow for a fraction with as many digits, too."""
 _SHAPES = bytes.maketrans(b"123456789E", b"000000000e")
 
 
@@ -55,8 +57,10 @@ class SteadyDecoder(Generic[T]):
 
     def decode(self, json: bytes | str) -> T:
         """Decode a JSON value. Raises `MsgspecError`."""
-        if len(json) > SHORT and count_exponents(json) > _FEW:
-            return self._steady(json)
+        if len(json) > SHORT:
+            shape = shape_of_numbers(json)
+            if shape.count(b"0e") > _FEW or _LONG_NUMBER in shape:
+                return self._steady(json)
         return self._fast(json)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from toolwire.errors import UpstreamError
 from toolwire.protocol.events import OWN_BLOCK, OWN_CITATION, OWN_END, OWN_FIELDS, OWN_SIGNATURE
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.json_numbers import decode_any
@@ -19,6 +20,11 @@ _FIGURES = frozenset(
     {"input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"}
 )
 _encode = msgspec.json.Encoder().encode
+
+_MOST_FIGURES = 100
+"""The most members of a usage. Real ones have about ten."""
+_MOST_OPEN = 16
+"""The most blocks that are open at the same time. Real servers have one."""
 
 
 class OwnParts:
@@ -36,7 +42,7 @@ class OwnParts:
         event = decode_any(data)
         match kind:
             case "message_start":
-                self._usage |= _object(_object(event.get("message")).get("usage"))
+                self._count(_object(_object(event.get("message")).get("usage")))
             case "content_block_start":
                 self._start(event.get("index", 0), _object(event.get("content_block")))
             case "content_block_delta":
@@ -44,11 +50,19 @@ class OwnParts:
             case "content_block_stop":
                 return self._stop(event.get("index", 0))
             case "message_delta":
-                self._usage |= _object(event.get("usage"))
+                self._count(_object(event.get("usage")))
                 return _fields({**event, **_object(event.get("delta"))}, self._usage)
         return None
 
+    def _count(self, usage: dict[str, Any]) -> None:
+        if len(usage) <= _MOST_FIGURES:
+            self._usage |= usage
+        if len(self._usage) > _MOST_FIGURES:
+            self._usage = {}
+
     def _start(self, index: int, block: dict[str, Any]) -> None:
+        if len(self._blocks) >= _MOST_OPEN:
+            raise UpstreamError("The backend's answer has too many unfinished blocks.")
         self._blocks[index] = block
         if block.get("type") not in _COMMON:
             self._inputs[index] = []

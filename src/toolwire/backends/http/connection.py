@@ -44,7 +44,7 @@ class Connection(asyncio.BufferedProtocol):
     def _fresh(self) -> None:
         self._parser: Any = httptools.HttpResponseParser(self)
         self.head = Head()
-        self._head_size = 0
+        self._head_size = self._unread = 0
         self._started = False
         self._complete = False
         self._keep_alive = False
@@ -85,10 +85,16 @@ class Connection(asyncio.BufferedProtocol):
         self._read_on()
 
     def _read(self, data: bytes | memoryview) -> None:
+        if not self._started:
+            # The parser does not report an unfinished header, so bytes are counted, too.
+            self._unread += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(UpstreamError(f"The backend does not speak HTTP: {error}."))
+            return
+        if not self._started and self._unread > 4 * _MAX_HEAD:
+            self._fail(UpstreamError("The backend's answer has too many headers."))
             return
         self._deliver()
 

@@ -13,6 +13,8 @@ from typing import Any, TypeVar, get_args, get_origin
 import msgspec
 
 S = TypeVar("S", bound=msgspec.Struct)
+_MOST_PARTS = 1000
+"""The most elements to read one by one. No server sends as many."""
 
 
 def tolerate(value: object, kind: type[S], needed: Collection[str]) -> S:
@@ -47,6 +49,8 @@ def _read(value: object, kind: Any, needed: Collection[str], *, exact: bool) -> 
         if get_origin(choice) is list and _is_struct(item := get_args(choice)[0]):
             if not isinstance(value, list):
                 raise msgspec.ValidationError("Expected `array`")
+            if len(value) > _MOST_PARTS:
+                raise msgspec.ValidationError(f"Expected `array` of length <= {_MOST_PARTS}")
             return [tolerate(part, item, needed) for part in value]
     if type(value) is int and value and not exact:
         return msgspec.convert(str(value), kind, strict=False)

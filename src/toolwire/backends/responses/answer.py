@@ -83,10 +83,10 @@ class ResponsesDecoder(BodyDecoder):
 
     def _unsaid(self, output: list[WireItem]) -> list[Fragment]:
         """Return what was not streamed: everything, or calls that were left out."""
-        streamed = bool(self._items)
+        streamed, known = bool(self._items), set(self._call_ids)
         fragments: list[Fragment] = []
         for index, item in enumerate(output):
-            left_out = item.type in _CALLS and item.call_id not in self._call_ids
+            left_out = item.type in _CALLS and item.call_id not in known
             if not streamed or left_out:
                 fragments += self._ended(index, item)
         return fragments

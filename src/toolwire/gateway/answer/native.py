@@ -32,6 +32,11 @@ _REASONS: dict[str, FinishReason] = {
 }  # fmt: skip
 
 
+_MOST_NAMES = 2 * MOST_CALLS
+"""The most indexes, or ids, that deltas may use: a call may have several."""
+_LONGEST_NAME = 1024
+
+
 class NativeReader:
     """Reads one choice. `feed` it each fragment, then `finish`."""
 
@@ -170,16 +175,21 @@ class NativeReader:
         """Return the call that this delta belongs to: an open one, or a new one."""
         call = self._find(piece)
         if call is None:
-            if len(self._calls) >= MOST_CALLS:
-                raise UpstreamError(f"The backend's answer has more than {MOST_CALLS} tool calls.")
             call = NativeCall(piece.id or None, custom=piece.custom)
-            self._calls.append(call)
+            self._add(call)
+        if max(len(self._by_index), len(self._by_id)) > _MOST_NAMES:
+            raise UpstreamError("The backend's answer has too many indexes or ids of tool calls.")
         if piece.index is not None:
             self._by_index[piece.index] = call
         if piece.id and call.provider_id in (None, piece.id):
             call.provider_id = piece.id
             self._by_id[piece.id] = call
         return call
+
+    def _add(self, call: NativeCall) -> None:
+        if len(self._calls) >= MOST_CALLS:
+            raise UpstreamError(f"The backend's answer has more than {MOST_CALLS} tool calls.")
+        self._calls.append(call)
 
     def _find(self, piece: CallFragment) -> NativeCall | None:
         known = self._by_id.get(piece.id) if piece.id else None
@@ -210,7 +220,7 @@ class NativeReader:
                 return call
             if not text:
                 # Only what follows can tell: if arguments follow, it is a new call.
-                self._calls.append(NativeCall(custom=piece.custom, repeats=call))
+                self._add(NativeCall(custom=piece.custom, repeats=call))
                 return self._calls[-1]
         self.repairs.add("call_index_shared")
         return None
@@ -228,6 +238,8 @@ class NativeReader:
 
     def _joined_name(self, name: str, more: str) -> str:
         """Join a name that came whole, repeated, in parts or as a growing prefix, by the tools."""
+        if len(name) + len(more) > _LONGEST_NAME:
+            raise UpstreamError("The backend's answer has a tool call with too long a name.")
         if not name:
             return more
         joined = name + more

@@ -21,6 +21,8 @@ from toolwire.protocol.fragments import MOST_CALLS
 from toolwire.protocol.names import resolve
 from toolwire.protocol.tools import ToolChoice
 
+_LOOKED = 64 * 1024
+"""Characters at each end of a text that are searched for names of tools."""
 _PROSE = 400
 """Characters without the required call after which none is expected."""
 _MARKED = re.compile(r"(?<![\s\w])[\w-]++")
@@ -148,7 +150,8 @@ class Policy:
 
     def _is_prose(self, said: str) -> bool:
         """Whether the text is prose, rather than a truncated call, which would name its tool."""
-        return len(said) >= _PROSE and set(_MARKED.findall(said)).isdisjoint(self._tools)
+        ends = said if len(said) <= 2 * _LOOKED else said[:_LOOKED] + said[-_LOOKED:]
+        return len(said) >= _PROSE and set(_MARKED.findall(ends)).isdisjoint(self._tools)
 
     def _unmet(self, said: str) -> ToolChoiceUnmet:
         error = ToolChoiceUnmet(

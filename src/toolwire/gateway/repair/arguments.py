@@ -19,7 +19,10 @@ _MOST_SHOWN = 240
 _LARGE = 16 * 1024
 _SMALL = 1024
 """Characters that are decoded at no notable cost, even a thousand times."""
+_MOST_NESTED = 100_000
+"""The most objects and arrays in a text that is searched for its depth."""
 _MOST_TOOLS = 32
+_skip = msgspec.json.Decoder(msgspec.Raw).decode
 _NOT_SAID = "they do not match the schema, and the details are too long to list"
 
 
@@ -39,10 +42,14 @@ def read_object(text: str) -> dict[str, Any]:
 
 def is_object(text: str) -> bool:
     """Whether clients can decode `text` as a JSON object. Duplicate keys are accepted, because
-    clients take the last one."""
+    clients take the last one. The values of a large text are not decoded."""
     try:
+        if len(text) > _LARGE:
+            _skip(text)
+            nested = text.count("{") + text.count("[")
+            return text.lstrip()[:1] == "{" and nested <= _MOST_NESTED and not is_deep_text(text)
         return isinstance(_read_loosely(text), dict)
-    except NotJson:
+    except (NotJson, msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return False
 
 

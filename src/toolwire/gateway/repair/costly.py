@@ -17,6 +17,9 @@ from toolwire.protocol.tools import ToolSpec
 
 _CHARACTERS = 8
 """Characters that are decoded in one unit."""
+_REPAIR = 1000
+_REPAIR_CHARACTER = 4
+"""Units to try every repair, and for each character."""
 _EXPONENT = 25
 """Units to decode a number with an exponent."""
 
@@ -58,6 +61,12 @@ class Allowance:
                 raise TooCostly
             exponents = 0  # they are in strings
         self._units -= exponents * _EXPONENT
+
+    def repair(self, text: str) -> None:
+        """Spend the cost of trying to repair `text`. Raises `TooCostly`."""
+        self._units -= _REPAIR + _REPAIR_CHARACTER * len(text)
+        if self._units < 0:
+            raise TooCostly
 
     def explains(self, cost: SchemaCost | None, text: str) -> bool:
         """Whether the errors in `text` can be described. Raises `TooCostly`."""

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
 )
 _MOST_TOKENS = 10_000
 """The most tokens to read: this blocks the event loop, so longer texts are skipped."""
+_LONGEST = 512 * 1024
 _COLON = re.compile(r"[ \t\r\n]*+:")
 _QUOTED = re.compile(r"""\\.|\"""", re.DOTALL)
 _REQUOTED = {"\\'": "'", '"': '\\"'}
@@ -30,6 +31,8 @@ _WORDS = {"true": "true", "false": "false", "null": "null", **PYTHON_WORDS}
 
 def tidied(text: str) -> str | None:
     """Return the text with its mistakes fixed; None if it contains other tokens."""
+    if len(text) > _LONGEST:
+        return None
     out: list[str] = []
     end = len(text.rstrip(" \t\r\n"))
     at = 0

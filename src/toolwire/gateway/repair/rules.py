@@ -162,6 +162,7 @@ class RepairRules:
         finding = check_call(index, name, text, tools, allowance)
         if finding is None or finding.code == "unknown_tool_call":
             return CheckedCall(text, finding=finding)
+        allowance.repair(text)
         parameter = tools.tools[name].free_text
         if parameter and (said := unwrap_text(text, parameter)) is not None:
             return CheckedCall(wrap_text(said, parameter), ("free_text",))

@@ -93,6 +93,7 @@ class StreamingValidator:
         self._call = _NO_CALL
         self._pieces: list[str] = []
         self._passing = False
+        self._other = False
         self._cut = False
 
     @property
@@ -110,7 +111,8 @@ class StreamingValidator:
                 self._end(event, out)
             else:
                 if isinstance(event, CallStart):
-                    self._call, self._pieces, self._passing = event, [], False
+                    self._call, self._pieces = event, []
+                    self._passing = self._other = False
                 cut = self._cut and isinstance(event, TurnEnd) and event.reason == "tool_calls"
                 out.append(_CUT_OFF if cut else event)
         return out
@@ -120,8 +122,12 @@ class StreamingValidator:
         if self._passing:
             out.append(event)
             return
+        if self._other:
+            return  # it has begun with something else than an object
         begun = "".join(self._pieces)
-        if begun.lstrip()[:1] == "{" or self._call.kind == "custom":
+        first = begun.lstrip()[:1]
+        self._other = first not in ("", "{") and self._call.kind != "custom"
+        if first == "{" or self._call.kind == "custom":
             self._passing = True
             out.append(ArgsDelta(event.index, begun))
 

@@ -294,9 +294,9 @@ class BlockList(Blocks):
 def _object(arguments: str) -> dict[str, Any] | None:
     """Return the arguments as an object, or None if they cannot be converted."""
     text = arguments if arguments.strip() else "{}"
-    for attempt in (text, EVERY_RULE.as_json(text)):
+    for repair in (str, EVERY_RULE.as_json):
         try:
-            value = decode_any(attempt or "")
+            value = decode_any(repair(text) or "")
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
             continue
         if isinstance(value, dict):

@@ -1,0 +1,147 @@
+"""What a backend may answer has limits, so that no answer blocks the event loop (R17)."""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from tests.unit.gateway.fitting import toolset
+
+from toolwire.backends.http.connection import Connection
+from toolwire.backends.openai.answer import AnswerDecoder
+from toolwire.errors import UpstreamError
+from toolwire.gateway.answer.native import NativeReader
+from toolwire.gateway.repair.arguments import is_object
+from toolwire.gateway.repair.costly import Allowance, TooCostly
+from toolwire.gateway.repair.lenient import tidied
+from toolwire.gateway.repair.rules import EVERY_RULE
+from toolwire.gateway.repair.validation import StreamingValidator
+from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart
+from toolwire.protocol.fragments import MOST_CALLS, CallFragment, Fragment
+from toolwire.protocol.json_numbers import decode_any
+from toolwire.surfaces.chat.answer import join_logprobs, joined_json
+
+WORST = 0.25
+
+
+def native() -> NativeReader:
+    return NativeReader({"f": toolset(a={}).tools["f"]}, lambda: "call_1")
+
+
+def delta(index: int | None, name: str | None = None, text: str | None = None) -> Fragment:
+    return Fragment(0, calls=(CallFragment(index, None, name, text),))
+
+
+def test_deltas_have_so_many_indexes_and_no_more() -> None:
+    reader = native()
+    reader.feed(delta(0, "f", '{"a": '))
+    for index in range(1, 2 * MOST_CALLS):
+        reader.feed(delta(index, None, "1"))
+    reader.feed(delta(2 * MOST_CALLS, None, "1"))
+    with pytest.raises(UpstreamError, match="too many indexes"):
+        [reader.feed(delta(2 * MOST_CALLS + n, None, "1")) for n in (1, 2)]
+
+
+def test_a_name_has_a_length() -> None:
+    reader = native()
+    reader.feed(delta(0, "f" * 1000))
+    with pytest.raises(UpstreamError, match="too long a name"):
+        reader.feed(delta(0, "f" * 100))
+
+
+def test_odd_choices_are_counted_before_they_are_read_one_by_one() -> None:
+    body = b'{"choices":[{"index":""}' + b",{}" * 100_000 + b"]}"
+    decoder = AnswerDecoder(streamed=False, max_line=8 << 20)
+    decoder.feed(body)
+    with pytest.raises(UpstreamError, match="length <= 1000"):
+        decoder.finish()
+
+
+def test_a_header_that_does_not_end_is_given_up() -> None:
+    async def run() -> None:
+        connection = Connection(bytearray(65536))
+        waiting = asyncio.ensure_future(connection.relay(lambda _: None))
+        await asyncio.sleep(0)
+        connection._read(b"HTTP/1.1 200 OK\r\nx: ")
+        for _ in range(5):
+            connection._read(b"y" * 65536)
+        with pytest.raises(UpstreamError, match="too many headers"):
+            await waiting
+
+    asyncio.run(run())
+
+
+def test_long_text_is_not_repaired() -> None:
+    assert tidied('{"a": "x\n"}') == '{"a": "x\\n"}'
+    assert tidied('{"a": "' + "\n" * (1 << 20) + '"}') is None
+
+
+def test_repairs_are_paid_for() -> None:
+    allowance, tools, text = Allowance(), toolset(a={}), "{a:1,a:1]" * 100
+    for index in range(100):
+        EVERY_RULE.repair(index, "f", text, tools, allowance)
+    with pytest.raises(TooCostly):
+        [EVERY_RULE.repair(index, "f", text, tools, allowance) for index in range(100)]
+
+
+def test_pieces_are_joined_once() -> None:
+    assert joined_json([b'"a"', b'"b"', b'"c"']) == "abc"
+    assert joined_json([b"[1]", b"[2, 3]"]) == [1, 2, 3]
+    assert joined_json([b'"a"', b"[1]", b"[2]"]) == [1, 2]
+    assert joined_json([b'"a"', b"7"]) == 7
+    assert joined_json([]) is None
+
+
+def test_too_many_log_probabilities_are_left_out() -> None:
+    part = b'{"content":[' + b",".join([b"{}"] * 100_000) + b"]}"
+    assert len(join_logprobs([part, part])["content"]) == 200_000
+    assert join_logprobs([part] * 8) is None
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": "' + "x" * 20_000 + '"}', '{"a": [' + "{}," * 9_000 + "{}]}"]
+)
+def test_large_objects_are_objects(text: str) -> None:
+    assert is_object(text)
+    assert not is_object(text[:-1])
+    assert not is_object(f"[{text}]")
+    assert is_object(f"  {text} ")
+
+
+def live(pieces: list[str]) -> list[Any]:
+    validator = StreamingValidator(toolset(a={}), EVERY_RULE, Allowance())
+    events = validator.feed([CallStart(0, "f", "call_1")])
+    for piece in pieces:
+        events += validator.feed([ArgsDelta(0, piece)])
+    return [*events, *validator.feed([CallEnd(0, complete=True)])]
+
+
+def test_arguments_that_begin_otherwise_wait_for_their_end() -> None:
+    said = "".join(e.json for e in live(["[", '{"a"', ": 1}", "]"]) if isinstance(e, ArgsDelta))
+    assert json.loads(said) in ({"a": 1}, [{"a": 1}])
+    said = "".join(e.json for e in live([" ", "\n", '{"a"', ": 1}"]) if isinstance(e, ArgsDelta))
+    assert json.loads(said) == {"a": 1}
+
+
+FLOODS: dict[str, Callable[[], object]] = {
+    "pieces of an array": lambda: live(["[", *["1,"] * 60_000, "1]"]),
+    "one object after the other": lambda: is_object('{"a":[' + "{}," * 2_000_000 + "{}]}"),
+    "long fractions": lambda: decode_any("[" + ",".join(["1" * 308 + ".5"] * 26_000) + "]"),
+    "a refusal in pieces": lambda: joined_json(
+        [b'"' + b"x" * (8 << 20) + b'"', *[b'"yy"'] * 2_000]
+    ),
+    "line breaks": lambda: EVERY_RULE.as_json('{"a": "' + "\n" * 3_900_000 + '"}'),
+}
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("flood", FLOODS)
+def test_no_flood_takes_long(flood: str) -> None:
+    began = time.process_time()
+    with contextlib.suppress(UpstreamError, msgspec.MsgspecError, TooCostly):
+        FLOODS[flood]()
+    assert time.process_time() - began < WORST
