@@ -24,6 +24,7 @@ from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart
 from toolwire.protocol.fragments import MOST_CALLS, CallFragment, Fragment
 from toolwire.protocol.json_numbers import decode_any
 from toolwire.surfaces.chat.answer import join_logprobs, joined_json
+from toolwire.surfaces.responses.json_string import InputReader
 
 WORST = 0.25
 
@@ -127,6 +128,13 @@ def test_arguments_that_begin_otherwise_wait_for_their_end() -> None:
     assert json.loads(said) == {"a": 1}
 
 
+def test_text_that_does_not_come_first_is_not_looked_for_for_long() -> None:
+    reader = InputReader()
+    assert reader.feed('{"other": "' + "x" * 2_000) == ""
+    assert reader.feed('{"input": "y"}') == ""
+    assert InputReader().feed('{"input": "y"}') == "y"
+
+
 FLOODS: dict[str, Callable[[], object]] = {
     "pieces of an array": lambda: live(["[", *["1,"] * 60_000, "1]"]),
     "one object after the other": lambda: is_object('{"a":[' + "{}," * 2_000_000 + "{}]}"),
@@ -134,6 +142,11 @@ FLOODS: dict[str, Callable[[], object]] = {
     "a refusal in pieces": lambda: joined_json(
         [b'"' + b"x" * (8 << 20) + b'"', *[b'"yy"'] * 2_000]
     ),
+    "text behind another member": lambda: [
+        reader.feed(piece)
+        for reader in [InputReader()]
+        for piece in ['{"other": "' + "x" * (8 << 20), *["yy"] * 500]
+    ],
     "line breaks": lambda: EVERY_RULE.as_json('{"a": "' + "\n" * 3_900_000 + '"}'),
 }
 

@@ -17,7 +17,11 @@ from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.events import ArgsDelta, CallEnd, Event, TextDelta
 from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.json_limits import is_wide
 from toolwire.protocol.json_numbers import decode_any
+
+_MOST_VALUES = 100_000
+"""The most values of log probabilities that are joined. More are left out."""
 
 
 class TextCallReader:
@@ -142,6 +146,9 @@ def _joined(logprobs: list[bytes]) -> bytes:
     """Join the logprobs of several deltas whose text goes out as one."""
     if len(logprobs) == 1:
         return logprobs[0]
-    parts: list[dict[str, Any]] = decode_any(b"[" + b",".join(logprobs) + b"]")
+    joined = b"[" + b",".join(logprobs) + b"]"
+    if is_wide(joined, _MOST_VALUES):
+        return b""
+    parts: list[dict[str, Any]] = decode_any(joined)
     tokens = [token for part in parts for token in part.get("content") or ()]
     return msgspec.json.encode({**parts[-1], "content": tokens})

@@ -15,6 +15,9 @@ _COMPLETE = re.compile(
 )
 """String text that does not end inside an escape or a surrogate pair."""
 
+_LONGEST_OPENING = 1024
+"""Characters after which arguments do not begin with the text."""
+
 
 class InputReader:
     """Decodes the text in the arguments of a wrapped custom tool, piece by piece.
@@ -48,4 +51,6 @@ class InputReader:
         if opening := _OPENING.match(self._waiting):
             self._waiting = self._waiting[opening.end() :]
             self._inside = True
+        elif len(self._waiting) > _LONGEST_OPENING:
+            self._over, self._waiting = True, ""
         return self._inside

@@ -19,6 +19,7 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.fragments import ENCRYPTED_REASONING
+from toolwire.protocol.json_limits import is_wide
 from toolwire.protocol.json_numbers import decode_any
 from toolwire.surfaces.responses.json_string import InputReader
 from toolwire.surfaces.responses.kinds import KINDS, Fields, WireTool
@@ -29,6 +30,7 @@ from toolwire.surfaces.responses.writer import EventWriter
 Status: TypeAlias = Literal["completed", "incomplete"]
 _CUT: tuple[FinishReason, ...] = ("length", "content_filter")
 _ADDED, _DONE = "response.output_item.added", "response.output_item.done"
+_MOST_VALUES = 100_000
 _EXTRAS = ("refusal", ENCRYPTED_REASONING)
 _DURING_A_CALL = (ArgsDelta, CallEnd, TurnEnd)
 """Events that do not wait for the end of a call."""
@@ -358,7 +360,10 @@ def _blank_part(kind: str) -> Fields:
 
 
 def _logprobs(raw: bytes) -> list[Fields]:
-    """Convert the log probabilities of a piece of text to this API's format."""
+    """Convert the log probabilities of a piece of text to this API's format: none if they are so
+    many that it would take long."""
+    if is_wide(raw, _MOST_VALUES):
+        return []
     said = decode_any(raw)
     entries = said.get("content") if isinstance(said, dict) else None
     return [_logprob(entry) for entry in entries or ()]
