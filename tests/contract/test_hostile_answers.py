@@ -71,7 +71,7 @@ def test_a_header_that_does_not_end_is_given_up() -> None:
         for _ in range(5):
             connection._read(b"y" * 65536)
         with pytest.raises(UpstreamError, match="too many headers"):
-            await waiting
+            await asyncio.wait_for(waiting, 5)
 
     asyncio.run(run())
 

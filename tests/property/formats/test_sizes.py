@@ -58,13 +58,9 @@ def judged(pattern: re.Pattern[str], flood: str) -> tuple[float, bool]:
     if taken <= PER_MIB * ONE_PATTERN / MIB + 0.005:
         return taken / ONE_PATTERN * MIB, False
     # One that matches everywhere pays for its matches: then only growth is wrong.
-    # The best of some tries counts, because the machine may do something else in one half.
-    for _ in range(3):
-        half = least(lambda: sum(1 for _ in pattern.finditer(written[: ONE_PATTERN // 2])))
-        whole = least(lambda: sum(1 for _ in pattern.finditer(written)))
-        if whole <= 2.5 * half * (1 if FULL else 1.3):
-            return whole / ONE_PATTERN * MIB, False
-    return whole / ONE_PATTERN * MIB, True
+    half = least(lambda: sum(1 for _ in pattern.finditer(written[: ONE_PATTERN // 2])))
+    whole = least(lambda: sum(1 for _ in pattern.finditer(written)))
+    return whole / ONE_PATTERN * MIB, whole > 2.5 * half * (1 if FULL else 1.3)
 
 
 @pytest.mark.timed
