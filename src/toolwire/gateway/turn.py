@@ -6,7 +6,7 @@ the end, to save the turn.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -129,11 +129,15 @@ class TurnService:
     observer: TurnObserver = UNOBSERVED
     """Notified of each attempt at a backend."""
 
-    async def answer(self, caller: Caller, context: RequestContext) -> None:
+    def answer(self, caller: Caller, context: RequestContext) -> Awaitable[None]:
         """Answer one request. Raises `GatewayError` until there is a sink to report it to."""
         if self.keep is None or not self.tracing.on:
-            await self._answer(caller, context)
-            return
+            return self._answer(caller, context)
+        return self._traced(caller, context, self.keep)
+
+    async def _traced(
+        self, caller: Caller, context: RequestContext, keep: Callable[[TurnTrace], None]
+    ) -> None:
         trace = TurnTrace(context.request_id, caller.body, self.now(), surface=caller.surface)
         try:
             await self._answer(caller, context, trace)
@@ -146,7 +150,7 @@ class TurnService:
         finally:
             trace.profile, trace.key = context.profile, context.key_name or ""
             trace.took = self.now() - trace.at
-            self.keep(trace)
+            keep(trace)
 
     async def _answer(
         self, caller: Caller, context: RequestContext, trace: TurnTrace | None = None

@@ -4,6 +4,7 @@ of errors for all."""
 import logging
 from collections.abc import Callable
 from copy import copy
+from typing import NamedTuple
 
 from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.errors import (
@@ -34,6 +35,14 @@ from toolwire.surfaces.passing.endpoints import AllowList
 from toolwire.surfaces.passing.passthrough import Passthrough
 
 _log = logging.getLogger("toolwire.server")
+
+
+class _Ticket(NamedTuple):
+    """A request whose head was accepted: who sent it, and what answers it."""
+
+    page: str
+    key_name: str | None
+    handler: Handler
 
 
 class App:
@@ -75,7 +84,7 @@ class App:
         """Answer one request, whatever happens."""
         context = RequestContext(new_id("req_"))
         started = self._clock()
-        self._in_flight.inc()
+        self._in_flight.value += 1
         try:
             await self._serve(exchange, context)
         except GatewayError as error:
@@ -87,7 +96,7 @@ class App:
             text = f"Toolwire failed. The log has the details under {context.request_id}."
             self._fail(exchange, context, InternalError(text))
         finally:
-            self._in_flight.dec()
+            self._in_flight.value -= 1
             self._accounting.add(exchange, context, self._clock() - started)
 
     def probe(self, exchange: Exchange) -> bool:
@@ -102,11 +111,14 @@ class App:
 
     def admits(self, request: HttpRequest) -> bool:
         """Whether to read a request's body: not if its head is refused anyway."""
+        path, headers, gate = request.path, request.headers, self.gate
         try:
-            if request.path not in OPEN:
-                self.gate.origin(request.headers)
-                self.gate.admit(request, RequestContext(""))
-            self._handler(request, request.path)
+            if path in OPEN:
+                self._handler(request, path)
+            else:
+                page, key_name = gate.origin(headers), gate.key_name(headers)
+                gate.check_room()
+                request.ticket = _Ticket(page, key_name, self._handler(request, path))
         except GatewayError:
             return False
         return True
@@ -124,6 +136,12 @@ class App:
 
     async def _serve(self, exchange: Exchange, context: RequestContext) -> None:
         request = exchange.request
+        ticket = request.ticket
+        if isinstance(ticket, _Ticket):
+            context.page, context.key_name, handler = ticket
+            self.gate.check_room()
+            await handler(exchange, context)
+            return
         path = request.path
         if path not in OPEN:
             context.page = self.gate.origin(request.headers)
@@ -131,7 +149,8 @@ class App:
                 allowed = preflight_headers(request.headers)
                 exchange.respond(204, [*context.headers(), *allowed], b"")
                 return
-            self.gate.admit(request, context)
+            context.key_name = self.gate.key_name(request.headers)
+            self.gate.check_room()
         await self._handler(request, path)(exchange, context)
 
     def _handler(self, request: HttpRequest, path: str) -> Handler:

@@ -29,11 +29,17 @@ class HttpRequest(msgspec.Struct):
     body: bytes = b""
     keep_alive: bool = True
     chunked_ok: bool = True
+    ticket: object = None
+    """What the server decided by the head, before it read the body."""
+    _path: str = ""
 
     @property
     def path(self) -> str:
         """The path as sent, without the query. It is never percent-decoded."""
-        return self.target.partition(b"?")[0].decode("latin-1")
+        path = self._path
+        if not path:
+            path = self._path = self.target.partition(b"?")[0].decode("latin-1")
+        return path
 
     def header(self, name: bytes) -> str:
         """A header's value, or an empty string."""

@@ -22,6 +22,11 @@ from toolwire.surfaces.exchange import (
     header_word,
 )
 
+_LISTS = (
+    "toolwire-ignored-params", "toolwire-adjusted-params", "toolwire-repairs", "toolwire-findings",
+)  # fmt: skip
+"""The headers that list names."""
+
 
 class SurfaceSink(ABC):
     """Sends one answer: see `TurnSink`. Unless `flush` is implemented, nothing is sent before the
@@ -111,14 +116,10 @@ class SurfaceSink(ABC):
         if self.begun is not None:
             headers.append(("toolwire-backend", header_word(context.backend)))
             headers.append(("toolwire-mode", header_word(context.mode)))
-        for name, said in (
-            ("toolwire-ignored-params", self.ignored()),
-            ("toolwire-adjusted-params", self.adjusted()),
-            ("toolwire-repairs", repairs),
-            ("toolwire-findings", findings),
-        ):
-            if said:
-                headers.append((name, header_list(said)))
+        said = (self.ignored(), self.adjusted(), repairs, findings)
+        if any(said):
+            named = zip(_LISTS, said, strict=True)
+            headers += [(name, header_list(names)) for name, names in named if names]
         return headers
 
     def start(self) -> None:
@@ -151,4 +152,4 @@ class SurfaceSink(ABC):
 
 def labels_of(report: Report) -> list[str]:
     """Return the findings of a turn as words for a header."""
-    return [finding.label for finding in report.findings]
+    return [finding.label for finding in report.findings] if report.findings else []

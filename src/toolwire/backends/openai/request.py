@@ -26,6 +26,8 @@ from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import AssistantCall, ToolSet, ToolSpec
 
 _encode = msgspec.json.Encoder().encode
+_PLAIN = frozenset({"system", "user"})
+"""Roles whose messages are encoded as they are, unless they have a name."""
 
 
 class _Function(msgspec.Struct):
@@ -105,9 +107,12 @@ def encode_messages(messages: Sequence[ChatMessage], dialect: Dialect) -> bytes:
 def _message(
     message: ChatMessage, dialect: Dialect, ids: dict[str, str], names: dict[str, str]
 ) -> _Message:
-    role = message.role
-    said = error_content(message.content) if message.is_error else message.content
+    role, said = message.role, message.content
+    if message.is_error:
+        said = error_content(said)
     content = encode_parts(said, files=dialect.files) if isinstance(said, tuple) else said
+    if role in _PLAIN and message.name is None:
+        return _Message(role, content)
     if role == "tool":
         # Clients do not send the tool's name, but some chat templates need it.
         call_id = message.call_id

@@ -46,24 +46,21 @@ class Collector(msgspec.Struct):
     def feed(self, events: list[Event]) -> None:
         """Add the next events."""
         for event in events:
-            self._take(event)
-
-    def _take(self, event: Event) -> None:
-        if isinstance(event, TextDelta):
-            self._text.append(event.text)
-            if event.logprobs:
-                self._logprobs.append(event.logprobs)
-        elif isinstance(event, ArgsDelta):
-            self._arguments[event.index].append(event.json)
-        elif isinstance(event, CallStart):
-            self._starts.append(event)
-            self._arguments.append([])
-        elif isinstance(event, TurnEnd):
-            self._reason = event.reason
-        elif isinstance(event, ReasoningDelta):
-            self._reasoning.append(event.text)
-        elif isinstance(event, Extra):
-            self._extras.setdefault(event.name, []).append(event.json)
+            if isinstance(event, TextDelta):
+                self._text.append(event.text)
+                if event.logprobs:
+                    self._logprobs.append(event.logprobs)
+            elif isinstance(event, ArgsDelta):
+                self._arguments[event.index].append(event.json)
+            elif isinstance(event, CallStart):
+                self._starts.append(event)
+                self._arguments.append([])
+            elif isinstance(event, TurnEnd):
+                self._reason = event.reason
+            elif isinstance(event, ReasoningDelta):
+                self._reasoning.append(event.text)
+            elif isinstance(event, Extra):
+                self._extras.setdefault(event.name, []).append(event.json)
 
     def whole(self) -> Whole:
         """Return the complete message."""

@@ -64,10 +64,23 @@ class Policy:
         """
         out: list[Event] = []
         for event in events:
-            if self._spoke and isinstance(event, TextDelta):
-                out.append(event)
+            if isinstance(event, TextDelta):
+                if self._spoke:
+                    out.append(event)
+                else:
+                    self._text(event, out)
+            elif isinstance(event, ArgsDelta):
+                index = event.index
+                if (kept := self._kept.get(index)) is not None:
+                    out.append(event if kept == index else ArgsDelta(kept, event.json))
+            elif isinstance(event, CallStart):
+                self._start(event, out)
+            elif isinstance(event, CallEnd):
+                self._call_end(event, out)
+            elif isinstance(event, TurnEnd):
+                self._end(event.reason, out)
             else:
-                self._take(event, out)
+                out.append(event)
         if self._held is None:
             return out
         self._held += out
@@ -80,24 +93,14 @@ class Policy:
         """Return the client's index of call `index`, if the call passes through unchanged."""
         return None if self._held is not None else self._kept.get(index)
 
-    def _take(self, event: Event, out: list[Event]) -> None:
-        if isinstance(event, ArgsDelta):
-            index = event.index
-            if (kept := self._kept.get(index)) is not None:
-                out.append(event if kept == index else ArgsDelta(kept, event.json))
-        elif isinstance(event, TextDelta):
-            self._text(event, out)
-        elif isinstance(event, CallStart):
-            self._start(event, out)
-        elif isinstance(event, CallEnd):
-            if (kept := self._kept.get(event.index)) is not None:
-                out.append(CallEnd(kept, event.complete, event.unread, event.cut))
-                if event.unread and self._most is not None:
-                    self._most += 1  # it is text at best, so another call may be made
-        elif isinstance(event, TurnEnd):
-            self._end(event.reason, out)
-        else:
-            out.append(event)
+    def _call_end(self, event: CallEnd, out: list[Event]) -> None:
+        kept = self._kept.get(event.index)
+        if kept is None:
+            return
+        same = kept == event.index
+        out.append(event if same else CallEnd(kept, event.complete, event.unread, event.cut))
+        if event.unread and self._most is not None:
+            self._most += 1  # it is text at best, so another call may be made
 
     def _text(self, event: TextDelta, out: list[Event]) -> None:
         """Process the first text. Hold back white space, which may turn out to be next to calls."""

@@ -282,28 +282,24 @@ class BufferedValidator:
                     self._unread.behind.append(event.text)
                 elif not self._resumed:
                     out.append(event)
+            elif isinstance(event, ArgsDelta):
+                self._calls[-1].pieces.append(event.json)
+            elif isinstance(event, CallStart):
+                self._calls.append(_Held(event))
+            elif isinstance(event, CallEnd):
+                held = self._calls[-1]
+                held.complete, held.unread, held.cut = event.complete, event.unread, event.cut
+                if held.unread:
+                    self._unread = held
+            elif isinstance(event, TurnEnd):
+                self._end = event
+                for index, held in enumerate(self._calls):
+                    self._repair(index, held)
+                if not self.costly:
+                    out += self._conclude(event.reason)
             else:
-                self._take(event, out)
+                out.append(event)
         return out
-
-    def _take(self, event: Event, out: list[Event]) -> None:
-        if isinstance(event, ArgsDelta):
-            self._calls[-1].pieces.append(event.json)
-        elif isinstance(event, CallStart):
-            self._calls.append(_Held(event))
-        elif isinstance(event, CallEnd):
-            held = self._calls[-1]
-            held.complete, held.unread, held.cut = event.complete, event.unread, event.cut
-            if held.unread:
-                self._unread = held
-        elif isinstance(event, TurnEnd):
-            self._end = event
-            for index, held in enumerate(self._calls):
-                self._repair(index, held)
-            if not self.costly:
-                out += self._conclude(event.reason)
-        else:
-            out.append(event)
 
     def resolve(self, checked: Sequence[CheckedCall]) -> list[Event]:
         """See `Validator.resolve`."""

@@ -1,13 +1,11 @@
 """Decides who may enter: by the origin, the key, and the room that is left."""
 
 from toolwire.errors import Overloaded, ShuttingDown
-from toolwire.gateway.context import RequestContext
 from toolwire.server.access.auth import Admission, Keyring
 from toolwire.server.access.web_guard import WebGuard
 from toolwire.server.config.settings import Config
 from toolwire.server.telemetry.logs import Logs
 from toolwire.server.telemetry.metrics import Metrics
-from toolwire.surfaces.exchange import HttpRequest
 
 
 class Gate:
@@ -18,13 +16,13 @@ class Gate:
         self.draining = False
         self.origin = WebGuard(config.listen, open=keys.open).check
         """Returns the origin of the web page that sends a request, if any. Raises `Forbidden`."""
-        self._key_name = Admission(keys, logs.see).name
+        self.key_name = Admission(keys, logs.see).name
+        """Returns the name of a request's key, if keys are needed. Raises `Unauthorized`."""
         self._in_flight = metrics.in_flight
         self._most_requests = config.limits.requests
 
-    def admit(self, request: HttpRequest, context: RequestContext) -> None:
-        """Note the name of the client's key. Raises `GatewayError` if it must not enter."""
-        context.key_name = self._key_name(request.headers)
+    def check_room(self) -> None:
+        """Raise `GatewayError` if no further request may enter."""
         if self.draining:
             raise ShuttingDown("The server is shutting down. Try again.")
         if self._in_flight.value > self._most_requests:

@@ -52,11 +52,15 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._parser: Any = httptools.HttpRequestParser(self)
         self._pipeline = Pipeline(self, server)
         self._request = _NO_REQUEST
+        self._headers = _NO_REQUEST.headers
         self._body = IncomingBody(server.bodies)
         self._most = 0
         self._head_size = self._fields = 0
+        self._most_head, self._most_fields = 2 * self._limits.header_bytes, self._limits.headers
         self._fed = self._bare = 0
         self._body_deadline = 0.0
+        self._new = False
+        """Whether a request began in this read."""
         self._in_head = False
         self._in_body = False
         self._moved = False
@@ -94,15 +98,32 @@ class ClientConnection(asyncio.BufferedProtocol):
         if rest is not None:
             self._decline_upgrade(rest)
         elif self._in_head:
-            # The parser does not report an unfinished header, so fed bytes are counted, too.
-            self._head_size += len(data)
-            if self._head_size > 2 * self._limits.header_bytes:
-                self._refuse(431)
+            self._await_head(len(data))
         elif self._in_body:
             self._read_on(len(data))
 
+    def _await_head(self, fed: int) -> None:
+        """Decide whether to wait for the rest of an incomplete head."""
+        if self._new:
+            self._leave_idle()
+            if not self.busy:
+                self._expect(self._limits.header_seconds)
+        # The parser does not report an unfinished header, so fed bytes are counted, too.
+        self._head_size += fed
+        if self._head_size > self._most_head:
+            self._refuse(431)
+
+    def _leave_idle(self) -> None:
+        """A request has begun: the connection cannot be closed to make room any more."""
+        self._new = False
+        self._server.waiting.pop(self, None)
+
     def _read_on(self, fed: int) -> None:
         """Decide whether to wait for the rest of an incomplete body."""
+        if self._new:
+            self._leave_idle()
+        if not self.busy:
+            self._expect_more()
         # Only this counts bytes outside the body, such as an unfinished trailer.
         self._fed += fed
         self._bare = 0 if self._moved else self._bare + fed
@@ -112,7 +133,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             request.keep_alive = False
             self._stop_reading()
             self._accept(request)
-        elif self._bare > 2 * self._limits.header_bytes:
+        elif self._bare > self._most_head:
             self._refuse(431)
         elif self._fed > self._limits.body_bytes + _FRAMING:
             self._refuse(413)
@@ -147,27 +168,26 @@ class ClientConnection(asyncio.BufferedProtocol):
         else:
             self._pipeline.go_on()
 
-    # Called by the parser.
+    # Called by the parser. Most requests arrive in one read, so deadlines are set only after a read
+    # that leaves a request unfinished.
 
     def on_message_begin(self) -> None:
-        self._request = HttpRequest()
-        self._in_head = True
+        request = self._request = HttpRequest()
+        self._headers = request.headers
+        self._in_head = self._new = True
         self._head_size = self._fields = 0
-        if not self.busy:
-            self._server.waiting.pop(self, None)
-            self._expect(self._limits.header_seconds)
 
     def on_url(self, url: bytes) -> None:
         self._request.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._head_size += len(name) + len(value)
-        self._fields += 1
-        if self._fields > self._limits.headers or self._head_size > 2 * self._limits.header_bytes:
+        fields = self._fields = self._fields + 1
+        size = self._head_size = self._head_size + len(name) + len(value)
+        if fields > self._most_fields or size > self._most_head:
             raise Refused(431)
         if not self._in_head:
             return  # a trailer: counted, but not used
-        headers = self._request.headers
+        headers = self._headers
         name = name.lower()
         headers[name] = headers[name] + b", " + value if name in headers else value
 
@@ -176,6 +196,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._in_head = False
         self._in_body = True
         self._fed = self._bare = 0
+        self._body_deadline = 0.0
         self._unwanted = False
         request.method = self._parser.get_method().decode("latin-1")
         request.keep_alive = self._parser.should_keep_alive() and not self._server.draining
@@ -187,8 +208,6 @@ class ClientConnection(asyncio.BufferedProtocol):
         check_head(request, version)
         if announces_body(request):
             self._before_body(request)
-        if not self.busy:
-            self._expect_body()
 
     def _before_body(self, request: HttpRequest) -> None:
         """Decide by the head whether to read the body."""
@@ -199,7 +218,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if length > self._limits.body_bytes:
             raise Refused(413)
         self._most = self._pipeline.room(self._limits.body_bytes)
-        waits = wants_continue(request)
+        waits = b"expect" in request.headers and wants_continue(request)
         if length > self._most or (waits and self._most < self._limits.body_bytes):
             self._close_after_queued()
         if waits:
@@ -214,9 +233,6 @@ class ClientConnection(asyncio.BufferedProtocol):
             raise Refused(503)
         if body.size > self._most:
             self._too_long()
-        if not self.busy:
-            self._expect(self._limits.body_seconds)
-            self.deadline = min(self.deadline, self._body_deadline + body.size / _SLOWEST)
 
     def _too_long(self) -> None:
         if self._most >= self._limits.body_bytes:
@@ -242,6 +258,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.transport.write(data)
 
     def _accept(self, request: HttpRequest) -> None:
+        if self._new:
+            self._leave_idle()
         if self._pipeline.accept(request):
             self._stop_reading()
 
@@ -291,6 +309,15 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _expect_body(self) -> None:
         self._expect(self._limits.body_seconds)
         self._body_deadline = self.deadline
+
+    def _expect_more(self) -> None:
+        """Extend the deadline of a body that grows fast enough."""
+        first = self._body_deadline
+        if not first:
+            self._expect_body()
+        elif self._moved:
+            self._expect(self._limits.body_seconds)
+            self.deadline = min(self.deadline, first + self._body.size / _SLOWEST)
 
     def overdue(self) -> None:
         """Close after the deadline. Tell the client if it was sending."""

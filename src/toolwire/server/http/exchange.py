@@ -75,8 +75,9 @@ class HttpExchange:
     def respond(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         """Send a whole answer."""
         self._over()
-        head = self._head(status, [*headers, ("content-length", str(len(body)))])
-        self.sent += len(body)
+        size = len(body)
+        head = self._head(status, [*headers, ("content-length", str(size))])
+        self.sent += size
         self._connection.write(head if self.request.method == "HEAD" else head + body)
 
     def _head(self, status: int, headers: list[tuple[str, str]]) -> bytes:
@@ -84,10 +85,10 @@ class HttpExchange:
         self.status = status
         if not self.request.keep_alive:
             headers.append(("connection", "close"))
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        lines = "\r\n".join(map(": ".join, headers))
         # A backend may use an unregistered status, such as nginx's 499.
         first = _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
-        return first + lines.encode("latin-1", "replace") + b"\r\n"
+        return first + lines.encode("latin-1", "replace") + b"\r\n\r\n"
 
     def on_flow(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
         """Set the callbacks for a client that reads too slowly, and for when it has caught up."""

@@ -52,6 +52,10 @@ class Pipeline:
 
     def accept(self, request: HttpRequest) -> bool:
         """Answer a request now, or after those before it. Return whether no more may be read."""
+        connection = self._connection
+        if connection is not None and not (self.busy or connection.paused):
+            self._answer(request, connection)
+            return False
         self._add(request)
         full = len(self._waiting) >= _MAX_WAITING
         if full:
@@ -104,11 +108,6 @@ class Pipeline:
             self._release(self.exchange.request)
             self.exchange = None
 
-    @property
-    def size(self) -> int:
-        """See `QueuedRequest.size`."""
-        return len(self.exchange.request.body) if self.exchange is not None else 0
-
     def begin(self) -> None:
         """See `QueuedRequest.begin`."""
         if self.exchange is None:
@@ -122,10 +121,7 @@ class Pipeline:
             self._server.refuse(self.exchange, 503)
             self._over()
 
-    def _answer(self, request: HttpRequest) -> None:
-        connection = self._connection
-        if connection is None:
-            return
+    def _answer(self, request: HttpRequest, connection: "ClientConnection") -> None:
         connection.deadline = 0.0
         if self.surplus:
             request.keep_alive = False
@@ -137,7 +133,7 @@ class Pipeline:
             self._server.refuse(exchange, 503)
             self._over()
             return
-        self._server.queue.put(self)
+        self._server.queue.put(self, len(request.body))
 
     def _say(self, refusal: Refusal) -> None:
         if self._connection is not None:
@@ -174,7 +170,7 @@ class Pipeline:
         if self._connection.paused:
             self._connection.expect_reader()
         elif isinstance(following := self._waiting.popleft(), HttpRequest):
-            self._answer(following)
+            self._answer(following, self._connection)
         else:
             self._say(following)
 

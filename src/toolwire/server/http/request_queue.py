@@ -20,12 +20,7 @@ _LASTING = 0.1
 
 
 class QueuedRequest(Protocol):
-    """A queued request. `size`: the bytes of its body."""
-
-    @property
-    def size(self) -> int:
-        """The size of its body in bytes."""
-        ...
+    """A queued request."""
 
     def begin(self) -> None:
         """Start the request."""
@@ -51,9 +46,9 @@ class RequestQueue(Generic[Q]):
         self._beginning = 0
         self._began = 0.0
 
-    def put(self, request: Q) -> None:
-        """Start a request now, or queue it."""
-        weight = min(1 + request.size // _SMALL, _AT_ONCE)
+    def put(self, request: Q, size: int) -> None:
+        """Start a request now, or queue it. `size`: the bytes of its body."""
+        weight = 1 if size < _SMALL else min(1 + size // _SMALL, _AT_ONCE)
         if not self._waiting and self._beginning + weight <= _AT_ONCE:
             self._begin(request, weight)
             return

@@ -24,14 +24,6 @@ class Level:
     def __init__(self) -> None:
         self.value = 0
 
-    def inc(self) -> None:
-        """Add one."""
-        self.value += 1
-
-    def dec(self) -> None:
-        """Subtract one."""
-        self.value -= 1
-
 
 class Tally:
     """Counts by one label, with a limit on its number of values."""
@@ -43,9 +35,10 @@ class Tally:
         self.counts: dict[str, int] = {}
 
     def __call__(self, value: str, amount: int = 1) -> None:
-        if value not in self.counts and len(self.counts) >= self._most:
+        counts = self.counts
+        if value not in counts and len(counts) >= self._most:
             value = OTHER
-        self.counts[value] = self.counts.get(value, 0) + amount
+        counts[value] = counts.get(value, 0) + amount
 
 
 class TallyByBackend:
@@ -125,8 +118,9 @@ class Metrics:
 
     def tokens(self, prompt: int, completion: int) -> None:
         """Count the tokens of a turn, as the backend counted them."""
-        self.token_counts("prompt", prompt)
-        self.token_counts("completion", completion)
+        counts = self.token_counts.counts
+        counts["prompt"] = counts.get("prompt", 0) + prompt
+        counts["completion"] = counts.get("completion", 0) + completion
 
     def calls(self, number: int) -> None:
         """Count the tool calls of a turn that were delivered to the client."""

@@ -1,6 +1,6 @@
 """`POST /v1/chat/completions`."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from toolwire.errors import GatewayError
@@ -30,9 +30,9 @@ class OpenAiChat:
     now: Callable[[], float]
     """Seconds since 1970."""
 
-    async def answer(self, exchange: Exchange, context: RequestContext) -> None:
+    def answer(self, exchange: Exchange, context: RequestContext) -> Awaitable[None]:
         """Answer one request."""
-        await self.turns.answer(_Caller(self, exchange, context), context)
+        return self.turns.answer(_Caller(self, exchange, context), context)
 
     def error(self, error: GatewayError) -> tuple[Headers, bytes]:
         """See `ErrorWriter.error`."""

@@ -46,7 +46,7 @@ _decode_stream_options = msgspec.json.Decoder(StreamOptions | None)
 
 _FLAGS = {b"true": True, b"false": False}
 _NULL = Raw(b"null")
-_NO_CALLS = (msgspec.UNSET, _NULL, Raw(b"[]"))
+_NO_CALLS = (_NULL, Raw(b"[]"))
 _NEEDED = frozenset({"model", "messages"})
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
@@ -108,12 +108,13 @@ class RequestReader:
             raise empty_array("messages")
         check_length("messages", len(wire), self.max_messages)
         messages = []
-        for at, message in enumerate(wire):
-            said = message.content
-            content = said if said is None or isinstance(said, str) else self._parts(said, at)
-            messages.append(_message(message, content, at, lenient_names=lenient_names))
-            if messages[-1].calls:
-                self._check_width(messages[-1].calls, at)
+        for at, said in enumerate(wire):
+            text = said.content
+            content = self._parts(text, at) if isinstance(text, list) else text
+            message = _message(said, content, at, lenient_names)
+            if message.calls:
+                self._check_width(message.calls, at)
+            messages.append(message)
         return tuple(messages)
 
     def _check_width(self, calls: tuple[AssistantCall, ...], at: int) -> None:
@@ -188,7 +189,7 @@ def _choice(fields: dict[str, Raw], toolset: ToolSet, *, lenient_names: bool) ->
     return read_choice(fields["tool_choice"], toolset, lenient_names=lenient_names)
 
 
-def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: bool) -> ChatMessage:
+def _message(wire: MessageWire, content: Content, at: int, lenient_names: bool) -> ChatMessage:  # noqa: FBT001
     if isinstance(wire, AssistantMessageWire):
         if wire.function_call is not None:
             raise RequestError(
@@ -201,7 +202,7 @@ def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: boo
         if wire.tool_calls:
             calls = tuple([_call(c, at, n, lenient_names) for n, c in enumerate(wire.tool_calls)])
         return ChatMessage("assistant", content, calls, "", wire.reasoning_content, wire.name)
-    if wire.tool_calls not in _NO_CALLS:
+    if wire.tool_calls is not msgspec.UNSET and wire.tool_calls not in _NO_CALLS:
         raise RequestError(
             f"Invalid parameter: 'messages[{at}].tool_calls' is only allowed in messages with role "
             "'assistant'.",
@@ -212,7 +213,7 @@ def _message(wire: MessageWire, content: Content, at: int, *, lenient_names: boo
         if not wire.tool_call_id:
             raise missing(f"messages[{at}].tool_call_id")
         return ChatMessage("tool", content, (), wire.tool_call_id)
-    return ChatMessage(_ROLES[type(wire)], content, name=wire.name)
+    return ChatMessage(_ROLES[type(wire)], content, (), "", None, wire.name)
 
 
 def _call(call: MessageToolCallWire, at: int, number: int, lenient_names: bool) -> AssistantCall:  # noqa: FBT001

@@ -10,8 +10,8 @@ from toolwire.server.http.request_queue import RequestQueue
 class Request:
     """Notes what becomes of it."""
 
-    def __init__(self, name: int, notes: list[tuple[str, int]], size: int = 1000) -> None:
-        self.name, self.notes, self.size = name, notes, size
+    def __init__(self, name: int, notes: list[tuple[str, int]]) -> None:
+        self.name, self.notes = name, notes
 
     def begin(self) -> None:
         self.notes.append(("begin", self.name))
@@ -46,7 +46,7 @@ def test_a_rush_begins_in_order_over_several_turns(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
     queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number in range(20):
-        queue.put(Request(number, notes))
+        queue.put(Request(number, notes), 100)
     counts = [len(notes)]
     while counts[-1] < 20:
         turn(loop)
@@ -59,7 +59,7 @@ def test_large_requests_begin_one_per_turn_and_nobody_overtakes(loop: Loop) -> N
     notes: list[tuple[str, int]] = []
     queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number, size in enumerate([1000, 80_000, 240_000, 1000, 9_000_000, 1000, 1000]):
-        queue.put(Request(number, notes, size))
+        queue.put(Request(number, notes), size)
     counts = [len(notes)]
     while counts[-1] < 7:
         turn(loop)
@@ -72,7 +72,7 @@ def test_whoever_waits_for_too_long_is_told(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
     queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number in range(10):
-        queue.put(Request(number, notes))
+        queue.put(Request(number, notes), 100)
     loop.now += 5.1
     turn(loop)
     assert notes[8:] == [("give up", 8), ("give up", 9)]
@@ -82,11 +82,11 @@ def test_once_the_rush_lasts_only_short_waits_are_worth_it(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
     queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number in range(30):
-        queue.put(Request(number, notes))
+        queue.put(Request(number, notes), 100)
     loop.now += 4.9
     turn(loop)  # 8 to 15 begin, after almost 5 s
     for number in range(30, 40):
-        queue.put(Request(number, notes))
+        queue.put(Request(number, notes), 100)
     loop.now += 0.6
     turn(loop)
     assert notes[16:] == [("give up", number) for number in range(16, 40)]
@@ -96,12 +96,12 @@ def test_a_queue_that_has_been_empty_is_a_new_one(loop: Loop) -> None:
     notes: list[tuple[str, int]] = []
     queue: RequestQueue[Request] = RequestQueue(loop, 5.0)
     for number in range(9):
-        queue.put(Request(number, notes))
+        queue.put(Request(number, notes), 100)
     turn(loop)
     turn(loop)
     loop.now += 60
     for number in range(9, 18):
-        queue.put(Request(number, notes))
+        queue.put(Request(number, notes), 100)
     loop.now += 3
     turn(loop)
     assert notes == [("begin", number) for number in range(18)]

@@ -50,9 +50,9 @@ def test_everything_else_is_counted() -> None:
     metrics.backend_error("b", "timeout")
     metrics.backend_error("b", "timeout")
     metrics.client_gone("mid_stream")
-    metrics.in_flight.inc()
-    metrics.in_flight.inc()
-    metrics.in_flight.dec()
+    metrics.in_flight.value += 1
+    metrics.in_flight.value += 1
+    metrics.in_flight.value -= 1
     seen = values(metrics)
     assert seen['toolwire_tokens_total{kind="prompt"}'] == 15
     assert seen['toolwire_tokens_total{kind="completion"}'] == 7
@@ -113,12 +113,12 @@ def test_a_request_costs_little() -> None:
     metrics = Metrics(["m"], ["b"])
 
     def request() -> None:
-        metrics.in_flight.inc()
+        metrics.in_flight.value += 1
         metrics.first_token("b", 0.2)
         metrics.tokens(1000, 100)
         metrics.calls(1)
         metrics.request_done("m", 200, True, 1.0)
-        metrics.in_flight.dec()
+        metrics.in_flight.value -= 1
 
     def cost() -> float:
         started = time.process_time()
