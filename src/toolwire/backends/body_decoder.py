@@ -79,10 +79,11 @@ class BodyDecoder(ABC):
         """Process the end of the response."""
         if self._sse is not None:
             return self._events(self._sse.finish())
-        body = b"".join(self._body)
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         if not body or body.isspace():
             raise UpstreamError("The backend sent an empty answer.")
-        _check_width(body)
+        if len(body) > _MOST_VALUES:
+            _check_width(body)
         try:
             fragments = self._whole(body)
         except _UNREADABLE as error:

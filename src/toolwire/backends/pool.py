@@ -4,7 +4,8 @@ Requests with the same affinity prefer the same backend, whose prompt cache has 
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from toolwire.backends.base import Backend
@@ -50,34 +51,27 @@ class BackendPool:
         preferred = max(members, key=lambda m: _weight(affinity, m.position))
         return preferred if preferred.in_flight <= least.in_flight + SLACK else least
 
-    def using(self, member: PoolMember) -> "_Use":
-        """Count one request on a backend. After a failure that other backends may not share, prefer
-        those for a while."""
-        return _Use(member, self._clock)
+    @contextmanager
+    def using(self, member: PoolMember) -> Iterator[None]:
+        """Count one request on a backend, and note its failure."""
+        member.in_flight += 1
+        try:
+            yield
+        except UpstreamError as error:
+            self.note(member, error)
+            raise
+        finally:
+            member.in_flight -= 1
+
+    def note(self, member: PoolMember, error: UpstreamError) -> None:
+        """Prefer other backends for a while, after a failure that they may not share."""
+        if error.retryable or error.elsewhere:
+            member.failed_at = self._clock()
 
     @property
     def backends(self) -> list[Backend]:
         """All backends of the pool."""
         return [member.backend for member in self._members]
-
-
-class _Use:
-    """One request on a backend, as a context. Written out because every request has one, and a
-    generator costs several times as much."""
-
-    __slots__ = ("_clock", "_member")
-
-    def __init__(self, member: PoolMember, clock: Callable[[], float]) -> None:
-        self._member = member
-        self._clock = clock
-
-    def __enter__(self) -> None:
-        self._member.in_flight += 1
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        self._member.in_flight -= 1
-        if isinstance(error, UpstreamError) and (error.retryable or error.elsewhere):
-            self._member.failed_at = self._clock()
 
 
 def _weight(affinity: str, position: int) -> bytes:

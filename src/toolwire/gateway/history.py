@@ -9,7 +9,6 @@ decode them.
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -35,12 +34,11 @@ _json = msgspec.json.Decoder(_Object)
 _json_encode = msgspec.json.Encoder().encode
 
 
-@dataclass(slots=True)
-class History:
+class History(msgspec.Struct):
     """A valid conversation, and the repairs that made it valid."""
 
-    messages: list[ChatMessage] = field(default_factory=list)
-    repairs: list[str] = field(default_factory=list)
+    messages: list[ChatMessage] = []
+    repairs: list[str] = []
 
     @property
     def calls(self) -> list[AssistantCall]:
@@ -56,20 +54,20 @@ def check_history(messages: Sequence[ChatMessage], *, repair: bool = False) -> H
     return History(list(messages))
 
 
-@dataclass(slots=True)
-class _Checker:
+class _Checker(msgspec.Struct):
     repair: bool
     messages: Sequence[ChatMessage] = ()
-    history: History = field(default_factory=History)
-    seen: set[str] = field(default_factory=set)
-    open: dict[str, ChatMessage | None] = field(default_factory=dict)
+    history: History = msgspec.field(default_factory=History)
+    seen: set[str] = set()
+    open: dict[str, ChatMessage | None] = {}
     """The calls of the last assistant message, and their results so far."""
-    renamed: dict[str, list[str]] = field(default_factory=dict)
+    renamed: dict[str, list[str]] = {}
     """Ids that an earlier call already used, and their replacements."""
     names: "_FreshIds | None" = None
 
     def run(self, messages: Sequence[ChatMessage]) -> History:
         self.messages = messages
+        add = self.history.messages.append
         for position, message in enumerate(messages):
             if message.role == "tool":
                 self._result(message, position)
@@ -78,7 +76,7 @@ class _Checker:
                 self._close(position)
             if message.calls:
                 message = self._calls(message, position)  # noqa: PLW2901
-            self.history.messages.append(message)
+            add(message)
         if self.open:
             self._close(len(messages))
         return self.history
@@ -124,8 +122,8 @@ class _Checker:
 
     def _close(self, position: int) -> None:
         """End a run of results: all must be present, and they go out in call order."""
-        if not self.repair and (unanswered := self._unanswered()):
-            raise _not_answered(unanswered, position)
+        if not self.repair and None in self.open.values():
+            raise _not_answered(self._unanswered(), position)
         for call_id, result in self.open.items():
             if result is None:
                 self._repaired("missing_result", call_id)

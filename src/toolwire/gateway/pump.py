@@ -123,25 +123,27 @@ class Pump:
         self._observer.attempted(backend.name)
         now, traced = self._loop.time(), None
         self._deadline.begin(backend.timeouts, now)
+        tried.member.in_flight += 1
         try:
-            with self._model.pool.using(tried.member):
-                if backend.needs_probe and (plan.offers_tools or backend.ignored(plan.request)):
-                    await backend.probe()
-                tried.strategy = self._model.strategies.choose(backend, plan)
-                traced = self._traced(tried, plan, now)
-                await self._ask(tried, plan, traced)
+            if backend.needs_probe and (plan.offers_tools or backend.ignored(plan.request)):
+                await backend.probe()
+            tried.strategy = self._model.strategies.choose(backend, plan)
+            if self._trace is not None:
+                traced = self._traced(self._trace, tried, plan, now)
+            await self._ask(tried, plan, traced)
         except UpstreamError as error:
             if traced is not None:
                 traced.error = error
+            self._model.pool.note(tried.member, error)
             self._observer.failed(backend.name, error)
             return error
+        finally:
+            tried.member.in_flight -= 1
         self._observer.answered(backend.name)
         return None
 
-    def _traced(self, tried: Tried, plan: Plan, now: float) -> AttemptTrace | None:
-        if self._trace is None:
-            return None
-        return self._trace.attempt(
+    def _traced(self, trace: TurnTrace, tried: Tried, plan: Plan, now: float) -> AttemptTrace:
+        return trace.attempt(
             tried.member.backend.name,
             tried.strategy,
             plan,

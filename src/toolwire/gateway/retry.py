@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+import msgspec
+
 from toolwire.backends.pool import BackendPool, PoolMember
 from toolwire.errors import InvalidToolArguments, ToolChoiceUnmet, UpstreamError
 from toolwire.gateway.answer.attempt import Attempt
@@ -64,8 +66,7 @@ class Tries:
         return error.retry_after if patient else None
 
 
-@dataclass(slots=True)
-class Tried:
+class Tried(msgspec.Struct, eq=False):
     """One attempt at a turn: its backend, and how far it got."""
 
     member: PoolMember

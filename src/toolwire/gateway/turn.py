@@ -159,7 +159,7 @@ class TurnService:
         if trace is not None:
             self._note(trace, plan, model)
         sink = caller.sink(plan)
-        counter = _counter(model, request)
+        counter = None if model.tokens is None else _counter(model.tokens, request)
         recorded = sink if kept is None and counter is None else Recorder(sink)
         turn = Pump(
             plan,
@@ -254,11 +254,11 @@ class TurnService:
         return plan, model
 
 
-def _counter(model: ServedModel, request: Request) -> TokenCounter | None:
+def _counter(counter: TokenCounter, request: Request) -> TokenCounter | None:
     """Return the counter for a backend that reports no usage. Only if the client sees the usage,
     and for a single choice."""
     seen = not request.stream or request.include_usage
-    return model.tokens if seen and (request.sampling.n or 1) == 1 else None
+    return counter if seen and (request.sampling.n or 1) == 1 else None
 
 
 class Recorder:

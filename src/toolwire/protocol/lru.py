@@ -1,6 +1,6 @@
 """A least-recently-used cache, limited in bytes.
 
-It has a lock, because large requests are read in threads.
+Changes take a lock, because large requests are read in threads.
 """
 
 from collections import OrderedDict
@@ -22,12 +22,14 @@ class ByteLru(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return the value and mark it as the most recently used; None if it is not cached."""
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                return None
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        try:  # noqa: SIM105 - faster than contextlib.suppress
             self._entries.move_to_end(key)
-            return entry[0]
+        except KeyError:
+            pass  # another thread has just removed it
+        return entry[0]
 
     def put(self, key: K, value: V, size: int) -> None:
         """Store a value of `size` bytes, unless it is larger than the whole cache."""

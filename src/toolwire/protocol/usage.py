@@ -42,6 +42,8 @@ def reported_usage(
     """Return the usage that a backend reports; None if a total is missing."""
     if prompt_tokens is None or completion_tokens is None:
         return None
+    if not (prompt_details or completion_details):
+        return TokenUsage(prompt_tokens, completion_tokens)
     details = _figures(prompt_details), _figures(completion_details)
     return TokenUsage(prompt_tokens, completion_tokens, *details)
 

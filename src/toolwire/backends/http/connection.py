@@ -62,8 +62,8 @@ class Connection(asyncio.BufferedProtocol):
         self._budget.connections += 1
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
-        self._is_late = self._budget.spent
-        return self._buffer[:_LATE_BLOCK] if self._is_late else self._buffer
+        late = self._is_late = self._budget.spent
+        return self._buffer[:_LATE_BLOCK] if late else self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._is_late:
@@ -153,7 +153,8 @@ class Connection(asyncio.BufferedProtocol):
                 await self._news()
         finally:
             self._waiter = None  # a cancelled future references every frame of the turn
-        self._raise_error()
+        if self._error is not None:
+            self._raise_error()
         return self.head
 
     async def relay(self, listener: Callable[[bytes], None]) -> None:
@@ -165,7 +166,8 @@ class Connection(asyncio.BufferedProtocol):
                 await self._news()
         finally:
             self._listener = self._waiter = None  # drop the references to the turn
-        self._raise_error()
+        if self._error is not None:
+            self._raise_error()
 
     def enough(self) -> None:
         """Discard the rest of the body."""
@@ -189,7 +191,8 @@ class Connection(asyncio.BufferedProtocol):
     def resume(self) -> None:
         """Resume reading."""
         self._paused = False
-        self._read_on()
+        if self._held:
+            self._read_on()
 
     def _hold(self) -> None:
         if self._transport is not None and not self._transport.is_closing():

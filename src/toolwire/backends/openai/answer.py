@@ -129,8 +129,8 @@ class AnswerDecoder(BodyDecoder):
                 fragments.append(Fragment(about=((ENDED_BY, CONTEXT_FULL),)))
         if not self._told:
             self._told = True
-            if about := _about(chunk):
-                fragments.append(Fragment(about=about))
+            if chunk.system_fingerprint or chunk.service_tier:
+                fragments.append(Fragment(about=_about(chunk)))
         if chunk.usage is not None and (usage := _usage(chunk.usage)) is not None:
             fragments.append(Fragment(usage=usage))
         return fragments
@@ -203,7 +203,8 @@ def _fragment(choice: _Choice) -> Fragment:
 
 def _whole_calls(calls: list[_Call]) -> tuple[CallFragment, ...]:
     """Return the calls of a complete message: one per entry, whatever its index or id."""
-    check_count(len(calls), MOST_CALLS, "tool calls")
+    if len(calls) > 1:
+        check_count(len(calls), MOST_CALLS, "tool calls")
     for at, call in enumerate(calls):
         call.index = at
     return tuple([_call(call) for call in calls])

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
@@ -267,10 +268,10 @@ class OpenAiHttpBackend:
                 self._dialect.name,
             )
 
-    async def open(self, outgoing: BackendRequest) -> Answer:
+    def open(self, outgoing: BackendRequest) -> Coroutine[Any, Any, Answer]:
         """See `Backend.open`."""
         body = encode_body(outgoing, self._dialect, self._model)
-        return await self._send(body, stream=outgoing.request.stream)
+        return self._send(body, stream=outgoing.request.stream)
 
     async def _send(
         self,

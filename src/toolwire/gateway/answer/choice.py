@@ -133,4 +133,8 @@ class ChoicePipeline:
     @property
     def repairs(self) -> set[str]:
         """The names of the repairs that were made."""
-        return self.reading.repairs.union(*[stage.repairs for stage in self._stages])
+        repairs = self.reading.repairs
+        for stage in self._stages:
+            if stage.repairs:
+                repairs = repairs | stage.repairs
+        return repairs

@@ -177,7 +177,7 @@ class NativeReader:
         if call is None:
             call = NativeCall(piece.id or None, custom=piece.custom)
             self._add(call)
-        if max(len(self._by_index), len(self._by_id)) > _MOST_NAMES:
+        if len(self._by_index) > _MOST_NAMES or len(self._by_id) > _MOST_NAMES:
             raise UpstreamError("The backend's answer has too many indexes or ids of tool calls.")
         if piece.index is not None:
             self._by_index[piece.index] = call
@@ -192,6 +192,8 @@ class NativeReader:
         self._calls.append(call)
 
     def _find(self, piece: CallFragment) -> NativeCall | None:
+        if piece.name and not self._calls:
+            return None
         known = self._by_id.get(piece.id) if piece.id else None
         last = self._calls[-1] if self._calls else None
         if piece.index is None:

@@ -1,24 +1,21 @@
 """The state of one native call while it is streamed."""
 
-from dataclasses import dataclass, field
-
 import msgspec
 
 from toolwire.protocol.json_boundary import JsonBoundary
 
 
-@dataclass(slots=True, eq=False)
-class NativeCall:
+class NativeCall(msgspec.Struct, eq=False):
     """A call that is being received."""
 
     provider_id: str | None = None
     name: str = ""
     custom: bool = False
-    waiting: list[str] = field(default_factory=list)
-    boundary: JsonBoundary = field(default_factory=JsonBoundary)
+    waiting: list[str] = []
+    boundary: JsonBoundary = msgspec.field(default_factory=JsonBoundary)
     has_arguments: bool = False
     started: bool = False
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = []
     repeats: "NativeCall | None" = None
     """The complete call whose name was repeated, until arguments show that this is a new call."""
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import httptools
 
-from toolwire.server.http.head import Refused, announces_body, check_head, wants_continue
+from toolwire.server.http.head import Refused, check_head, wants_continue
 from toolwire.server.http.incoming_body import IncomingBody
 from toolwire.server.http.pipeline import Pipeline, Refusal
 from toolwire.server.http.upgrade import head_without_upgrade
@@ -206,7 +206,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._upgrade:
             return
         check_head(request, version)
-        if announces_body(request):
+        headers = self._headers
+        if b"content-length" in headers or b"transfer-encoding" in headers:
             self._before_body(request)
 
     def _before_body(self, request: HttpRequest) -> None:

@@ -36,11 +36,6 @@ def check_head(request: HttpRequest, version: str) -> None:
         raise Refused(417)
 
 
-def announces_body(request: HttpRequest) -> bool:
-    """Whether the head announces a body, which may be empty."""
-    return b"content-length" in request.headers or b"transfer-encoding" in request.headers
-
-
 def wants_continue(request: HttpRequest) -> bool:
     """Whether the client waits for `100 Continue`. HTTP/1.0 clients do not."""
     return request.chunked_ok and request.headers.get(b"expect", b"").lower() == b"100-continue"

@@ -3,6 +3,7 @@
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
 from toolwire.inspector.endpoints import POLLED
+from toolwire.protocol.usage import TokenUsage
 from toolwire.server.telemetry.logs import Logs, TurnFacts
 from toolwire.server.telemetry.metrics import Metrics
 from toolwire.surfaces.exchange import Exchange
@@ -19,14 +20,17 @@ class Accounting:
         """Account for a request that is over."""
         request = exchange.request
         path = request.path
-        status = 499 if exchange.gone and not exchange.sent else exchange.status
+        gone, stream, report, usage = exchange.gone, context.stream, context.report, context.usage
+        status = 499 if gone and not exchange.sent else exchange.status
         metrics = self._metrics
-        metrics.request_done(context.route, status, context.stream, seconds)
-        if context.report is not None:
-            self._count(context.report, stream=context.stream)
-        if context.usage is not None:
-            metrics.tokens(context.usage.prompt_tokens, context.usage.completion_tokens)
-        if exchange.gone:
+        metrics.request_done(context.route, status, stream, seconds)
+        turn = None
+        if report is not None:
+            self._count(report, stream=stream)
+            turn = _facts(report, usage or report.usage)
+        if usage is not None:
+            metrics.tokens(usage.prompt_tokens, usage.completion_tokens)
+        if gone:
             metrics.client_gone("streaming" if exchange.started else "waiting")
         if path == POLLED and status == 200:
             return
@@ -40,14 +44,14 @@ class Accounting:
             mode=context.mode or None,
             key_name=context.key_name,
             duration_ms=seconds * 1000,
-            stream=context.stream,
+            stream=stream,
             sent=exchange.sent,
-            turn=_facts(context),
+            turn=turn,
         )
 
     def _count(self, report: Report, *, stream: bool) -> None:
         metrics = self._metrics
-        metrics.calls(report.calls)
+        metrics.call_count += report.calls
         if stream and report.first_token_after is not None:
             metrics.first_token(report.backend, report.first_token_after)
         for rule in report.repairs:
@@ -56,16 +60,10 @@ class Accounting:
             metrics.unfit(finding.code)
 
 
-def _facts(context: RequestContext) -> TurnFacts | None:
-    """Return what the access line reports about a turn, if there was one."""
-    report = context.report
-    if report is None:
-        return None
-    usage = context.usage or report.usage
-    return TurnFacts(
-        usage.prompt_tokens if usage is not None else None,
-        usage.completion_tokens if usage is not None else None,
-        report.first_token_after,
-        len(report.retries),
-        [repair.partition(":")[0] for repair in report.repairs],
-    )
+def _facts(report: Report, usage: TokenUsage | None) -> TurnFacts:
+    """Return what the access line reports about a turn."""
+    prompt = completion = None
+    if usage is not None:
+        prompt, completion = usage.prompt_tokens, usage.completion_tokens
+    repairs = [repair.partition(":")[0] for repair in report.repairs] if report.repairs else ()
+    return TurnFacts(prompt, completion, report.first_token_after, len(report.retries), repairs)

@@ -90,15 +90,16 @@ class Logs:
         told = self._turn(turn) if turn is not None else ""
         key = (method, path, model, backend, mode, key_name, stream)
         what, facts = self._facts.get(key) or self._learn(key)
+        now = self.stamp(self._clock())
         if self._as_json:
             line = (
-                f'{{"time":"{self._now()}","level":"{_NAMES[level].strip().lower()}",{what},'
+                f'{{"time":"{now}","level":"{_NAMES[level].strip().lower()}",{what},'
                 f'"status":{status},"ms":{duration_ms:.1f},"sent":{sent},{facts},{told}'
                 f'"id":"{request_id}"}}\n'
             )
         else:
             line = (
-                f"{self._now()} {_NAMES[level]} {status} "
+                f"{now} {_NAMES[level]} {status} "
                 f"{duration_ms:>8.1f}ms {what} {facts} sent={sent} {told}id={request_id}\n"
             )
         # A log that cannot be written (disk full, reader gone) must not fail the request.
@@ -143,9 +144,6 @@ class Logs:
             self._second = whole
             self._second_text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
         return f"{self._second_text}.{int((seconds - whole) * 1000):03d}Z"
-
-    def _now(self) -> str:
-        return self.stamp(self._clock())
 
     def _learn(self, key: "_Key") -> "_Facts":
         """Cache the parts of a line that are the same for many requests."""

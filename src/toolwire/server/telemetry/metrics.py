@@ -86,6 +86,7 @@ class Metrics:
         self.attempted = Tally(max(MOST_VALUES, len(known)))
         self.token_counts = Tally()
         self.call_count = 0
+        """Tool calls that were delivered to clients."""
         self.retried = TallyByBackend(known)
         self.repaired = Tally()
         self.unfit = Tally()
@@ -121,10 +122,6 @@ class Metrics:
         counts = self.token_counts.counts
         counts["prompt"] = counts.get("prompt", 0) + prompt
         counts["completion"] = counts.get("completion", 0) + completion
-
-    def calls(self, number: int) -> None:
-        """Count the tool calls of a turn that were delivered to the client."""
-        self.call_count += number
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text format."""

@@ -4,7 +4,6 @@ A table of names and types. A value of the wrong type is an error that names the
 names are never an error. `null` always means "not given".
 """
 
-from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import msgspec
@@ -123,14 +122,13 @@ def _check_logprobs(sampling: dict[str, Any]) -> None:
         )
 
 
-@dataclass(slots=True)
-class ChatParams:
+class ChatParams(msgspec.Struct):
     """The parameters of one request, by how they are used."""
 
-    sampling: dict[str, Any] = field(default_factory=dict)
+    sampling: dict[str, Any] = {}
     response_format: ResponseFormat | None = None
-    extras: dict[str, bytes] = field(default_factory=dict)
-    unknown: list[str] = field(default_factory=list)
+    extras: dict[str, bytes] = {}
+    unknown: list[str] = []
 
     @property
     def sampling_params(self) -> SamplingParams:

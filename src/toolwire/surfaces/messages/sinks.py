@@ -60,6 +60,7 @@ class _Sink(SurfaceSink):
         self.asked = asked
         self._message_id = message_id
         self._again = again
+        self._prompt = 0
 
     def fail(self, error: GatewayError) -> None:
         """See `SurfaceSink.fail`. While a client has got nothing but pings, the turn can be retried
@@ -106,8 +107,10 @@ class _Sink(SurfaceSink):
         return ending
 
     def _prompt_tokens(self) -> int:
-        outgoing = self.plan.outgoing
-        return estimated_prompt(outgoing.messages, outgoing.tools.size)
+        if not self._prompt:
+            outgoing = self.plan.outgoing
+            self._prompt = estimated_prompt(outgoing.messages, outgoing.tools.size)
+        return self._prompt
 
     def estimated(self, characters: int) -> TokenUsage:
         """See `SurfaceSink.estimated`."""

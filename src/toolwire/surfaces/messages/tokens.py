@@ -39,7 +39,8 @@ def estimated_prompt(messages: Sequence[ChatMessage], tools_bytes: int) -> int:
     for message in messages:
         said, shown = _size(message.content)
         size, images = size + said, images + shown
-        size += sum(len(call.name) + len(call.arguments) for call in message.calls)
+        if message.calls:
+            size += sum(len(call.name) + len(call.arguments) for call in message.calls)
     return int(size / _BYTES_PER_TOKEN) + _PER_MESSAGE * len(messages) + _PER_IMAGE * images + 1
 
 

@@ -15,7 +15,7 @@ from toolwire.errors import RequestError
 from toolwire.protocol.content import Content, Part
 from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import ChatMessage, Request, Role
-from toolwire.protocol.tool_cache import safe_name
+from toolwire.protocol.tool_cache import is_safe_name, safe_name
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, AssistantCall, ToolChoice, ToolSet
 from toolwire.surfaces.chat.params import read_params
 from toolwire.surfaces.chat.parts import read_part
@@ -66,13 +66,20 @@ class RequestReader:
         """Decode one body. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields = _split(body)
-        rest = {name: raw for name, raw in fields.items() if name not in _OURS}
+        rest = {}
+        if not fields.keys() <= _OURS:
+            rest = {name: raw for name, raw in fields.items() if name not in _OURS}
         params = read_params(rest, self.tools.max_depth)
         toolset = NO_TOOLS
         if "tools" in fields:
             toolset = self.tools.read(fields["tools"], lenient_names=lenient_names)
-        choice = _choice(fields, toolset, lenient_names=lenient_names)
-        parallel, adjusted = self._parallel(fields, toolset)
+        choice = FREE_CHOICE
+        if "tool_choice" in fields:
+            choice = _choice(fields, toolset, lenient_names=lenient_names)
+        parallel = True
+        adjusted: tuple[str, ...] = ()
+        if "parallel_tool_calls" in fields:
+            parallel, adjusted = self._parallel(fields, toolset)
         stream, include_usage = _stream(fields)
         return Request(
             model=_model(fields),
@@ -92,7 +99,7 @@ class RequestReader:
 
     def _parallel(self, fields: dict[str, Raw], toolset: ToolSet) -> tuple[bool, tuple[str, ...]]:
         asked = _flag(fields, "parallel_tool_calls")
-        if asked is not None and _refuses(fields, toolset):
+        if _refuses(fields, toolset):
             raise needs_tools("parallel_tool_calls")
         if asked and toolset.strict and not self.strict_parallel:
             # Strict and parallel calls exclude each other; the override is reported to the client.
@@ -182,8 +189,6 @@ def _refuses(fields: dict[str, Raw], toolset: ToolSet) -> bool:
 
 
 def _choice(fields: dict[str, Raw], toolset: ToolSet, *, lenient_names: bool) -> ToolChoice:
-    if "tool_choice" not in fields:
-        return FREE_CHOICE
     if _refuses(fields, toolset):
         raise needs_tools("tool_choice")
     return read_choice(fields["tool_choice"], toolset, lenient_names=lenient_names)
@@ -218,10 +223,10 @@ def _message(wire: MessageWire, content: Content, at: int, lenient_names: bool) 
 
 def _call(call: MessageToolCallWire, at: int, number: int, lenient_names: bool) -> AssistantCall:  # noqa: FBT001
     spec = call.function if call.type == "function" else call.custom
-    where = f"messages[{at}].tool_calls[{number}].{call.type}"
     if spec is None:
-        raise missing(where)
+        raise missing(f"messages[{at}].tool_calls[{number}].{call.type}")
     name = safe_name(spec.name) if lenient_names and spec.name else spec.name
-    check_name(name, f"{where}.name")
+    if not is_safe_name(name):
+        check_name(name, f"messages[{at}].tool_calls[{number}].{call.type}.name")
     text = spec.arguments if isinstance(spec, CalledFunctionWire) else spec.input
     return AssistantCall(call.id, name, text, kind=call.type)

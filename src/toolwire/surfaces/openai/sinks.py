@@ -88,16 +88,10 @@ class ChatStreamSink(_Sink):
 class ChatWholeSink(_Sink):
     """Sends one body at the end."""
 
-    def __init__(
-        self, exchange: Exchange, context: RequestContext, plan: Plan, head: CompletionHead
-    ) -> None:
-        super().__init__(exchange, context, plan, head)
-        self._choices: dict[int, Collector] = {}
-
     def begin(self, begun: Begun) -> None:
         """See `Sink.begin`."""
         super().begin(begun)
-        self._choices.clear()
+        self._choices: dict[int, Collector] = {}
 
     def send(self, choice: int, events: list[Event]) -> None:
         """See `Sink.send`."""
