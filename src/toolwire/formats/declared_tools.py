@@ -43,9 +43,10 @@ class DeclaredTools:
         name = written.strip()
         if name in self._tools:
             return name
-        for prefix in _PREFIXES:
-            if name.startswith(prefix) and (name[len(prefix) :] in self._tools or not self._tools):
-                return name[len(prefix) :]
+        if name.startswith(_PREFIXES):
+            bare = name.partition(".")[2]
+            if bare in self._tools or not self._tools:
+                return bare
         half = name[: len(name) // 2]
         if half and name == f"{half}.{half}":
             return half

@@ -18,7 +18,7 @@ back just enough to tell whether a call begins.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal
 
@@ -130,7 +130,7 @@ class MarkerFramer:
         self, marker: str, size: int, kind: str, reader: Reader, sink: EventSink
     ) -> Need[bool]:
         """Run `_region` on the same text with another reader."""
-        turn = replace(self._turn, reader=reader, sink=sink, trace=None)
+        turn = TurnState(reader, sink, self._turn.tools, self._turn.stop)
         other = MarkerFramer(self._markers, turn, self._engine)
         return other._calls(marker, size, strict=self._strict(kind))
 
@@ -327,18 +327,27 @@ class MarkerFramer:
 
     def _call(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
         """Read one opener and its calls."""
-        reader = self._reader
         if marker not in self._markers.bare:
-            reader.pos += size
-            while reader.buf.startswith(marker + marker, reader.pos):
-                reader.pos += len(marker)  # a repeated opener
-            again, size = yield from self._marker_ahead()
-            while again == marker:  # a duplicate opener
-                reader.pos += size
-                again, size = yield from self._marker_ahead()
-            if is_token(marker) and again in self._markers.ends:
-                return True  # it is empty
+            self._reader.pos += size
+            if self._may_follow() and (yield from self._is_empty(marker)):
+                return True
         return (yield from self._engine.read(self._turn, Opening(strict)))
+
+    def _is_empty(self, marker: str) -> Need[bool]:
+        """Consume repeated openers. Return whether a token is followed by an end marker."""
+        reader = self._reader
+        while reader.buf.startswith(marker + marker, reader.pos):
+            reader.pos += len(marker)  # a repeated opener
+        again, size = yield from self._marker_ahead()
+        while again == marker:  # a duplicate opener
+            reader.pos += size
+            again, size = yield from self._marker_ahead()
+        return is_token(marker) and again in self._markers.ends
+
+    def _may_follow(self) -> bool:
+        """Whether another marker, or layout before one, may begin here."""
+        char = self._reader.buf[self._reader.pos : self._reader.pos + 1]
+        return not char or char in self._lexers.region.firsts or char.isspace()
 
     def _text(self, size: int, why: str = "") -> None:
         reader = self._reader

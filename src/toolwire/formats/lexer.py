@@ -39,6 +39,7 @@ class Lexer:
         "_final",
         "_partial",
         "ahead",
+        "firsts",
         "kinds",
         "longest",
         "loose",
@@ -53,6 +54,7 @@ class Lexer:
         self.kinds = {**kinds, NO_CALL: NO_CALL} if begins else dict(kinds)
         self.loose = frozenset(loose)
         markers = list(kinds)
+        self.firsts = frozenset(marker[0] for marker in markers)
         self.longest = max(map(len, markers), default=0)
         self._extendable = {m for m in markers if any(o != m and o.startswith(m) for o in markers)}
         self._begins = {opener: re.compile(text) for opener, text in (begins or {}).items()}

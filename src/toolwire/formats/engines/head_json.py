@@ -73,7 +73,7 @@ class HeadJson:
 
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
         """A name followed by a possible end of the header, or too long to tell."""
-        if self._in_words:
+        if _in_words(self):
             word = rf"[\w.\-]{{1,128}}+{spaced(_separator_lexer(self).ahead)}"
             return Begin(spaced(word), "no header of a call")
         least = int(not self.head.fields)  # the first part may be empty
@@ -87,10 +87,10 @@ class HeadJson:
         if not written:
             head, alone = yield from self._read_head(turn)
             written, provider_id = self.head.parse(head) if head is not None else (None, None)
-            if written and alone and not self._in_words:
+            if written and alone and not _in_words(self):
                 size = len(head or "")
                 return (yield from self._read_nothing(turn, written, provider_id, size))
-        if written is None or (alone and self._in_words):
+        if written is None or (alone and _in_words(self)):
             return turn.refuse("no header of a call")
         name = turn.tools.resolve(written)
         if opening.strict and name and not turn.tools.allows(name):
@@ -105,11 +105,6 @@ class HeadJson:
         if clean:
             yield from self._close_fence(turn, fenced=fenced)
         return clean
-
-    @property
-    def _in_words(self) -> bool:
-        """Whether plain words end the header. Without them it is a sentence, not a call."""
-        return any(re.match(_IN_HEAD, separator) for separator in self.separators)
 
     @staticmethod
     def _read_nothing(
@@ -169,6 +164,12 @@ class HeadJson:
         if (yield from peek(turn.reader, 3)) == "```":
             turn.reader.pos += 3
             turn.settle()
+
+
+@lru_cache(maxsize=64)
+def _in_words(engine: HeadJson) -> bool:
+    """Whether plain words end the header. Without them it is a sentence, not a call."""
+    return any(re.match(_IN_HEAD, separator) for separator in engine.separators)
 
 
 @lru_cache(maxsize=64)
