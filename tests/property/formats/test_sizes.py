@@ -1,11 +1,11 @@
 """What a model writes costs time by its length, whatever it is (R2).
 
-CPU time of this process, the least of a few runs. In small size the bars have room for a busy
-machine; in full size they are those of docs/hardening.md.
+In full size the bars are those of docs/hardening.md; in small size some have room for times that
+are too short to be exact.
 """
 
 import re
-import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 
@@ -14,14 +14,13 @@ from floods import OPENERS, own, repeat
 from test_patterns import MAY_BACKTRACK, every_pattern
 from tests.e2e.gateway.sizes import FULL, size
 from tests.hard.figures import note
+from tests.timing import cpu, least
 
 from toolwire.formats import OutputDetector, names, parser_for
 from toolwire.protocol.tools import ToolSpec
 
 MIB = 1 << 20
 FLOOD = size(MIB // 16, MIB)
-HALVES = (FLOOD // 2, FLOOD // 2 - 999)
-"""Two, because a flood that ends inside an opener may cost a tenth of one that ends behind it."""
 ONE_PATTERN = size(MIB // 64, MIB)
 ROOM = 1 if FULL else 4
 PER_MIB = 0.050 * ROOM
@@ -29,15 +28,7 @@ PER_FLOOD = 2.0 * ROOM
 """Seconds for a flood while the format is being detected: the trials, and as calls afterwards."""
 TOOL = ToolSpec("f", None, {"type": "object", "properties": {"text": {"type": "string"}}})
 
-
-def least(action: Callable[[], object], times: int = 3) -> float:
-    """The CPU time that it takes, without the rest of the machine in it."""
-    taken = []
-    for _ in range(times):
-        began = time.process_time()
-        action()
-        taken.append(time.process_time() - began)
-    return min(taken)
+CALL = '<tool_call>{"name": "f", "arguments": {"text": "x"}}</tool_call>'
 
 
 def beginnings(pattern: str) -> set[str]:
@@ -46,21 +37,25 @@ def beginnings(pattern: str) -> set[str]:
     return {text for text in (letters, letters[:1], letters[:4], *OPENERS[:8]) if text}
 
 
-def matched(pattern: re.Pattern[str], text: str) -> float:
-    """The CPU time of finding all matches."""
-    return least(lambda: sum(1 for _ in pattern.finditer(text)), size(1, 3))
+def find_all(pattern: re.Pattern[str], text: str) -> None:
+    deque(pattern.finditer(text), maxlen=0)
 
 
 def judged(pattern: re.Pattern[str], flood: str) -> tuple[float, bool]:
     """The CPU time for a MiB of a flood, and whether that is too much."""
-    written = repeat(flood, ONE_PATTERN)
-    taken = matched(pattern, written)
-    if taken <= PER_MIB * ONE_PATTERN / MIB + 0.005:
-        return taken / ONE_PATTERN * MIB, False
-    # One that matches everywhere pays for its matches: then only growth is wrong.
-    half = least(lambda: sum(1 for _ in pattern.finditer(written[: ONE_PATTERN // 2])))
-    whole = least(lambda: sum(1 for _ in pattern.finditer(written)))
-    return whole / ONE_PATTERN * MIB, whole > 2.5 * half * (1 if FULL else 1.3)
+    written, limit = repeat(flood, ONE_PATTERN), PER_MIB * ONE_PATTERN / MIB + 0.005
+    find = partial(cpu, partial(find_all, pattern, written))
+    whole, too_much = find(), False
+    if whole > limit:
+        # It may match everywhere, or it is made for one place and not for a search: then only
+        # growth is wrong.
+        bar = 2.5 * (1 if FULL else 1.3)
+        find_half = partial(cpu, partial(find_all, pattern, written[: ONE_PATTERN // 2]))
+        whole, half = least(
+            find, find_half, enough=lambda whole, half: whole <= max(limit, bar * half), rounds=2
+        )
+        too_much = whole > max(limit, bar * half)
+    return whole / ONE_PATTERN * MIB, too_much
 
 
 @pytest.mark.timed
@@ -75,7 +70,7 @@ def test_every_pattern_is_fast_on_a_flood_of_its_own_beginnings() -> None:
             worst = max(worst, taken)
             if too_much:
                 slow.append((module, text[:60], flood, round(taken, 3)))
-    note(f"{len(every_pattern())} patterns, slowest {worst * 1000:.0f} ms per MiB with its matches")
+    note(f"{len(every_pattern())} patterns, slowest {worst * 1000:.0f} ms per MiB")
     assert slow == []
 
 
@@ -84,8 +79,31 @@ def test_every_pattern_is_fast_on_a_flood_of_its_own_beginnings() -> None:
 def test_a_pattern_that_takes_time_by_the_square_is_seen(
     monkeypatch: pytest.MonkeyPatch, pattern: str, flood: str
 ) -> None:
-    monkeypatch.setitem(globals(), "ONE_PATTERN", MIB // 64)
+    monkeypatch.setitem(globals(), "ONE_PATTERN", MIB // 128)
     assert judged(re.compile(pattern), flood)[1]
+
+
+def costs_by_length(read: Callable[[int], object], length: int = FLOOD) -> tuple[float, bool]:
+    """The CPU time for a flood of that length, and whether half of it takes about half the time."""
+
+    def fits(whole: float, *halves: float) -> bool:
+        return whole <= 2.5 * max(halves) + 0.001
+
+    # Two halves, because a flood that ends inside an opener may cost a tenth of one that ends
+    # behind it.
+    lengths = (length, length // 2, length // 2 - 999)
+    runs = (partial(cpu, partial(read, one)) for one in lengths)
+    taken = least(*runs, enough=fits, rounds=2)  # so long that little can disturb it
+    return taken[0], fits(*taken)
+
+
+def read(name: str, flood: str, length: int, piece: int) -> None:
+    """Read a flood of a model whose format is known."""
+    parser = parser_for(name, [TOOL])
+    written = repeat(flood, length)
+    for at in range(0, length, piece):
+        parser.feed(written[at : at + piece])
+    parser.finish()
 
 
 @pytest.mark.timed
@@ -93,20 +111,18 @@ def test_a_pattern_that_takes_time_by_the_square_is_seen(
 @pytest.mark.parametrize("name", names())
 def test_a_flood_costs_time_by_its_length(name: str) -> None:
     for flood in (own(name) or list(OPENERS))[: size(2, 8)]:
-
-        def read(length: int, flood: str = flood) -> None:
-            parser = parser_for(name, [TOOL])
-            written = repeat(flood, length)
-            for at in range(0, length, 4096):
-                parser.feed(written[at : at + 4096])
-            parser.finish()
-
-        half = max(least(partial(read, length)) for length in HALVES)
-        whole = least(lambda: read(FLOOD))
-        assert whole <= 2.5 * half * ROOM + 0.02, flood
+        assert costs_by_length(lambda length, f=flood: read(name, f, length, 4096))[1], flood
 
 
-CALL = '<tool_call>{"name": "f", "arguments": {"text": "x"}}</tool_call>'
+@pytest.mark.timed
+def test_a_reader_that_takes_time_by_the_square_is_seen() -> None:
+    def read_again(length: int) -> None:
+        for end in range(4096, length, 4096):
+            read("hermes", "<tool_call>", end, end)
+
+    assert not costs_by_length(read_again, MIB // 4)[1]
+
+
 QUOTED = (f"`{CALL}` ", f"\n```\n{CALL}\n```\n", f"```\n{CALL}\n```\n", "```\n", "```json\nx")
 """Calls that are only mentioned, and answers of code fences."""
 
@@ -128,9 +144,8 @@ def test_a_flood_while_the_format_is_being_detected_costs_time_by_its_length(nam
     floods = QUOTED if name == "mentions" else (own(name) or list(OPENERS))[: size(2, 8)]
     for flood in floods:
         for piece in (4096, FLOOD):
-            half = max(least(partial(detecting, flood, half, piece)) for half in HALVES)
-            whole = least(partial(detecting, flood, FLOOD, piece))
-            assert whole <= 2.5 * half * ROOM + 0.02, flood
+            whole, fits = costs_by_length(lambda n, f=flood, p=piece: detecting(f, n, p))
+            assert fits, flood
             worst = max(worst, whole)
     assert worst <= PER_FLOOD
     note(f"{name} while detecting {worst * 1000:.0f} ms")

@@ -1,13 +1,13 @@
 """Numbers that msgspec decodes slowly are decoded as fast as others, to the same value."""
 
 import json
-import time
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.timing import below
 
 from toolwire.protocol.json_numbers import SteadyDecoder, decode_any, shape_of_numbers
 
@@ -62,6 +62,4 @@ def test_the_shape_has_no_digits_but_zero() -> None:
 @pytest.mark.parametrize("number", SLOW)
 def test_they_take_no_longer_than_a_microsecond_or_two(number: str) -> None:
     text = "[" + ",".join([number] * 20_000) + "]"
-    began = time.process_time()
-    decode_any(text)
-    assert time.process_time() - began < 0.06  # msgspec alone: 0.2
+    assert below(0.06, lambda: decode_any(text)) < 0.06  # msgspec alone: 0.2
