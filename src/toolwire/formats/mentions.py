@@ -5,8 +5,8 @@ So if a marker follows an open one, the text is read ahead as far as needed and 
 lookahead depends on the text alone, not on how it is chunked:
 
 - in a fence: to the end of the fence. If the text ends first, there was no fence;
-- in a span or in quotation marks: past the call and to the end of its line, where they must be
-  closed. An incomplete call is a mention if its span is closed on its first line.
+- in a span or in quotation marks: past the call and to the end of its line (but not further than
+  `_LOOK`), where they must be closed. An incomplete call is a mention if its span is closed on its first line.
 
 There is no lookahead for text that no engine reads as a call: it is text in any case.
 """
@@ -37,10 +37,12 @@ class Start(Protocol):
 class Lookahead:
     """Reads possible calls ahead without sending anything.
 
-    `made` is the length of the calls once they have ended. `refused`: there are none.
+    `made` is the length of the calls once they have ended. `refused`: there are none. `step` is how
+    much text to feed next. It grows, so that text that is soon refused costs little, and long text
+    takes few steps.
     """
 
-    __slots__ = ("_run", "_sink", "made", "reader", "refused")
+    __slots__ = ("_run", "_sink", "made", "reader", "refused", "step")
 
     def __init__(self, start: Start, *, live: bool = True) -> None:
         self.reader = Reader()
@@ -48,11 +50,13 @@ class Lookahead:
         self._run = start(self.reader, self._sink)
         self.made = -1
         self.refused = False
+        self.step = _LOOK
 
     def feed(self, text: str, *, final: bool = False) -> None:
         """Continue reading."""
         self.reader.add(text)
         self.reader.final = final
+        self.step += len(text)
         if self.made >= 0 or self.refused:
             return
         if next(self._run, self) is self:
@@ -94,10 +98,11 @@ class Mentions:
         reader.pos += size
         return reader.buf[start : reader.pos]
 
-    def _take_line(self) -> str:
-        """Consume the available part of the line, with its newline."""
+    def _take_line(self, most: int) -> str:
+        """Consume the available part of the line, with its newline, but not more than `most`."""
         buf, start = self._reader.buf, self._reader.pos
-        return self._take((buf.find("\n", start) + 1 or len(buf)) - start)
+        end = min(start + most, len(buf))
+        return self._take((buf.find("\n", start, end) + 1 or end) - start)
 
     def _over(self) -> bool:
         return self._reader.final and self._reader.pos == len(self._reader.buf)
@@ -116,7 +121,7 @@ class Mentions:
             seen += len(text)
             if self._over():
                 break
-            text = self._take_line()
+            text = self._take_line(lookahead.step if lookahead else len(self._reader.buf))
             if not text:
                 yield
         if ahead.closed_at_end():
@@ -128,32 +133,34 @@ class Mentions:
         """For a lone marker: whether the rest of its line closes the open span or quote."""
         if "\n" in self._take(size):
             return 0
-        line = self._take_line()
+        line = self._take_line(_LOOK + 1)
         while not (line.endswith("\n") or self._over() or len(line) > _LOOK):
             yield
-            line += self._take_line()
+            line += self._take_line(_LOOK + 1)
         end = self._close(line[:_LOOK])
         return end and size + end
 
     def _call_in_line(self, size: int, start: Start) -> Need[int]:
-        lookahead, pieces = Lookahead(start), [self._take(size)]
+        lookahead, pieces, taken = Lookahead(start), [self._take(size)], size
         while True:
             lookahead.feed(pieces[-1], final=self._over())
             if lookahead.refused:
                 return 0
             if self._over() or (len(pieces) > 1 and pieces[-1].endswith("\n")):
                 break
-            pieces.append(self._take_line())
+            if 0 <= lookahead.made <= taken - _LOOK:
+                break
+            pieces.append(self._take_line(lookahead.step))
+            taken += len(pieces[-1])
             if not pieces[-1]:
                 yield
-        if end := self._within("".join(pieces), start):
+        most = lookahead.made + _LOOK if lookahead.made >= 0 else taken
+        if end := self._within("".join(pieces)[:most], start):
             return end
         while lookahead.made < 0:
-            self._feed(lookahead)
+            yield from self._feed(lookahead)
             if lookahead.refused:
                 return 0
-            if lookahead.made < 0:
-                yield
         return (yield from self._behind(lookahead))
 
     def _within(self, line: str, start: Start) -> int:
@@ -171,23 +178,25 @@ class Mentions:
     def _behind(self, lookahead: Lookahead) -> Need[int]:
         """Return where the last line of the calls, or the next text, closes the mention, or 0."""
         while True:
-            rest = lookahead.reader.buf[lookahead.reader.pos :][:_LOOK]
+            pos = lookahead.reader.pos
+            rest = lookahead.reader.buf[pos : pos + _LOOK]
             line = rest.lstrip()
             if "\n" in line or len(rest) == _LOOK or self._over():
                 break
-            yield
-            self._feed(lookahead)
+            yield from self._feed(lookahead)
         gap = len(rest) - len(line)
         if "\n" in rest[:gap]:
             line = (_RUN.match(line) or [""])[0]
         closed = self._close(line)
         return closed and lookahead.made + gap + closed
 
-    def _feed(self, lookahead: Lookahead) -> None:
+    def _feed(self, lookahead: Lookahead) -> Need[None]:
+        """Feed the next text, once there is some."""
         reader = self._reader
-        text = reader.buf[reader.pos :]
-        reader.pos = len(reader.buf)
-        lookahead.feed(text, final=reader.final)
+        while reader.pos == len(reader.buf) and not reader.final:
+            yield
+        text = self._take(min(lookahead.step, len(reader.buf) - reader.pos))
+        lookahead.feed(text, final=self._over())
 
     def _close(self, line: str) -> int:
         """Return where the first line after calls closes the open span or quote, or 0."""
@@ -200,7 +209,7 @@ class Mentions:
 
 def _close_of_span(line: str, spans: tuple[int, ...]) -> int:
     """Return where the first line of a text closes one of these spans, or 0."""
-    for match in _RUN.finditer(line):
+    for match in _RUN.finditer(line) if spans else ():
         if match.group() == "\n":
             break
         if len(match.group()) in spans:

@@ -115,6 +115,21 @@ def test_a_flood_costs_time_by_its_length(name: str) -> None:
 
 
 @pytest.mark.timed
+@pytest.mark.parametrize(
+    ("name", "flood"),
+    [
+        ("k2_horizon", '<ifm|tool_calls>{"'),
+        ("nemotron_deci", "`</TOOLCALL>"),
+        ("hermes", f'"{CALL}" '),
+        ("hermes", f"`{CALL}` "),
+    ],
+)
+def test_what_may_be_quoted_is_not_looked_through_for_every_marker(name: str, flood: str) -> None:
+    """In one piece, as a whole answer comes: what is looked ahead at is copied, all of it once."""
+    assert costs_by_length(lambda length: read(name, flood, length, length), MIB)[1]
+
+
+@pytest.mark.timed
 def test_a_reader_that_takes_time_by_the_square_is_seen() -> None:
     def read_again(length: int) -> None:
         for end in range(4096, length, 4096):

@@ -118,3 +118,16 @@ def test_markdown_may_come_in_pieces(size: int) -> None:
             whole.fenced,
             whole.spans,
         ), text[: end + size]
+
+
+@pytest.mark.parametrize(("distance", "calls"), [(0, 0), (900, 0), (1100, 1), (5000, 1)])
+@pytest.mark.parametrize("mark", ['"', "`"])
+@pytest.mark.parametrize("piece", [1, 700, 1100, 1 << 20])
+def test_the_closing_mark_is_looked_for_in_the_next_thousand_characters(
+    mark: str, distance: int, calls: int, piece: int
+) -> None:
+    call = CALL.replace("`", "")
+    text = f"Say {mark}{call}{' word' * (distance // 5)}{mark} so."
+    parser = parser_for("hermes", TOOLS)
+    events = [e for at in range(0, len(text), piece) for e in parser.feed(text[at : at + piece])]
+    assert sum(type(event) is CallStart for event in [*events, *parser.finish()]) == calls
