@@ -43,11 +43,11 @@ def main() -> int:
 
 
 def run(row: Row) -> bool:
-    """Run one row in full size; whether it holds."""
+    """Run one row in its size; whether it holds."""
     CACHE.mkdir(parents=True, exist_ok=True)
     notes, output = CACHE / f"{row.id}.notes", CACHE / f"{row.id}.txt"
     notes.unlink(missing_ok=True)
-    env = {**os.environ, "TOOLWIRE_SIZE": "full", NOTES: str(notes)}
+    env = {**os.environ, "TOOLWIRE_SIZE": row.size, NOTES: str(notes)}
     began, good = time.monotonic(), True
     with output.open("w") as file:
         for command in row.commands:

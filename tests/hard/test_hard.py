@@ -23,6 +23,11 @@ def test_every_row_is_tried_or_says_why_not(row: object) -> None:
     assert f"| {row.id} |" in PAGE  # type: ignore[attr-defined]
 
 
+def test_a_row_runs_in_the_size_that_it_says() -> None:
+    assert [row.id for row in ROWS if row.size == "small"] == ["timed"]
+    assert [row.id for row in ROWS if "small size" in row.what] == ["timed"]
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_every_command_is_of_files_that_there_are(row: object) -> None:
     for command in row.commands:  # type: ignore[attr-defined]
