@@ -93,7 +93,8 @@ def costs_by_length(read: Callable[[int], object], length: int = FLOOD) -> tuple
     # behind it.
     lengths = (length, length // 2, length // 2 - 999)
     runs = (partial(cpu, partial(read, one)) for one in lengths)
-    taken = least(*runs, enough=fits, rounds=2)  # so long that little can disturb it
+    # A run in full size is so long that little can disturb it.
+    taken = least(*runs, enough=fits, rounds=size(2, 1))
     return taken[0], fits(*taken)
 
 
