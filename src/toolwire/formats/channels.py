@@ -197,15 +197,16 @@ class ChannelFramer:
             reader.pos += size
         found = yield from self._read_header()
         route = self._channels.route(*found, self._turn.tools) if found else None
-        if route is None:
+        if found is None or route is None:
             if reader.offset == begin:
                 reader.pos += size  # never the same marker twice
             self._put(reader.raw())
             self._trace(begin, "text" if self._target == "text" else "reasoning", "not a header")
             return
-        reader.unmark()
+        written = reader.raw()
         if route.target == "tool":
-            yield from self._tool(begin, route.name)
+            words = _words(written, *found)
+            yield from self._tool(begin, route.name, words)
         else:
             self._trace(begin, "markup")
             self._target = route.target
@@ -228,8 +229,9 @@ class ChannelFramer:
                 reader.pos -= size
                 return None
 
-    def _tool(self, begin: int, name: str) -> Need[None]:
-        """Read the body of a message to a tool. Anything left after the call is text."""
+    def _tool(self, begin: int, name: str, words: str) -> Need[None]:
+        """Read the body of a message to a tool. Anything left after the call is text, and so are
+        the `words` of a header that no call follows."""
         turn, reader, before = self._turn, self._reader, self._sink.calls
         turn.begun = begin
         reader.mark()
@@ -242,6 +244,8 @@ class ChannelFramer:
         rest = reader.raw()
         called = self._sink.calls > before
         self._trace(turn.begun, "call" if called else "markup", end=reader.offset - len(rest))
+        if not clean and not turn.broken:
+            self._put(words)
         turn.give_up(rest, cut=reader.final and reader.pos == len(reader.buf))
         self._trace(reader.offset - len(rest), "text", turn.why)
         turn.why, turn.broken = "", False
@@ -268,3 +272,10 @@ class ChannelFramer:
     def _trace(self, start: int, kind: SpanKind, why: str = "", end: int | None = None) -> None:
         if self._turn.trace is not None:
             self._turn.trace.add(start, self._reader.offset if end is None else end, kind, why)
+
+
+def _words(written: str, header: str, end: str) -> str:
+    """Return the plain words of a header: they are an answer if no call follows them."""
+    if not end.isspace():
+        return ""
+    return header + end if is_special(written) else written

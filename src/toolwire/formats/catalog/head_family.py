@@ -218,7 +218,7 @@ SOLAR_OPEN = _head(
         sections=("<|begin|>assistant<|tool_calls|>", "<|tool_calls|>"),
         opens=("<|tool_call:begin|>",),
         ends=("<|tool_call:end|>", "<|calls|>"),
-        drop=("<|begin|>assistant<|content|>", "<|end|>"),
+        drop=("<|begin|>assistant<|content|>", "<|content|>", "<|end|>"),
         reasoning=(Reasoning(("<|begin|>assistant<|think|>", "<|think|>"), ("<|end|>",)),),
     ),
     engine=HeadJson(separators=("<|tool_call:args|>",), head=IdBefore("<|tool_call:name|>")),
@@ -252,7 +252,7 @@ _GLM_ENDS = ("<|observation|>", "<|user|>", "<|endoftext|>")
 GLM4_0414 = _head(
     name="glm4_0414",
     framing=Channels(
-        starts=("<|assistant|>",),
+        starts=("<|assistant|>", ">>>"),  # Functionary's: they look alike up to the second call
         header_ends=("\n",),
         message_ends=_GLM_ENDS,
         first=("\n",),

@@ -1,5 +1,6 @@
 """Families E and F: typed messages, and objects with their own string delimiter."""
 
+import re
 from functools import partial
 
 from toolwire.formats.catalog.routes import (
@@ -10,6 +11,7 @@ from toolwire.formats.catalog.routes import (
     harmony,
 )
 from toolwire.formats.channels import Channels
+from toolwire.formats.engines.either import Either
 from toolwire.formats.engines.head_json import HeadJson
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.lax_object import LaxObject
@@ -27,6 +29,13 @@ _messages = partial(Format, family="messages")
 _lax = partial(Format, family="lax object")
 
 _HARMONY_ENDS = ("<|end|>", "<|call|>", "<|return|>")
+_RFL = Tagged(
+    param="<rfl:parameter",
+    key="name",
+    close="</rfl:parameter>",
+    call_close=(),
+    trim=True,
+)
 OPENAI = _messages(
     name="openai",
     signs=(("<|start|>", "<|channel|>", "<|message|>", "functions."),),
@@ -52,7 +61,12 @@ OPENAI = _messages(
             types=("json", "code"),
         ),
     ),
-    engine=HeadJson(broken_body=True),
+    engine=Either(  # some finetunes write elements, as Beam does
+        looks=re.compile(r"\s{0,20}+<rfl:p"),
+        prefix=re.compile(r"\s{0,20}+(?:<(?:r(?:f(?:l:?+)?+)?+)?+)?+"),
+        first=_RFL,
+        second=HeadJson(broken_body=True),
+    ),
     writing=Writing(
         "<|start|>assistant to=functions.{name}<|channel|>commentary json<|message|>{args}<|call|>"
     ),
@@ -120,13 +134,7 @@ BEAM = _messages(
         first=(" to=", "to=", "assistant to=", "<|message|>"),
         route=beam,
     ),
-    engine=Tagged(
-        param="<rfl:parameter",
-        key="name",
-        close="</rfl:parameter>",
-        call_close=(),
-        trim=True,
-    ),
+    engine=_RFL,
     writing=Writing(
         "<|start|>assistant to={name}<|channel|>analysis <|constrain|>xml<|message|>"
         "{params}<|call|>",

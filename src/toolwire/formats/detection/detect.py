@@ -84,7 +84,7 @@ def detect_output(text: str, tools: Iterable[GivenTool] = ()) -> Detection | Non
     behind = _behind_reasoning(text)
     best: tuple[int, ...] | None = None
     answer = None
-    for record in _candidates(text):
+    for record in _candidates(text, known):
         joined = _read(record, known, text)
         calls = len(joined.calls)
         if not calls:
@@ -126,11 +126,14 @@ def notice_mismatch(
     return Detection(found.format, f"{configured!r} finds no call, but {found.format!r} {reads}")
 
 
-def _candidates(text: str) -> Iterator[Format]:
+def _candidates(text: str, tools: tuple[ToolSpec, ...]) -> Iterator[Format]:
+    first, _, rest = text.lstrip().partition("\n")
+    named = rest.lstrip().startswith("{") and any(first == tool.name for tool in tools)
     for record in FORMATS.values():
         markers = [m for m in record.framing.markers() if len(m) > 1]
         bare = isinstance(record.framing, Markers) and record.framing.bare
-        if bare or not markers or any(marker in text for marker in markers):
+        line = named and getattr(record.framing, "named", "") == "\n"
+        if bare or line or not markers or any(marker in text for marker in markers):
             yield record
 
 

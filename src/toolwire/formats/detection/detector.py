@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from toolwire.formats.declared_tools import DeclaredTools
-from toolwire.formats.detection.detect import Detection, written_in
+from toolwire.formats.detection.detect import Detection
 from toolwire.formats.detection.fenced_answer import FencedAnswer, Inner, PythonCalls
 from toolwire.formats.detection.signatures import TAG, is_structure, signatures, without_tags
 from toolwire.formats.detection.trial import Trial
@@ -325,7 +325,7 @@ class OutputDetector:
         text = reader.raw()
         reader.give_back(text)
         self._budget -= read + _EACH
-        return max(won, key=lambda one: written_in(one.record, text), default=None)
+        return max(won, key=lambda one: one.likeness(text), default=None)
 
     def _hand_over(self, trial: Trial, lead: int = 0) -> None:
         reader, record = self._reader, trial.record

@@ -2,6 +2,7 @@
 
 from toolwire.formats.channels import Channels
 from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.detection.detect import written_in
 from toolwire.formats.parser import Parser
 from toolwire.formats.record import Format
 from toolwire.protocol.events import (
@@ -35,6 +36,10 @@ class Trial:
     def has_argument(self) -> bool:
         """Whether the call has an argument, and not only a name."""
         return self._args.startswith('{"')
+
+    def likeness(self, text: str) -> tuple[int, bool]:
+        """How much of the text is the format's own, and whether it writes this sign itself."""
+        return written_in(self.record, text), self._sign in self.record.writing.call
 
     def refuses(self, char: str, tools: DeclaredTools) -> bool:
         """Read the next character, or the end; True if this is not the format."""

@@ -129,7 +129,7 @@ class HeadJson:
         if self.broken_body and turn.sink.live:
             start_call(turn, name, provider_id)
             return (yield from finish_call(turn, ok=False, json=True))
-        if self.raw is None:
+        if self.raw is None or ended:
             return turn.refuse("no arguments behind the header")
         return (yield from self.raw.read(turn, Opening(strict=False, name=name)))
 

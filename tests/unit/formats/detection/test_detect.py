@@ -246,3 +246,10 @@ def test_models_with_rare_formats_are_known_by_their_names(model: str, expected:
 def test_templates_of_rare_formats_are_known(template: str, expected: str | None) -> None:
     found = detect_template(template)
     assert (found.format if found else None) == expected
+
+
+def test_a_name_on_a_line_and_its_arguments_are_an_answer_that_is_a_call() -> None:
+    found = detect_output('get_time\n{"tz": "CET"}', TOOLS)
+    assert found is not None
+    assert found.reason == "it reads the text as calls of get_time"
+    assert detect_output("get_time\nIt returns {a time}.", TOOLS) is None

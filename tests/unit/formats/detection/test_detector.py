@@ -68,6 +68,36 @@ def _read(text: str, size: int = 0, **how: Any) -> tuple[OutputDetector, list[Ev
     return detector, [*events, *detector.finish()]
 
 
+_ELEMENT = '<rfl:parameter name="tz">\nCET\n</rfl:parameter><|call|>'
+_LOOKALIKES = {
+    "a Functionary's second call, which looks like GLM's up to there": (
+        'get_weather\n{"city": "Paris", "days": 2}>>>get_time\n{"tz": "CET"}',
+        [("get_weather", WEATHER), ("get_time", TIME)],
+    ),
+    "a call of Beam behind text, which looks like gpt-oss's": (
+        "<|channel|>final<|message|>Let me see.<|end|><|start|>assistant to=get_time"
+        f"<|channel|>analysis <|constrain|>xml<|message|>{_ELEMENT}",
+        [("get_time", TIME)],
+    ),
+}
+
+
+@pytest.mark.parametrize("size", [0, 1])
+@pytest.mark.parametrize(("text", "calls"), _LOOKALIKES.values(), ids=_LOOKALIKES)
+def test_a_format_that_looks_like_another_at_first_is_read(
+    text: str, calls: list[tuple[str, Any]], size: int
+) -> None:
+    _, events = _read(text, size)
+    assert [(call.name, call.decoded()) for call in join(events).calls] == calls
+    assert all(event.complete for event in events if isinstance(event, CallEnd))
+
+
+def test_a_format_that_writes_the_sign_itself_is_preferred() -> None:
+    detector, _ = _read('Sure.\n>>>get_time\n{"tz": "CET"}')
+    assert detector.found is not None
+    assert detector.found.format == "functionary_v32"
+
+
 @pytest.mark.parametrize("size", [0, 1, 5])
 @pytest.mark.parametrize("lead", ["", "\n"])
 def test_a_name_and_json_at_the_start_are_a_call(size: int, lead: str) -> None:
