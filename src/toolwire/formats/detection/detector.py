@@ -46,6 +46,7 @@ _EACH = 64  # cost of starting a trial, in characters
 _PLAIN = 256  # plain pieces kept before they are scanned
 _SPACE = 64  # maximum whitespace before an answer
 _FIRST_KEY = 128  # maximum length of an object up to the end of its first key
+_PYTHON_FENCE = f"{FENCE}python\n"
 _OBJECT = re.compile(r'\s*+(?:\{\s*+(?:\}|"(?P<key>[^"\\]*+)(?P<end>"?))?)?')
 """The beginning of an object, as far as the end of its first key."""
 
@@ -190,10 +191,13 @@ class OutputDetector:
             ahead = (yield from peek(reader, space + len(FENCE)))[space:]
             own_fence, _ = yield from self._signs.at_start.at(reader, space)
             if ahead == FENCE and not own_fence:
-                return (yield from self._fenced())
+                return (yield from self._fenced(counts=self._fences))
         if self._only_fences:
             return False
-        if best := (yield from self._named(space)):
+        head = yield from self._named(space)
+        if head.endswith("("):
+            return (yield from self._fenced(_PYTHON_FENCE, counts=True))
+        if head and (best := (yield from self._try_named(head, space))):
             self._hand_over(best, space)
             return True
         for lead in dict.fromkeys((0, space)):  # some calls begin with whitespace
@@ -205,23 +209,30 @@ class OutputDetector:
                 return True
         return False
 
-    def _named(self, lead: int) -> Need[Trial | None]:
-        """Try the formats that begin with a tool's name, if the answer does."""
-        signs, names = self._signs, self._toolset.names()
+    def _named(self, lead: int) -> Need[str]:
+        """Return the tool's name that the answer begins with, as a tag, a line or a Python call."""
+        names = self._toolset.names()
         first = (yield from peek(self._reader, lead + 1))[lead:]
         tag = first == "<"
-        heads = [f"<{name}>" if tag else f"{name}\n" for name in names]
+        ends = (">",) if tag else ("\n", "(")
+        heads = [f"{'<' if tag else ''}{name}{end}" for name in names for end in ends]
         size = 1
         while heads:
             ahead = (yield from peek(self._reader, lead + size))[lead:]
             heads = [head for head in heads if head.startswith(ahead)]
             if len(ahead) < size:
-                return None
+                return ""
             if ahead in heads:
-                if tag or (yield from self._has_arguments(ahead[:-1], lead + size)):
-                    return (yield from self._try(ahead, signs.tags if tag else signs.lines, lead))
-                return None
+                return ahead
             size += 1
+        return ""
+
+    def _try_named(self, head: str, lead: int) -> Need[Trial | None]:
+        """Try the formats that begin with a tool's name."""
+        if head[0] == "<":
+            return (yield from self._try(head, self._signs.tags, lead))
+        if (yield from self._has_arguments(head[:-1], lead + len(head))):
+            return (yield from self._try(head, self._signs.lines, lead))
         return None
 
     def _tag(self) -> Need[str]:
@@ -334,12 +345,14 @@ class OutputDetector:
         self._parser = Parser(record, self._tools, delivery=self._delivery)
         self._events += self._parser.feed(reader.buf[reader.pos :])
 
-    def _fenced(self) -> Need[bool]:
-        """Read an answer that begins with a code fence. True if it is only calls in fences."""
+    def _fenced(self, opened: str = "", *, counts: bool) -> Need[bool]:
+        """Read an answer that begins with a code fence, or as if it had been `opened` before. True
+        if it is only calls, and such an answer `counts`."""
         reader = self._reader
         reader.mark()
         delivery: Delivery = "live" if self._delivery == "live" else "whole"
         answer = FencedAnswer(partial(_inside, self._tools, delivery))
+        answer.feed(opened, final=False)
         while not answer.why:
             start = reader.pos
             reader.pos = reader.buf.find("\n", start) + 1 or len(reader.buf)
@@ -349,12 +362,12 @@ class OutputDetector:
                 break
             if reader.pos == len(reader.buf) and not answer.why:
                 yield
-        if answer.made() and self._fences:
+        if answer.made() and counts:
             reader.unmark()
             self.found = answer.found
             self._events += answer.events
             return True
-        self.why = answer.reason(fences=self._fences)
+        self.why = answer.reason(fences=counts)
         reader.give_back(reader.raw())
         return False
 

@@ -23,10 +23,22 @@ _FENCE_LINE = re.compile(r"```\w{0,16}+")
 _PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*+)"')
 _IN_KEY = r"[^\"\\\x00-\x1f]{0,64}+"
 _GAP = r"[\s,]"
-_NAME_KEYS = ("name", "tool_name")
-_ARGS_KEYS = ("arguments", "parameters", "args", "input")
+_ARGUMENTS = ("arguments", "parameters", "args", "input")
+_TOOL_ARGUMENTS = (*_ARGUMENTS, "tool_args", "tool_input")
+_PAIRS = {
+    "name": _ARGUMENTS,
+    "function": _ARGUMENTS,
+    "tool_name": _TOOL_ARGUMENTS,
+    "tool": _TOOL_ARGUMENTS,
+    "action": ("action_input",),
+}
+"""The key of a call's name, and the keys that its arguments may have then."""
+_WORDS = ("tool", "action")
+"""Keys that occur in other objects as well. Such a call names a declared tool, and has no other
+members, so it is read to its end first."""
+_ARGS_KEYS = (*_TOOL_ARGUMENTS, "action_input")
 _ID_KEYS = ("id", "tool_call_id", "call_id")
-_OUTER_KEYS = ("type", "function", "tool_call", "tool_calls")
+_OUTER_KEYS = ("type", "tool_call", "tool_calls")
 _SEPARATORS = ",;"
 
 
@@ -59,7 +71,7 @@ class JsonCalls:
     def _keys(self) -> tuple[str, ...]:
         """The keys that a call may begin with."""
         answer = (self.answer_key,) if self.answer_key else ()
-        return (*_NAME_KEYS, *_ARGS_KEYS, *_ID_KEYS, *_OUTER_KEYS, *answer)
+        return (*_PAIRS, *_ARGS_KEYS, *_ID_KEYS, *_OUTER_KEYS, *answer)
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one call, or all of an array."""
@@ -141,7 +153,8 @@ class _CallObject:
     """One call object being read, member by member."""
 
     __slots__ = (
-        "depth", "engine", "held", "listed", "name", "provider_id", "strange", "strict", "turn",
+        "args_key", "depth", "engine", "held", "listed", "name", "name_key", "provider_id",
+        "strange", "strict", "turn",
     )  # fmt: skip
 
     def __init__(
@@ -158,7 +171,7 @@ class _CallObject:
         self.strict = strict
         self.depth = depth
         self.listed = listed  # it is in a list named `tool_calls`
-        self.name = ""
+        self.name = self.name_key = self.args_key = ""
         self.provider_id: str | None = None
         self.held: str | None = None  # arguments that came before the name
         self.strange = False  # a member that does not belong in a call was seen
@@ -189,9 +202,9 @@ class _CallObject:
         if engine.name_is_key:
             self.name = key
             return (yield from self._arguments(char))
-        if key in (*_NAME_KEYS, "function") and char in ("'", '"') and not self.name:
-            return (yield from self._read_name())
-        if key in _ARGS_KEYS and self.held is None:
+        if key in _PAIRS and char in ("'", '"') and not self.name:
+            return (yield from self._read_name(key))
+        if key in _ARGS_KEYS and self.held is None and self._pairs(key):
             return (yield from self._arguments(char))
         if key in _ID_KEYS and char in ("'", '"'):
             self.provider_id = yield from read_string(turn)
@@ -207,6 +220,11 @@ class _CallObject:
         self.strange = self.strange or key not in ("type", *_ID_KEYS)
         copied = yield from json_text.copy_value(turn.reader, lambda _: None)
         return None if copied else turn.refuse("not JSON")
+
+    def _pairs(self, args_key: str) -> bool:
+        """Whether arguments may have this key, beside the key of the name if it is known."""
+        self.args_key = args_key
+        return not self.name_key or args_key in _PAIRS[self.name_key]
 
     def _nested(self) -> Need[bool]:
         """Read a call that is a member of another object, as in OpenAI's own messages."""
@@ -243,14 +261,17 @@ class _CallObject:
         turn.settle()
         return True
 
-    def _read_name(self) -> Need[bool | None]:
+    def _read_name(self, key: str) -> Need[bool | None]:
         turn = self.turn
         written = yield from read_string(turn)
         if not written or len(written) > _MAX_NAME:
             return turn.refuse("the name is not a string")
-        self.name = turn.tools.resolve(written)
-        if self.strict and not self.listed and not turn.tools.allows(self.name):
+        self.name, self.name_key = turn.tools.resolve(written), key
+        allows = turn.tools.known if key in _WORDS else turn.tools.allows
+        if (key in _WORDS or (self.strict and not self.listed)) and not allows(self.name):
             return turn.refuse(f"{self.name[:80]!r} is not a known tool")
+        if self.args_key and not self._pairs(self.args_key):
+            return turn.refuse(f"a call with {key!r} has no member {self.args_key!r}")
         return None
 
     def _arguments(self, char: str) -> Need[bool | None]:
@@ -261,7 +282,7 @@ class _CallObject:
             yield from self._rest()
             turn.settle()
             return copied
-        if char == "{" and self.name:
+        if char == "{" and self.name and self.name_key not in _WORDS:
             start_call(turn, self.name, self.provider_id)
             copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
             if not (yield from finish_call(turn, ok=copied, json=True)):
@@ -281,6 +302,8 @@ class _CallObject:
             return turn.refuse("the object has no name")
         if self.held is None and (self.strict or self.strange):
             return turn.refuse("the object has no arguments")
+        if self.strange and self.name_key in _WORDS:
+            return turn.refuse("the object has other members than a call")
         start_call(turn, self.name, self.provider_id)
         turn.sink.args(self.held or "{}")
         return (yield from finish_call(turn, ok=True))

@@ -98,6 +98,43 @@ def test_a_format_that_writes_the_sign_itself_is_preferred() -> None:
     assert detector.found.format == "functionary_v32"
 
 
+_PLAIN_CALLS = (
+    '{"tool": "get_time", "args": {"tz": "CET"}}',
+    '{"action": "get_time", "action_input": {"tz": "CET"}}',
+    'get_time(tz="CET")',
+    "get_time(\n    tz='CET',\n)\n",
+)
+
+
+@pytest.mark.parametrize("size", [0, 1])
+@pytest.mark.parametrize("fence", ["{}", "```json\n{}\n```", "```\n{}\n```"])
+@pytest.mark.parametrize("text", _PLAIN_CALLS)
+def test_an_answer_that_is_only_a_call_needs_no_marker(text: str, fence: str, size: int) -> None:
+    _, events = _read(fence.replace("{}", text, 1), size, fences=True)
+    joined = join(events)
+    assert [(call.name, call.decoded()) for call in joined.calls] == [("get_time", TIME)]
+    assert not (joined.content or "").strip()
+
+
+_NO_PLAIN_CALLS = (
+    'get_time(tz="CET") returns the time.',
+    'get_time(tz="CET"',
+    "get_time(tz=zone)",
+    "get_time(the zone) is what you want",
+    "refresh() is a function.",
+    "refresh () is a function.",
+    '{"tool": "get_time", "args": {"tz": "CET"}, "result": 12}',
+)
+
+
+@pytest.mark.parametrize("size", [0, 1])
+@pytest.mark.parametrize("text", _NO_PLAIN_CALLS)
+def test_an_answer_that_is_more_than_a_call_is_text(text: str, size: int) -> None:
+    _, events = _read(text, size, fences=True)
+    assert join(events).content == text
+    assert not join(events).calls
+
+
 @pytest.mark.parametrize("size", [0, 1, 5])
 @pytest.mark.parametrize("lead", ["", "\n"])
 def test_a_name_and_json_at_the_start_are_a_call(size: int, lead: str) -> None:
