@@ -15,7 +15,7 @@ from typing import Any
 
 from toolwire.formats.reader import Need, Reader
 
-TAIL = r"[:/=\w]{1,32}+"  # what a loose marker may carry before its ">"
+TAIL = r"(?:[:/=\w]{1,32}+| )"  # what a loose marker may carry before its ">"
 _NEAR = 16  # maximum plain characters between openers that are skipped together
 # Matches nothing. A third first character makes `re` look for any of them in a table, which takes
 # two thirds of the time of comparing each character with two.
@@ -27,7 +27,7 @@ class Lexer:
     """The live markers of one state, each with a kind.
 
     A marker in `loose` ends in ">" and may carry a tail before it: `</parameter1>`,
-    `<tool_call:opensource>`. It is reported as the marker without the tail.
+    `</parameter >`, `<tool_call:opensource>`. It is reported as the marker without the tail.
 
     `begins` maps openers to the pattern of a possible call. The pattern matches short text from the
     opener on. Where truncated text may still become a match, it ends in `\\Z`.

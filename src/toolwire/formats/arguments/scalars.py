@@ -113,7 +113,7 @@ def copy_python_string(reader: Reader, put: Put, ends: Ends | None = None) -> Ne
         if head is None:
             return False
         reader.pos = head.end()
-        if not (yield from _string_body(reader, put, head, ends or _before_mark)):
+        if not (yield from _string_body(reader, put, head, ends or before_mark)):
             return False
         if not (yield from _adjacent(reader, 0)):
             break
@@ -181,7 +181,7 @@ def _at_end(reader: Reader, delimiter: str, ends: Ends) -> Need[bool]:
     return (yield from _adjacent(reader, size)) or (yield from ends(reader, size))
 
 
-def _before_mark(reader: Reader, ahead: int) -> Need[bool]:
+def before_mark(reader: Reader, ahead: int) -> Need[bool]:
     """Whether a separator, a closing bracket or the end of the text is there."""
     start = reader.pos + ahead
     ahead = yield from look_past_space(reader, ahead)

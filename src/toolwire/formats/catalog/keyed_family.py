@@ -68,6 +68,9 @@ GLM47 = _glm(
 LING3 = _glm(name="ling3", writing=_keyed_writing("tool_call", ""), models=(r"ling-?3", r"ring-?3"))
 POOLSIDE_V1 = _glm(
     name="poolside_v1",
+    framing=Markers(  # the model confuses two of its tokens
+        opens=("<tool_call>", "<user>"), ends=("</tool_call>", "</user>"), reasoning=THINK
+    ),
     signs=(("<arg_key>", "<arg_value>", "<assistant>"),),
     writing=_keyed_writing("tool_call", ""),
     models=(r"laguna", r"poolside"),

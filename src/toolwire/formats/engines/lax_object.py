@@ -17,7 +17,7 @@ from toolwire.formats.arguments.json_text import escape
 from toolwire.formats.arguments.schema import Types
 from toolwire.formats.engines.begin import Begin
 from toolwire.formats.lexer import Lexer
-from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.reader import Need, Reader, peek, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
@@ -210,14 +210,23 @@ class _ObjectCopy:
         return True
 
     def _quoted(self, types: Types) -> Need[bool]:
-        """Copy a quoted string with escapes."""
-        if values.is_text(types):
-            return (yield from scalars.copy_python_string(self.turn.reader, self.put))
+        """Copy a quoted string with escapes, and pass a surplus delimiter after it."""
+        reader, delimiter = self.turn.reader, self.engine.delimiter
         pieces: list[str] = []
-        if not (yield from scalars.copy_python_string(self.turn.reader, pieces.append)):
+        put = self.put if values.is_text(types) else pieces.append
+        if not (yield from scalars.copy_python_string(reader, put, self._ends_quoted)):
             return False
-        self.put(values.coerce(str(json.loads("".join(pieces))), types))
+        if (yield from peek(reader, len(delimiter))) == delimiter:
+            reader.pos += len(delimiter)
+        if pieces:
+            self.put(values.coerce(str(json.loads("".join(pieces))), types))
         return True
+
+    def _ends_quoted(self, reader: Reader, ahead: int) -> Need[bool]:
+        delimiter = self.engine.delimiter
+        if (yield from peek(reader, ahead + len(delimiter)))[ahead:] == delimiter:
+            ahead += len(delimiter)
+        return (yield from scalars.before_mark(reader, ahead))
 
     def _delimited(self, put: Callable[[str], None]) -> Need[bool]:
         """Copy the text between two delimiters."""

@@ -21,6 +21,7 @@ from toolwire.formats.engines.tags import (
     attributes,
     body_lexer,
     head_lexer,
+    key_lexer,
     key_of,
     tag_lexer,
     unglyph,
@@ -34,6 +35,7 @@ _SPACE = 256
 _NO_END = "a value has no end"
 _MAX_HEAD = 512
 _NAME = re.compile(r"[^\s<>{}\"'()\[\]]{1,128}+")
+_NO_KEY = re.compile(r"\n|</")  # the tag was not closed, so the value was read as part of it
 _ATTRIBUTE = r"(?:\Z|[^<>=]{1,64}+(?:\Z|[^<>]))"
 _IN_HEAD = r"[^<>{}()\[\]]"
 
@@ -183,13 +185,13 @@ class _CallBody:
         """Read one parameter, from after its opener to after its closing tag. Return None if the
         text ends before its value."""
         tags, reader = self.tags, self.turn.reader
-        head = marker[1:-1] if tags.declared else (yield from self._read_until(tags.key_end))
+        head = marker[1:-1] if tags.declared else (yield from self._read_until(key_lexer(tags)))
         if head is None:
             return self._begun_at_end()
         written, head = head, unglyph(head) if tags.glyphs else head
         given = attributes(head) if tags.key else {}
         key = head if tags.declared else key_of(tags, head)
-        if not key:
+        if not key or _NO_KEY.search(key):
             return self.turn.refuse("a parameter has no name")
         if tags.type_tags[0]:
             given["type"] = yield from self._read_type()
@@ -210,13 +212,14 @@ class _CallBody:
         reader.pos = len(reader.buf)
         return None
 
-    def _read_until(self, tag: str) -> Need[str | None]:
-        """Consume the text up to a tag, and the tag. Return None if there is no such tag."""
-        found = yield from tag_lexer(self.tags, tag).read_to(self.turn.reader, _MAX_HEAD)
+    def _read_until(self, lexer: Lexer) -> Need[str | None]:
+        """Consume the text up to a tag, and the tag, except the one before a value. Return None if
+        there is no such tag."""
+        found = yield from lexer.read_to(self.turn.reader, _MAX_HEAD)
         if found is None:
             return None
-        text, _, size = found
-        self.turn.reader.pos += len(text) + size
+        text, tag, size = found
+        self.turn.reader.pos += len(text) + (0 if lexer.kinds[tag] == "value" else size)
         return text
 
     def _pass(self, tag: str) -> Need[bool]:
@@ -233,7 +236,7 @@ class _CallBody:
         start, end = self.tags.type_tags
         if not (yield from self._pass(start)):
             return ""
-        return ((yield from self._read_until(end)) or "").strip()
+        return ((yield from self._read_until(tag_lexer(self.tags, end))) or "").strip()
 
     def _skip_doubled(self, head: str) -> Need[None]:
         """Pass a duplicate of the opening tag."""

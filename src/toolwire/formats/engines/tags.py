@@ -86,6 +86,13 @@ def tag_lexer(tags: Tags, tag: str) -> Lexer:
     return _lexer(tags, {tag: "tag"})
 
 
+@lru_cache(maxsize=64)
+def key_lexer(tags: Tags) -> Lexer:
+    """Finds the end of a parameter's key: its own tag or, if missing, the one before the value."""
+    kinds = {tags.value_open: "value"} if tags.value_open else {}
+    return _lexer(tags, kinds | {tags.key_end: "end"})
+
+
 @lru_cache(maxsize=256)
 def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
     """Finds the tags that may occur between parameters."""
@@ -110,7 +117,8 @@ def _value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
     kinds = {marker: kind for marker, kind in body.kinds.items() if kind != "layout"}
     if tags.tree:
         kinds = {f"{tags.param}{key}>": "nest"}
-    kinds |= dict.fromkeys(spelled((close,), tags.spellings), "end")
+    unclosed = close.removesuffix(">") + "\n"
+    kinds |= dict.fromkeys(spelled((close, unclosed), tags.spellings), "end")
     if tags.trim:
         kinds |= {"\n" + marker: kind for marker, kind in kinds.items()}
     return Lexer(kinds, _loose(tags, kinds))
