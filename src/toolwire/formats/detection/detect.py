@@ -24,6 +24,7 @@ _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
 _SHARED = 6  # shorter pieces of a template are not evidence
 _TAG = re.compile(r"</?+[^<>{}\s/][^<>{}\s]*+>?+|\[[A-Z_]++\]|\[\[[^\[\]\s]++\]\]|```\w++")
 _TURNS = frozenset({"<|im_start|>", "<|im_end|>", "<|assistant|>"})  # used by every message
+_COMMON = frozenset({"<think>", "</think>"})
 _PROOF = ("<", "[")
 """Prefixes of tags that templates contain only to write calls."""
 
@@ -145,6 +146,21 @@ def likeness(record: Format, text: str) -> int:
 def written_in(record: Format, text: str) -> int:
     """Score how much of the format's literal text occurs in text that may be incomplete."""
     return sum(len(piece) for piece in _literals(record) if piece in text)
+
+
+def written_around(record: Format, text: str) -> int:
+    """Score how much of the format's own markup around text and reasoning occurs in `text`."""
+    return sum(len(marker) for marker in _around(record) if marker in text)
+
+
+@lru_cache(maxsize=128)
+def _around(record: Format) -> frozenset[str]:
+    """The markers around text and reasoning that few formats have."""
+    framing = record.framing
+    if not isinstance(framing, Markers):
+        return frozenset()
+    around = (marker for one in framing.reasoning for marker in (*one.opens, *one.closes))
+    return frozenset(marker.strip() for marker in (*framing.drop, *around)) - _COMMON
 
 
 @lru_cache(maxsize=128)

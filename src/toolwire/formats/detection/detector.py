@@ -44,6 +44,7 @@ _NAME = 200  # maximum length of a tool's name
 _TAGS = 200  # lines that begin with a tag, before tags are no longer compared with the tools
 _EACH = 64  # cost of starting a trial, in characters
 _PLAIN = 256  # plain pieces kept before they are scanned
+_BEFORE = 4_096  # characters of the answer that are kept to tell formats apart
 _SPACE = 64  # maximum whitespace before an answer
 _FIRST_KEY = 128  # maximum length of an object up to the end of its first key
 _PYTHON_FENCE = f"{FENCE}python\n"
@@ -55,6 +56,7 @@ class OutputDetector:
     """Reads one turn whose format is unknown. Never raises on model text."""
 
     __slots__ = (
+        "_before",
         "_budget",
         "_delivery",
         "_events",
@@ -95,6 +97,9 @@ class OutputDetector:
         self._signs = signatures()
         self._rare = self._signs.rare.search
         self._plain: list[str] = []
+        self._before = (
+            ""  # the beginning of the answer, which tells formats with the same sign apart
+        )
         self._fences = fences
         self._delivery = delivery
         self._budget = _BUDGET
@@ -142,8 +147,13 @@ class OutputDetector:
     def _see_plain(self) -> None:
         """Keep plain text: it is scanned only once a sign follows."""
         if self._plain:
-            self._quotes.see("".join(self._plain))
+            self._see("".join(self._plain))
             self._plain.clear()
+
+    def _see(self, text: str) -> None:
+        self._quotes.see(text)
+        if len(self._before) < _BEFORE:
+            self._before += text[:_BEFORE]
 
     def _take(self) -> list[Event]:
         next(self._run, None)
@@ -336,7 +346,7 @@ class OutputDetector:
         text = reader.raw()
         reader.give_back(text)
         self._budget -= read + _EACH
-        return max(won, key=lambda one: one.likeness(text), default=None)
+        return max(won, key=lambda one: one.likeness(self._before, text), default=None)
 
     def _hand_over(self, trial: Trial, lead: int = 0) -> None:
         reader, record = self._reader, trial.record
@@ -376,7 +386,7 @@ class OutputDetector:
         text = reader.buf[reader.pos : reader.pos + size]
         reader.pos += size
         if text:
-            self._quotes.see(text)
+            self._see(text)
             self._events.append(TextDelta(text))
 
 

@@ -2,7 +2,7 @@
 
 from toolwire.formats.channels import Channels
 from toolwire.formats.declared_tools import DeclaredTools
-from toolwire.formats.detection.detect import written_in
+from toolwire.formats.detection.detect import written_around, written_in
 from toolwire.formats.parser import Parser
 from toolwire.formats.record import Format
 from toolwire.protocol.events import (
@@ -37,9 +37,10 @@ class Trial:
         """Whether the call has an argument, and not only a name."""
         return self._args.startswith('{"')
 
-    def likeness(self, text: str) -> tuple[int, bool]:
+    def likeness(self, before: str, text: str) -> tuple[int, bool]:
         """How much of the text is the format's own, and whether it writes this sign itself."""
-        return written_in(self.record, text), self._sign in self.record.writing.call
+        own = written_around(self.record, before) + written_in(self.record, text)
+        return own, self._sign in self.record.writing.call
 
     def refuses(self, char: str, tools: DeclaredTools) -> bool:
         """Read the next character, or the end; True if this is not the format."""

@@ -98,6 +98,22 @@ def test_a_format_that_writes_the_sign_itself_is_preferred() -> None:
     assert detector.found.format == "functionary_v32"
 
 
+_SAME_CALLS = f"<tool_calls>[{JSON_CALL}]</tool_calls>"
+_MARKUP = {
+    "apriel": f"I think.\n[BEGIN FINAL RESPONSE]\nLet me see.\n{_SAME_CALLS}",
+    "hunyuan_a13b": f"<answer>\nLet me see.\n</answer>{_SAME_CALLS}",
+    "jamba": f"Let me see.\n{_SAME_CALLS}",
+}
+
+
+@pytest.mark.parametrize("size", [0, 1])
+@pytest.mark.parametrize("name", _MARKUP)
+def test_markup_in_front_tells_formats_with_the_same_calls_apart(name: str, size: int) -> None:
+    detector, _ = _read(_MARKUP[name], size)
+    assert detector.found is not None
+    assert detector.found.format == name
+
+
 _PLAIN_CALLS = (
     '{"tool": "get_time", "args": {"tz": "CET"}}',
     '{"action": "get_time", "action_input": {"tz": "CET"}}',
