@@ -361,7 +361,7 @@ def _as_object(value: str) -> str:
         inner = str(json.loads(value)).strip() or "{}"
         whole = inner[0] == "{" and json_text.end_of_value(inner, 0) == len(inner)
         return json_text.paired(inner) if whole else ""
-    return "{}" if value == "null" else ""
+    return "{}" if value in ("null", "[]") else ""
 
 
 def _at_marker(turn: TurnState) -> Need[bool]:
