@@ -17,14 +17,37 @@ BAD_PARTS: list[tuple[Any, str, str]] = [
     ({"type": "image_url", "image_url": 5}, ".image_url", "invalid_type"),
     ({"type": "input_audio"}, ".input_audio", "missing_required_parameter"),
     ({"type": "input_audio", "input_audio": {}}, ".input_audio.data", "missing_required_parameter"),
+    (
+        {"type": "input_audio", "input_audio": {"data": ""}},
+        ".input_audio.format",
+        "missing_required_parameter",
+    ),
+    (
+        {"type": "input_audio", "input_audio": {"data": "", "format": "smell"}},
+        ".input_audio.format",
+        "invalid_value",
+    ),
+    ({"type": "image_url", "image_url": {"url": 5}}, ".image_url.url", "invalid_type"),
+    (
+        {"type": "image_url", "image_url": {"url": "data:,", "detail": "huge"}},
+        ".image_url.detail",
+        "invalid_value",
+    ),
     ({"type": "file"}, ".file", "missing_required_parameter"),
+    ({"type": "file", "file": {}}, ".file.file_id", "missing_required_parameter"),
     ({"type": "refusal"}, ".refusal", "missing_required_parameter"),
 ]
 GOOD_PARTS: list[Any] = [
     {"type": "text", "text": ""},
     {"type": "image_url", "image_url": {"url": "data:,"}},
     {"type": "image_url", "image_url": "https://example.com/x.png"},
+    {"type": "image_url", "image_url": {"url": "data:,", "detail": None}},
+    *(
+        {"type": "image_url", "image_url": {"url": "data:,", "detail": detail}}
+        for detail in ("auto", "low", "high", "original")
+    ),
     {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}},
+    {"type": "input_audio", "input_audio": {"data": "", "format": "flac"}},
     {"type": "file", "file": {"file_id": "f"}},
     {"type": "video_url", "video_url": {"url": "x"}},
     {"type": "thinking", "thinking": []},

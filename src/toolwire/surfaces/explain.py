@@ -10,8 +10,11 @@ import msgspec
 
 from toolwire.errors import RequestError
 from toolwire.protocol.json_limits import is_deeper
+from toolwire.protocol.tool_cache import MAX_NAME, is_safe_name
 
 T = TypeVar("T")
+
+NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
 
 _NAMES = {
     "str": "a string", "int": "an integer", "float": "a decimal", "bool": "a boolean",
@@ -25,6 +28,10 @@ ServiceTier: TypeAlias = Literal[
     "auto", "default", "flex", "scale", "priority", "on_demand", "performance"
 ]
 Modality: TypeAlias = Literal["text", "audio", "image"]
+ImageDetail: TypeAlias = Literal["auto", "low", "high", "original"]
+AudioFormat: TypeAlias = Literal[
+    "wav", "mp3", "flac", "ogg", "opus", "m4a", "mp4", "aac", "aiff", "webm", "pcm16", "pcm24"
+]
 """Allowed values: OpenAI's, and those of other servers."""
 
 
@@ -42,6 +49,8 @@ _SUPPORTED = (
     (re.compile(r"verbosity"), _quoted(get_args(Verbosity))),
     (re.compile(r"service_tier"), _quoted(get_args(ServiceTier))),
     (re.compile(r"modalities\[(\d+|\.\.\.)\]"), _quoted(get_args(Modality))),
+    (re.compile(r".*\.image_url\.detail"), _quoted(get_args(ImageDetail))),
+    (re.compile(r".*\.input_audio\.format"), _quoted(get_args(AudioFormat))),
     (re.compile(r"tools\[\d+\]\.type"), "'function' and 'custom'"),
     (re.compile(r".*tool_calls\[\d+\]\.type"), "'function' and 'custom'"),
 )
@@ -180,6 +189,32 @@ def check_length(where: str, count: int, most: int) -> None:
             param=where,
             code="array_above_max_length",
         )
+
+
+def check_name(name: str, where: str) -> None:
+    """Refuse a name of a tool or schema that OpenAI would refuse, with its message."""
+    if is_safe_name(name):
+        return
+    if len(name) > MAX_NAME:
+        raise RequestError(
+            f"Invalid '{where}': string too long. Expected a string with maximum length "
+            f"{MAX_NAME}, but got a string with length {len(name)} instead.",
+            param=where,
+            code="string_above_max_length",
+        )
+    if not name:
+        raise RequestError(
+            f"Invalid '{where}': empty string. Expected a string with minimum length 1, "
+            "but got an empty string instead.",
+            param=where,
+            code="empty_string",
+        )
+    raise RequestError(
+        f"Invalid '{where}': string does not match pattern. "
+        f"Expected a string that matches the pattern '{NAME_PATTERN}'.",
+        param=where,
+        code="invalid_value",
+    )
 
 
 def json_kind(value: Any) -> str:

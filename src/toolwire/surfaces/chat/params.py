@@ -24,6 +24,7 @@ from toolwire.surfaces.explain import (
     ServiceTier,
     Verbosity,
     bad_value,
+    check_name,
     check_nesting,
     decode,
     missing,
@@ -36,11 +37,20 @@ _Tokens = Annotated[int, Meta(ge=1)] | None
 _Object = dict[str, Any] | None
 
 
+class JsonSchemaWire(msgspec.Struct):
+    """The schema that text must fit."""
+
+    name: str | None = None
+    schema: Any = None
+    strict: bool | None = None
+    description: str | None = None
+
+
 class ResponseFormatWire(msgspec.Struct):
     """The form that text must have."""
 
     type: str
-    json_schema: _Object = None
+    json_schema: JsonSchemaWire | None = None
     schema: _Object = None
     """The field that llama.cpp reads."""
 
@@ -103,13 +113,30 @@ def read_response_format(wire: ResponseFormatWire, raw: bytes) -> ResponseFormat
 
 
 def _checked_schema(wire: ResponseFormatWire) -> dict[str, Any]:
-    where = "response_format.json_schema"
-    if wire.json_schema is None and wire.schema is None:
-        raise missing(where)
-    schema = (wire.json_schema or {}).get("schema", wire.schema)
+    where, described = "response_format.json_schema", wire.json_schema
+    if described is None:
+        if wire.schema is None:
+            raise missing(where)
+        return check_answer_schema(wire.schema, f"{where}.schema")
+    schema = wire.schema if described.schema is None else described.schema
     if schema is None:
         raise missing(f"{where}.schema")
-    return check_answer_schema(schema, f"{where}.schema")
+    checked = check_answer_schema(schema, f"{where}.schema")
+    if described.name is None:
+        raise missing(f"{where}.name")
+    check_name(described.name, f"{where}.name")
+    return checked
+
+
+def _check_bias(biases: dict[str, float]) -> None:
+    for token in biases:
+        if not (token.isascii() and token.isdigit()):
+            raise RequestError(
+                f"Invalid key in 'logit_bias': '{token[:100]}'. A key is the id of a token: a "
+                "non-negative integer.",
+                param="logit_bias",
+                code="invalid_value",
+            )
 
 
 def _check_logprobs(sampling: dict[str, Any]) -> None:
@@ -168,4 +195,6 @@ def read_params(fields: dict[str, Raw], depth: int) -> ChatParams:
             params.add(name, decode(decoder, raw, name), raw)
     if "top_logprobs" in params.sampling:
         _check_logprobs(params.sampling)
+    if "logit_bias" in params.sampling:
+        _check_bias(params.sampling["logit_bias"] or {})
     return params

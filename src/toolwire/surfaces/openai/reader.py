@@ -19,10 +19,17 @@ from toolwire.protocol.tool_cache import is_safe_name, safe_name
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, AssistantCall, ToolChoice, ToolSet
 from toolwire.surfaces.chat.params import read_params
 from toolwire.surfaces.chat.parts import read_part
-from toolwire.surfaces.explain import check_length, check_nesting, decode, empty_array, missing
+from toolwire.surfaces.explain import (
+    check_length,
+    check_name,
+    check_nesting,
+    decode,
+    empty_array,
+    missing,
+)
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.openai.tool_choice import needs_tools, read_choice
-from toolwire.surfaces.openai.tools import ToolReader, check_name
+from toolwire.surfaces.openai.tools import ToolReader
 from toolwire.surfaces.openai.wire import (
     AssistantMessageWire,
     CalledFunctionWire,

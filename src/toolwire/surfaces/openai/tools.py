@@ -11,41 +11,12 @@ from msgspec import Raw
 
 from toolwire.errors import RequestError, ToolSchemaError
 from toolwire.protocol.schemas.check import CheckedSchema, SchemaLimits
-from toolwire.protocol.tool_cache import MAX_NAME, ToolCache, ToolSetDraft, is_safe_name, safe_name
+from toolwire.protocol.tool_cache import ToolCache, ToolSetDraft, safe_name
 from toolwire.protocol.tools import ToolSet, ToolSpec
-from toolwire.surfaces.explain import check_length, check_nesting, decode
+from toolwire.surfaces.explain import check_length, check_name, check_nesting, decode
 from toolwire.surfaces.openai.wire import CustomTool, FunctionSpec, FunctionTool
 
-NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
-
-
 _Tools = msgspec.json.Decoder(list[FunctionTool | CustomTool])
-
-
-def check_name(name: str, where: str) -> None:
-    """Refuse a tool name that OpenAI would refuse, with its message."""
-    if is_safe_name(name):
-        return
-    if len(name) > MAX_NAME:
-        raise RequestError(
-            f"Invalid '{where}': string too long. Expected a string with maximum length "
-            f"{MAX_NAME}, but got a string with length {len(name)} instead.",
-            param=where,
-            code="string_above_max_length",
-        )
-    if not name:
-        raise RequestError(
-            f"Invalid '{where}': empty string. Expected a string with minimum length 1, "
-            "but got an empty string instead.",
-            param=where,
-            code="empty_string",
-        )
-    raise RequestError(
-        f"Invalid '{where}': string does not match pattern. "
-        f"Expected a string that matches the pattern '{NAME_PATTERN}'.",
-        param=where,
-        code="invalid_value",
-    )
 
 
 class ToolReader:

@@ -24,7 +24,7 @@ from toolwire.protocol.sampling import (
     ResponseFormat,
     SamplingParams,
 )
-from toolwire.surfaces.explain import bad_value, check_nesting, decode, missing
+from toolwire.surfaces.explain import bad_value, check_name, check_nesting, decode, missing
 from toolwire.surfaces.json_schema import check_answer_schema
 
 Use: TypeAlias = Literal["honoured", "translated", "ignored", "refused"]
@@ -232,6 +232,8 @@ class ResponsesParams(msgspec.Struct):
         if wanted.schema is None:
             raise missing(where)
         schema = check_answer_schema(wanted.schema, where)
+        if wanted.name is not None:
+            check_name(wanted.name, "text.format.name")
         inner = {
             "name": wanted.name or "answer",
             "schema": schema,

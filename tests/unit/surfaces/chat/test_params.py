@@ -39,7 +39,10 @@ GOOD: dict[str, list[Any]] = {
 BAD: dict[str, list[Any]] = {
     "audio": ["x", []],
     "frequency_penalty": [-2.1, 2.1, "0"],
-    "logit_bias": [[], {"a": "b"}, {"1": 101}, {"1": -100.5}, {str(at): 1 for at in range(1025)}],
+    "logit_bias": [
+        *([], {"a": "b"}, {"1": 101}, {"1": -100.5}, {str(at): 1 for at in range(1025)}),
+        *({"Paris": 1}, {"": 1}, {"-1": 1}, {"1.5": 1}, {"\u00b2": 1}),
+    ],
     "logprobs": [1, "true"],
     "max_completion_tokens": [0, -1, 1.5, "1"],
     "max_tokens": [0, -1, 1.5, True],
@@ -115,6 +118,21 @@ FORMATS: list[tuple[Any, str]] = [
     (
         {"type": "json_schema", "json_schema": {"schema": {"$schema": "no such draft"}}},
         "response_format.json_schema.schema",
+    ),
+    (
+        {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}},
+        "response_format.json_schema.name",
+    ),
+    *(
+        (
+            {"type": "json_schema", "json_schema": {"name": name, "schema": {"type": "object"}}},
+            "response_format.json_schema.name",
+        )
+        for name in (None, 5, "", "a b", "\u00e9", "n" * 65)
+    ),
+    (
+        {"type": "json_schema", "json_schema": {"name": "n", "schema": {}, "strict": "yes"}},
+        "response_format.json_schema.strict",
     ),
 ]
 

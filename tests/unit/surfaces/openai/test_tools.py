@@ -9,7 +9,8 @@ from toolwire.errors import RequestError
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.tools import NO_TOOLS
-from toolwire.surfaces.openai.tools import ToolReader, check_name
+from toolwire.surfaces.explain import check_name
+from toolwire.surfaces.openai.tools import ToolReader
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 

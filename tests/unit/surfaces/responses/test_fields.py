@@ -114,6 +114,11 @@ def test_what_is_sent_with_another_value_is_reported_by_the_names_of_this_api() 
             "text.format.schema",
             "missing_required_parameter",
         ),
+        (
+            {"text": {"format": {"type": "json_schema", "name": "a b", "schema": {}}}},
+            "text.format.name",
+            "invalid_value",
+        ),
         ({"model": None}, "model", "missing_required_parameter"),
         ({"model": 3}, "model", "invalid_type"),
         ({"input": ...}, "input", "missing_required_parameter"),
