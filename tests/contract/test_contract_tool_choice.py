@@ -132,6 +132,43 @@ def test_a_demand_that_is_not_met_is_an_error_and_not_an_answer(
     assert b"[DONE]" not in client.written
 
 
+WRITTEN = '{"name": "f", "arguments": {"p": 1}}'
+TEXTS = {
+    "a fence": (f"```json\n{WRITTEN}\n```", ["f"]),
+    "two fences": (f"```json\n{WRITTEN}\n```\n```json\n{WRITTEN}\n```", ["f", "f"]),
+    "bare": (WRITTEN, ["f"]),
+    "in markers": (f"<tool_call>\n{WRITTEN}\n</tool_call>", ["f"]),
+    "a fence behind text": (f"Like this:\n```json\n{WRITTEN}\n```", []),
+    "markers behind text": (f"Models write <tool_call>\n{WRITTEN}\n</tool_call>", []),
+    "a tool that nobody declared": ('```json\n{"name": "rm", "arguments": {}}\n```', []),
+}
+
+
+@pytest.mark.parametrize(("text", "names"), TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("choice", ["required", nested("f")], ids=["required", "named"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_demanded_call_counts_as_text_even_with_native_tools(
+    text: str, names: list[str], choice: Any, stream: bool
+) -> None:
+    pieces = [Fragment(text=char) for char in text]
+    backend = speaking(*pieces, Fragment(finish="stop"))
+    client = chat(body(tools=TOOLS[:2], tool_choice=choice, stream=stream), backend)
+    if not names:
+        assert (client.status, client.json["error"]["code"]) == (502, "tool_choice_unmet")
+        return
+    made = join(client.chunks)[0] if stream else whole(client.json)[0]
+    assert [call["function"]["name"] for call in made.calls] == names
+    assert len(client.asked) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_that_is_not_demanded_stays_text_with_native_tools(stream: bool) -> None:
+    backend = speaking(Fragment(text=WRITTEN), Fragment(finish="stop"))
+    client = chat(body(tools=TOOLS[:2], stream=stream), backend)
+    made = join(client.chunks)[0] if stream else whole(client.json)[0]
+    assert (made.content, made.calls) == (WRITTEN, [])
+
+
 def test_a_model_that_was_cut_off_before_its_call_is_not_blamed() -> None:
     backend = speaking(Fragment(text="Let me"), Fragment(finish="length"))
     client = chat(body(tools=TOOLS[:2], tool_choice="required"), backend)

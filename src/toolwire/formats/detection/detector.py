@@ -17,7 +17,8 @@ the sign was text. A sign inside closed Markdown or quotation marks is a mention
 
 If `fences` is set (a call was required, or tools are in the prompt, or the model never called
 natively), an answer that consists only of code fences with calls becomes these calls. With
-`only_fences` nothing else is detected, and `over` is set as soon as the answer begins differently.
+`only_fences` nothing else is detected, and with `only_start` no call behind other text: `over` is
+set as soon as the answer begins differently.
 """
 
 import re
@@ -64,6 +65,7 @@ class OutputDetector:
         "_idle",
         "_mentions",
         "_only_fences",
+        "_only_start",
         "_parser",
         "_plain",
         "_quotes",
@@ -85,6 +87,7 @@ class OutputDetector:
         *,
         fences: bool = False,
         only_fences: bool = False,
+        only_start: bool = False,
         delivery: Delivery = "live",
     ) -> None:
         self.found: Detection | None = None
@@ -92,6 +95,7 @@ class OutputDetector:
         """Whether detection has stopped: all further input is text."""
         self.why = ""
         self._only_fences = only_fences
+        self._only_start = only_start or only_fences
         self._tools = tuple(tools)
         self._toolset = DeclaredTools(self._tools)
         self._signs = signatures()
@@ -165,7 +169,7 @@ class OutputDetector:
         reader = self._reader
         if (yield from self._begin()):
             return
-        if self._only_fences:
+        if self._only_start:
             self._stop()
             return
         while True:

@@ -16,7 +16,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.detecting import DetectingReader
 from toolwire.gateway.strategies.escape_markers import escaped
 from toolwire.gateway.strategies.prose_reader import ProseReader
-from toolwire.gateway.strategies.text_reader import TextReader
+from toolwire.gateway.strategies.text_reader import PlainText, TextReader
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]
 Lack: TypeAlias = Literal["tools", "constraint", "union", "system"]
@@ -33,7 +33,7 @@ class ToolStrategy(ABC):
     """Whether the backend should have found a call that is found in text."""
 
     format: str | None = None
-    """The format of calls in text; None if text is not parsed."""
+    """The format of calls in text; None if text is parsed only for calls that are demanded."""
     guessed: bool = False
     """Whether the format is a guess."""
     marks: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class ToolStrategy(ABC):
     def reads_text(self, plan: Plan) -> bool:
         """Whether text is parsed: for calls, or for other markup of the format."""
         if self.format is None:
-            return False
+            return plan.demands_call
         return plan.offers_tools or (not self.guessed and has_prose(self.format))
 
     def parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
@@ -71,7 +71,10 @@ class ToolStrategy(ABC):
         """Create the reader for text that may contain calls."""
         tools = plan.outgoing.tools.tools.values()
         delivery: Delivery = "live" if plan.delivery == "live" else "reported"
-        parser = parser_for(self.format or "", tools, delivery=delivery, trace=trace)
+        if self.format is None:
+            detector = OutputDetector(tools, fences=True, only_start=True, delivery=delivery)
+            return DetectingReader(PlainText(), detector, partial(_settled, None, repairs))
+        parser = parser_for(self.format, tools, delivery=delivery, trace=trace)
         watch, fences = self.watch, self._fences(plan)
         if watch is None and not fences:
             return parser

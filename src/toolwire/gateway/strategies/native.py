@@ -14,9 +14,11 @@ from toolwire.gateway.strategies.refusals import refused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Native(ToolStrategy):
-    """Native tools. Text is never parsed for calls."""
+    """Native tools. Text is parsed for calls only if one is demanded, and the answer would be
+    useless without it."""
 
     kind: ClassVar[StrategyKind] = "native"
+    promotes: ClassVar[bool] = True
 
     def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
@@ -32,7 +34,6 @@ class Hybrid(Native):
     """Native tools, and text is parsed for calls that the backend missed."""
 
     kind: ClassVar[StrategyKind] = "hybrid"
-    promotes: ClassVar[bool] = True
 
     def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""

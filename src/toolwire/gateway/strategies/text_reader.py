@@ -1,8 +1,8 @@
-"""The interface of text readers: a format's parser, or a wrapper around one."""
+"""The interface of text readers: a format's parser, a wrapper around one, or none."""
 
 from typing import Protocol
 
-from toolwire.protocol.events import Event
+from toolwire.protocol.events import Event, TextDelta
 
 
 class TextReader(Protocol):
@@ -20,3 +20,18 @@ class TextReader(Protocol):
     def idle(self) -> bool:
         """Whether no text that was fed may still become a call or a marker."""
         ...
+
+
+class PlainText:
+    """Reads text of no format: all of it is text."""
+
+    idle = True
+    """See `TextReader.idle`."""
+
+    def feed(self, text: str) -> list[Event]:
+        """See `TextReader.feed`."""
+        return [TextDelta(text)]
+
+    def finish(self) -> list[Event]:
+        """See `TextReader.finish`."""
+        return []
