@@ -152,3 +152,10 @@ def test_markup_that_names_no_tool_is_text() -> None:
     client = chat(body(tools=TOOLS), speaking(Fragment(text=text), Fragment(finish="stop")))
     assert outcome(client, stream=False) == (text, [], "stop")
     assert len(client.asked) == 1
+
+
+@MODES
+def test_the_text_before_it_is_not_lost_in_a_stream(mode: str) -> None:
+    backend = Learning(answers=[f"Look: {BAD}", f"Once more: {BAD}."])
+    client = chat(body(tools=TOOLS, stream=True), backend, mode=mode)
+    assert outcome(client, stream=True) == (f"Look: \n\nOnce more: {BAD}.", [], "stop")

@@ -96,7 +96,9 @@ class Plan(msgspec.Struct, frozen=True):
             final=final,
         )
 
-    def validator(self, allowance: Allowance, *, final: bool, resumed: bool) -> Validator | None:
+    def validator(
+        self, allowance: Allowance, *, final: bool, resumed: bool, seen: str = ""
+    ) -> Validator | None:
         """Create the validator for one choice; None if it cannot contain calls."""
         exact = self.request.exact_calls
         if not self.offers_tools and not exact:
@@ -110,6 +112,7 @@ class Plan(msgspec.Struct, frozen=True):
             allowance,
             final=final,
             resumed=resumed,
+            seen=seen,
             demanded=self.demands_call,
             exact=exact,
         )

@@ -63,6 +63,7 @@ class Pump:
         self._task = asyncio.current_task(self._loop)
         self._retries = TurnRetryPolicy(plan, model, limits)
         self._deadline = Deadline(limits, self._loop.time())
+        self._seen = ""
 
     async def run(self) -> Report:
         """Run the turn. Raises `GatewayError` if it fails."""
@@ -108,6 +109,8 @@ class Pump:
                     raise error
                 finally:
                     del error  # it references this frame: avoid a reference cycle
+            if tried.committed and tried.attempt is not None:
+                self._seen = tried.attempt.seen
             if retry.repair:
                 self.report.repairs.add(retry.repair)
             if retry.reason:
@@ -161,6 +164,7 @@ class Pump:
             self._new_call_id,
             final=self._retries.final,
             resumed=self._sink.committed,
+            seen=self._seen,
             trace=traced,
         )
         if strategy.rewrites and plan.is_long:

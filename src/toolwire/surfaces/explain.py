@@ -49,8 +49,14 @@ _SUPPORTED = (
     (re.compile(r"verbosity"), _quoted(get_args(Verbosity))),
     (re.compile(r"service_tier"), _quoted(get_args(ServiceTier))),
     (re.compile(r"modalities\[(\d+|\.\.\.)\]"), _quoted(get_args(Modality))),
-    (re.compile(r".*\.image_url\.detail"), _quoted(get_args(ImageDetail))),
-    (re.compile(r".*\.input_audio\.format"), _quoted(get_args(AudioFormat))),
+    (
+        re.compile(r"messages\[\d+\]\.content\[\d+\]\.image_url\.detail"),
+        _quoted(get_args(ImageDetail)),
+    ),
+    (
+        re.compile(r"messages\[\d+\]\.content\[\d+\]\.input_audio\.format"),
+        _quoted(get_args(AudioFormat)),
+    ),
     (re.compile(r"tools\[\d+\]\.type"), "'function' and 'custom'"),
     (re.compile(r".*tool_calls\[\d+\]\.type"), "'function' and 'custom'"),
 )

@@ -180,6 +180,27 @@ def test_one_that_breaks_off_in_its_text_is_not() -> None:
     assert retries.after(broken(retries, TALKING), DOWN) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "resumed"),
+    [
+        ('Well. <tool_call>\n{"name": "f", "argu', True),
+        ('Well. <tool_call>\n{"name": "f", "arguments": {"x": ', True),
+        ("Well. <tool_", True),
+        ("Well.\n", False),
+        ("Well. <b>No</b> indeed", False),
+    ],
+)
+@pytest.mark.parametrize("detecting", [True, False])
+def test_a_call_in_the_text_is_taken_over_too(text: str, resumed: bool, detecting: bool) -> None:
+    retries = policy(tools=[tool("f")], stream=True)
+    watch = (lambda _: None) if detecting else None
+    strategy = Hybrid(format="hermes", watch=watch)
+    made = Attempt(retries.plan, strategy, lambda *_: None, lambda: "call_1")
+    made.feed([Fragment(text=text)])
+    again = retries.after(tried(retries, attempt=made, committed=True), DOWN)
+    assert (again is not None) == resumed
+
+
 def test_nor_is_one_whose_call_the_client_has_seen_the_beginning_of() -> None:
     retries = policy(tools=[tool("f")], stream=True)
     request = replace(retries.plan.request, shows_calls=True)

@@ -123,6 +123,11 @@ class OutputDetector:
         """The number of characters currently held back."""
         return 0 if self._parser else self._reader.held()
 
+    @property
+    def waiting(self) -> bool:
+        """Whether more than whitespace is held back."""
+        return self._parser is None and self._reader.waiting
+
     def feed(self, text: str) -> list[Event]:
         """Consume the next piece of the turn. Return the events that are now certain."""
         if self._parser:

@@ -27,8 +27,8 @@ Send = Callable[[int, list[Event]], None]
 class Attempt:
     """Feeds fragments to their choices, and sends the events that may go out.
 
-    `final`: the model will not be asked again. `resumed`: the client has seen text of the previous
-    attempt.
+    `final`: the model will not be asked again. `resumed`: the client has seen text of an earlier
+    attempt, `seen`.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Attempt:
         *,
         final: bool = True,
         resumed: bool = False,
+        seen: str = "",
         trace: AttemptTrace | None = None,
     ) -> None:
         self.usage: TokenUsage | None = None
@@ -58,6 +59,7 @@ class Attempt:
         self._new_call_id = new_call_id
         self._final = final
         self._resumed = resumed
+        self._seen = seen
         self._choices: dict[int, ChoicePipeline] = {}
         self._sent: list[tuple[int, list[Event]]] = []
         self._ends: list[tuple[int, list[Event]]] = []
@@ -132,12 +134,22 @@ class Attempt:
     @property
     def resumable(self) -> bool:
         """Whether another attempt can continue although the client has seen part of this one: it
-        has seen only text, and a call has started that is held back."""
+        has seen only text, and a call has started that is held back, or is still being read."""
         if len(self._choices) != 1:
             return False
         (choice,) = self._choices.values()
         validator = choice.validator
-        return isinstance(validator, BufferedValidator) and (self._resumed or validator.holds)
+        return isinstance(validator, BufferedValidator) and (
+            self._resumed or validator.holds or choice.reading.in_text_call
+        )
+
+    @property
+    def seen(self) -> str:
+        """The text that the client has seen, if the attempt is `resumable`."""
+        if self._resumed:
+            return self._seen
+        validators = (choice.validator for choice in self._choices.values())
+        return "".join(one.lead for one in validators if isinstance(one, BufferedValidator))
 
     @property
     def deliverable(self) -> bool:
@@ -180,7 +192,9 @@ class Attempt:
             reading = TextCallReader(
                 native, make_parser, self._new_call_id, promoting=strategy.promotes
             )
-        validator = plan.validator(self._allowance, final=self._final, resumed=self._resumed)
+        validator = plan.validator(
+            self._allowance, final=self._final, resumed=self._resumed, seen=self._seen
+        )
         more = plan.request.sampling.stop[SURE:]
         stops = StopWatcher(more) if more else None
         policy = plan.policy(final=self._final)

@@ -36,6 +36,11 @@ class Reading(Protocol):
         ...
 
     @property
+    def in_text_call(self) -> bool:
+        """Whether the text so far ends within something like a call, which is held back."""
+        ...
+
+    @property
     def flowing(self) -> NativeReader | None:
         """The reader of the current call, if its arguments pass through unchanged."""
         ...

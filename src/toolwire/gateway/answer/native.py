@@ -40,6 +40,9 @@ _LONGEST_NAME = 1024
 class NativeReader:
     """Reads one choice. `feed` it each fragment, then `finish`."""
 
+    in_text_call = False
+    """See `Reading.in_text_call`."""
+
     def __init__(self, tools: Collection[str], new_call_id: Callable[[], str]) -> None:
         self.repairs: set[str] = set()
         self._tools = tools

@@ -55,6 +55,11 @@ class TextCallReader:
         return self._native.called
 
     @property
+    def in_text_call(self) -> bool:
+        """See `Reading.in_text_call`."""
+        return self._parser is not None and not self._parser.idle
+
+    @property
     def flowing(self) -> NativeReader | None:
         """See `Reading.flowing`. After a call in the text, native calls may have to wait."""
         return None if self._calls is not None else self._native.flowing
@@ -96,7 +101,7 @@ class TextCallReader:
     def _note_gap(self) -> None:
         """Raise if text was lost within a call. Otherwise remember it: before a call, the lost text
         may have marked it as a quotation."""
-        if self._parser is not None and not self._parser.idle:
+        if self.in_text_call:
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
         self._gap = True
 

@@ -210,8 +210,8 @@ class BufferedValidator:
     `final`: the model is not asked again, so an invalid call is delivered unchanged, or as text if
     it is not a JSON object; unless its tool is strict, or no other call meets a `demanded` one.
     `exact`: an invalid call is never delivered, even if it was truncated.
-    `resumed`: the client has the text of an earlier attempt, so the text of this one goes out only
-    if there are no calls.
+    `resumed`: the client has the text of an earlier attempt, `seen`, so the text of this one goes
+    out only if there are no calls.
     """
 
     live: ClassVar[bool] = False
@@ -224,6 +224,7 @@ class BufferedValidator:
         *,
         final: bool,
         resumed: bool = False,
+        seen: str = "",
         demanded: bool = False,
         exact: bool = False,
     ) -> None:
@@ -238,11 +239,13 @@ class BufferedValidator:
         self._end = TurnEnd("stop")
         self._final = final
         self._resumed = resumed
+        self._seen = seen
         self._demanded = demanded
         self._exact = exact
         self._calls: list[_Held] = []
         self._unread: _Held | None = None
         self._text: list[str] = []
+        self._led: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -258,6 +261,11 @@ class BufferedValidator:
     def said(self) -> str:
         """The text of the turn."""
         return "".join(self._text)
+
+    @property
+    def lead(self) -> str:
+        """The text before the first call that cannot be read."""
+        return "".join(self._text[: self._led])
 
     @property
     def calls(self) -> list[AssistantCall]:
@@ -290,6 +298,7 @@ class BufferedValidator:
                 held = self._calls[-1]
                 held.complete, held.unread, held.cut = event.complete, event.unread, event.cut
                 if held.unread:
+                    self._led = len(self._text) if self._led is None else self._led
                     self._unread = held
             elif isinstance(event, TurnEnd):
                 self._end = event
@@ -314,8 +323,8 @@ class BufferedValidator:
         for held in self._calls:
             if held.finding is not None or not held.complete:
                 return self._conclude_invalid(reason)
-        if self._resumed and not self._calls and self._text:
-            out.append(TextDelta("\n\n" + self.said))
+        if not self._calls:
+            self._add_lead(out)
         for index, held in enumerate(self._calls):
             out += held.events(index)
         out.append(self._end)
@@ -330,14 +339,20 @@ class BufferedValidator:
         # A truncated call goes out as far as it got, as on every backend.
         made = [held for held in kept if not held.unread and (cut or held.readable)]
         said = [held.text for held in kept if not (cut or held.unread or held.readable)]
-        if self._resumed and not kept and self._text:
-            out.append(TextDelta("\n\n" + self.said))
+        if not made:
+            self._add_lead(out)
         if said:
             out.append(TextDelta("\n\n".join(["", *said] if self._text else said)))
         out += [TextDelta(held.text) for held in kept if held.unread]
         for index, held in enumerate(made):
             out += held.events(index)
         return [*out, self._ending(made, kept)]
+
+    def _add_lead(self, out: list[Event]) -> None:
+        """Send the text that was held back because of an earlier attempt, if it is another one."""
+        lead = self.lead if self._resumed else ""
+        if lead and lead.strip() != self._seen.strip():
+            out.append(TextDelta("\n\n" + lead))
 
     def _ending(self, made: list[_Held], kept: list[_Held]) -> TurnEnd:
         if self._end.reason != "tool_calls":

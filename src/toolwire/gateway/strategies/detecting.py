@@ -33,7 +33,7 @@ class DetectingReader:
         expected, detector = self._expected, self._detector
         if expected is not None and not expected.idle:
             return False
-        return detector is None or (not detector.held and detector.found is None)
+        return detector is None or (not detector.waiting and detector.found is None)
 
     def feed(self, text: str) -> list[Event]:
         """See `TextReader.feed`."""

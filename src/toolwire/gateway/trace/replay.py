@@ -68,12 +68,14 @@ def replay(record: Mapping[str, Any], request: Request, check: CheckCalls) -> li
     """Replay every attempt of a trace. `request` is its parsed body, and `check` validates costly
     calls."""
     plan = _plan(record["plan"], request)
-    return [
-        Difference(number, what, then, now)
-        for number, attempt in enumerate(record["attempts"], 1)
-        if attempt["heard"]
-        for what, then, now in _differences(attempt, _run(attempt, plan, check))
-    ]
+    found: list[Difference] = []
+    seen = ""
+    for number, attempt in enumerate(record["attempts"], 1):
+        if attempt["heard"]:
+            now = _run(attempt, plan, check, seen)
+            found += [Difference(number, *found) for found in _differences(attempt, now)]
+        seen += "".join(sent["content"] or "" for sent in attempt["sent"].values())
+    return found
 
 
 def _plan(recorded: Mapping[str, Any], request: Request) -> Plan:
@@ -96,8 +98,9 @@ def _limiter(recorded: Mapping[str, Any] | None) -> ToolLimiter | None:
     return None if recorded is None else ToolLimiter(msgspec.convert(recorded, ToolLimits))
 
 
-def _run(recorded: Mapping[str, Any], plan: Plan, check: CheckCalls) -> dict[str, Any]:
-    """Process a recorded answer with the current code. Return the result in trace form."""
+def _run(recorded: Mapping[str, Any], plan: Plan, check: CheckCalls, seen: str) -> dict[str, Any]:
+    """Process a recorded answer with the current code, after the client has `seen` text. Return the
+    result in trace form."""
     sent: list[tuple[int, list[Event]]] = []
     numbers = count()
     attempt = Attempt(
@@ -107,6 +110,7 @@ def _run(recorded: Mapping[str, Any], plan: Plan, check: CheckCalls) -> dict[str
         lambda: f"call_{next(numbers)}",
         final=recorded["final"],
         resumed=recorded["resumed"],
+        seen=seen,
     )
     error = None
     try:

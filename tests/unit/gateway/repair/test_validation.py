@@ -160,6 +160,23 @@ def test_the_text_of_a_second_attempt_is_kept_if_there_is_nothing_else() -> None
     assert out == [TextDelta("\n\nI give up"), TurnEnd("stop")]
 
 
+UNREAD: list[Event] = [CallStart(0, "f", "call_0"), CallEnd(0, complete=False, unread="<f>")]
+
+
+@pytest.mark.parametrize(
+    ("bad", "written"),
+    [(call(0, "nope"), "\n\nf(nope)"), (UNREAD, "<f>")],
+    ids=["native", "text"],
+)
+@pytest.mark.parametrize(("seen", "lead"), [("Well.", "\n\nAgain. "), ("Again.", "")])
+def test_the_text_of_a_second_attempt_is_kept_if_its_call_is_text(
+    bad: list[Event], written: str, seen: str, lead: str
+) -> None:
+    _, out = whole(TextDelta("Again. "), *bad, END, resumed=True, seen=seen, final=True)
+    assert "".join(event.text for event in out if isinstance(event, TextDelta)) == lead + written
+    assert out[-1] == TurnEnd("stop")
+
+
 def test_custom_tools_take_any_text() -> None:
     tools = toolset(x=INTEGER)
     custom = type(tools)({"c": type(tools.tools["f"])("c", kind="custom")})
