@@ -14,6 +14,7 @@ from toolwire.backends.base import (
     Answer,
     BackendRequest,
     BackendTimeouts,
+    CapabilityProbe,
     FragmentListener,
     Redact,
     clip,
@@ -49,6 +50,8 @@ _MAX_FETCHED = 8 << 20
 _PROBE_TIMEOUT = 5.0
 _REMEMBERED = 600.0
 """Seconds between probes of a server: its model may have changed."""
+_REMEMBERED_UNKNOWN = 60.0
+"""Seconds between probes of a server that was not identified: it may not have been up."""
 _MOST_REPORTED = 1024
 _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url", "no route")
 """Messages for a path that does not exist. "Refused" is our own text for an empty message."""
@@ -215,35 +218,40 @@ class OpenAiHttpBackend:
                 async with asyncio.timeout(_PROBE_TIMEOUT):
                     if self._detects:
                         await self._detect()
-                    if self.tells and (self._probe is not None or not self._detects):
-                        await self._ask_capabilities()
+                    if self.tells and self._probe is not None:
+                        await self._ask_capabilities(self._probe)
             except UpstreamUnavailable:
                 self._missed += 1
                 return  # the turn will most likely fail, too
             except (UpstreamError, TimeoutError, ValueError):
                 pass  # another kind of server, or one that does not report it
-            self.needs_probe = self._detects = False
-            self._met_until = asyncio.get_running_loop().time() + _REMEMBERED
+            self.needs_probe = False
+            self._detects = self._detects and not self._detected  # it may not have been up yet
+            remembered = _REMEMBERED_UNKNOWN if self._detects else _REMEMBERED
+            self._met_until = asyncio.get_running_loop().time() + remembered
 
     async def _detect(self) -> None:
         """Detect the server's dialect."""
         found = await detect(self._fetch, lambda path: self._fetch(path, self.pool.origin.root))
         if found is None:
-            _log.info("backend %s could not be identified: dialect openai", self.name)
+            if not self._met_until:
+                _log.info("backend %s could not be identified: dialect openai", self.name)
             return
         self._detected = f"dialect {found.dialect}, {found.why}"
         _log.info("backend %s: %s", self.name, self._detected)
         self._speak(self._adapt(DIALECTS[found.dialect]))
 
-    async def _ask_capabilities(self) -> None:
-        probe = self._probe or llamacpp.PROBE
+    async def _ask_capabilities(self, probe: CapabilityProbe) -> None:
         told = probe.read(await self._fetch(probe.path, self.pool.origin.root))
         known = self.capabilities
         self.capabilities = replace(told, constrains=known.constrains, efforts=known.efforts)
 
     def _notice(self, head: Head) -> None:
-        """Probe a server that identifies as llama.cpp, again from time to time."""
-        if self.tells and head.headers.get(b"server") == llamacpp.SERVER:
+        """Probe an unknown server, or one that identifies as llama.cpp, from time to time."""
+        noticed = self.tells and head.headers.get(b"server") == llamacpp.SERVER
+        if noticed:
+            self._probe = self._probe or llamacpp.PROBE
+        if noticed or self._detects:
             self.needs_probe = asyncio.get_running_loop().time() >= self._met_until
 
     def ignored(self, request: Request) -> list[str]:
@@ -374,6 +382,7 @@ class OpenAiHttpBackend:
 
     async def check(self) -> str:
         """See `Backend.check`."""
+        self.needs_probe = self.needs_probe or self._detects
         if self.needs_probe:
             await self.probe()
         has_tools = self.capabilities.has_tools

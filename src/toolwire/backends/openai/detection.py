@@ -6,6 +6,7 @@ only they have, and by its content, because some servers answer 200 on any path.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, TypeAlias
 
 import msgspec
@@ -72,11 +73,15 @@ def _is_lm_studio(told: dict[str, Any]) -> bool:
     return isinstance(data, list) and any(isinstance(m, dict) and "state" in m for m in data)
 
 
+def _is_tgi(told: dict[str, Any]) -> bool:
+    return "model_id" in told and ("max_input_tokens" in told or "max_input_length" in told)
+
+
 _SIGNS = (
     _Sign("llamacpp", "/props", _has("default_generation_settings")),
     _Sign("ollama", "/api/version", _is_version),
     _Sign("lmstudio", "/api/v0/models", _is_lm_studio),
-    _Sign("tgi", "/info", _has("model_id", "max_input_tokens")),
+    _Sign("tgi", "/info", _is_tgi),
     _Sign("sglang", "/get_model_info", _has("model_path")),
     _Sign("vllm", "/version", _is_version),
 )
@@ -88,7 +93,8 @@ def dialect_of_host(host: str) -> str | None:
 
 
 async def detect(fetch_models: Fetch, fetch: Fetch) -> Detected | None:
-    """Detect the kind of server; None if it is unknown. Raises `UpstreamUnavailable` if it is down.
+    """Detect the kind of server; None if it is unknown. Raises `UpstreamUnavailable` if it is down,
+    or if a proxy in front of it says so.
 
     `fetch_models` fetches paths below the base URL, and `fetch` paths below the server's root.
     """
@@ -106,7 +112,9 @@ async def _owner(fetch: Fetch) -> Detected | None:
         told = _object(await fetch("/models")) or {}
     except UpstreamUnavailable:
         raise
-    except UpstreamError:
+    except UpstreamError as error:
+        if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise UpstreamUnavailable(error.message) from None
         return None
     models = told.get("data")
     for model in models if isinstance(models, list) else ():

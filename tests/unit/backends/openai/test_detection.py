@@ -42,6 +42,7 @@ SERVERS: dict[str, tuple[str, dict[str, Any]]] = {
         owned("me") | {"/api/v0/models": {"data": [{"id": "m", "state": "loaded"}]}},
     ),
     "TGI": ("tgi", owned("org/m") | {"/info": {"model_id": "m", "max_input_tokens": 4095}}),
+    "TGI 1": ("tgi", owned("org/m") | {"/info": {"model_id": "m", "max_input_length": 4095}}),
     "LMDeploy": ("lmdeploy", owned("lmdeploy")),
     "OpenAI": ("openai", owned("openai")),
     "unknown": ("auto", owned("me")),
@@ -54,6 +55,8 @@ class Server:
 
     def __init__(self, has: dict[str, Any]) -> None:
         self.has = has
+        self.failing = 0
+        """The status of every answer, if it is not 0."""
         self.asked: list[str] = []
         self.bodies: list[Any] = []
 
@@ -68,7 +71,7 @@ class Server:
         else:
             self.asked.append(path)
         body = json.dumps(told).encode()
-        status = 404 if told is None else 200
+        status = self.failing or (404 if told is None else 200)
         writer.write(
             f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nconnection: close\r\n"
             f"content-length: {len(body)}\r\n\r\n".encode()
@@ -104,6 +107,53 @@ def test_each_kind_of_server_is_known_and_asked_once(kind: str) -> None:
     use(server, go)
     assert len(server.asked) == len(set(server.asked)) or dialect == "llamacpp"
     assert server.asked[0] == "/v1/models"
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 429])
+def test_a_server_that_is_not_up_yet_is_asked_again(status: int) -> None:
+    server = Server(owned("vllm"))
+    server.failing = status
+
+    async def go(backend: OpenAiHttpBackend) -> None:
+        await backend.probe()
+        assert backend.needs_probe
+        server.failing = 0
+        await backend.probe()
+        assert backend._dialect.name == "vllm"
+
+    use(server, go)
+
+
+def test_one_that_was_unknown_is_asked_again_after_a_while() -> None:
+    """A proxy may answer before it has a server to pass requests on to."""
+    server = Server({})
+    asking = BackendRequest(REQUEST, SAID, NO_TOOLS)
+
+    async def go(backend: OpenAiHttpBackend) -> None:
+        await backend.probe()
+        (await backend.open(asking)).close()
+        assert not backend.needs_probe
+        server.has = owned("vllm")
+        backend._met_until -= 60
+        (await backend.open(asking)).close()
+        assert backend.needs_probe
+        await backend.probe()
+        assert backend._dialect.name == "vllm"
+        (await backend.open(asking)).close()
+        assert not backend.needs_probe
+
+    use(server, go)
+
+
+def test_a_check_always_asks_an_unknown_server() -> None:
+    server = Server({})
+
+    async def go(backend: OpenAiHttpBackend) -> None:
+        assert await backend.check() == ""
+        server.has = owned("sglang")
+        assert await backend.check() == "dialect sglang, its models are owned by 'sglang'"
+
+    use(server, go)
 
 
 EXTRA = {"top_k": b"20", "chat_template_kwargs": b'{"enable_thinking":false}', "odd": b"1"}
