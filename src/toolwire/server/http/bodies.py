@@ -8,10 +8,7 @@ an ordinary request.
 
 from typing import Protocol
 
-from toolwire.server.process.memory import give_back
-
 SMALL = 64 * 1024
-_WORTH_IT = 8 * 1024 * 1024
 
 
 class Upload(Protocol):
@@ -25,12 +22,11 @@ class Upload(Protocol):
 class BodyBudget:
     """The bytes of all bodies that are not small. Callers do not report small ones."""
 
-    __slots__ = ("_freed", "_uploads", "held", "limit")
+    __slots__ = ("_uploads", "held", "limit")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.held = 0
-        self._freed = 0
         self._uploads: dict[Upload, None] = {}
 
     def take(self, upload: Upload, size: int, more: int) -> bool:
@@ -53,10 +49,3 @@ class BodyBudget:
     def give(self, size: int) -> None:
         """Release the bytes of a body."""
         self.held -= size
-        self._freed += size
-
-    def tidy(self) -> None:
-        """Return freed memory to the system. Called from time to time."""
-        if self._freed > _WORTH_IT:
-            self._freed = 0
-            give_back()

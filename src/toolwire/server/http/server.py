@@ -18,6 +18,7 @@ from toolwire.server.http.limits import HttpLimits
 from toolwire.server.http.listener import Listener
 from toolwire.server.http.pipeline import Pipeline
 from toolwire.server.http.request_queue import RequestQueue
+from toolwire.server.process.memory import MemoryKeeper
 from toolwire.surfaces.exchange import HttpRequest
 
 _BLOCK = 64 * 1024
@@ -71,6 +72,7 @@ class HttpServer:
         self._finishing: set[ClientConnection] = set()
         self._finished = asyncio.Event()
         self._sweeper: asyncio.TimerHandle | None = None
+        self._memory = MemoryKeeper()
 
     # Connections.
 
@@ -152,5 +154,5 @@ class HttpServer:
         self.clock = now + _SWEEP
         for connection in [c for c in self.connections if 0.0 < c.deadline < now]:
             connection.overdue()
-        self.bodies.tidy()
+        self._memory.tidy()
         self._sweeper = self.loop.call_later(_SWEEP, self._sweep)
