@@ -11,10 +11,12 @@ import pytest
 from tests.timing import below
 from tests.unit.gateway.fitting import toolset
 
+from toolwire.backends.anthropic.answer import MessagesDecoder
 from toolwire.backends.http.connection import Connection
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.errors import UpstreamError
 from toolwire.gateway.answer.native import NativeReader
+from toolwire.gateway.answer.native_call import as_text
 from toolwire.gateway.repair.arguments import is_object
 from toolwire.gateway.repair.costly import Allowance, TooCostly
 from toolwire.gateway.repair.lenient import tidied
@@ -135,6 +137,67 @@ def test_text_that_does_not_come_first_is_not_looked_for_for_long() -> None:
     assert InputReader().feed('{"input": "y"}') == "y"
 
 
+def claude(*content: str) -> list[Fragment]:
+    """Decode a whole message with these blocks, for a client of the same API."""
+    decoder = MessagesDecoder(max_line=8 << 20, streamed=False, own=True)
+    blocks = ",".join(content)
+    decoder.feed(f'{{"type":"message","content":[{blocks}],"stop_reason":"end_turn"}}'.encode())
+    return decoder.finish()
+
+
+def claude_stream(block: str, *pieces: str) -> list[Fragment]:
+    """Decode a streamed block that only a client of the same API understands."""
+    decoder = MessagesDecoder(max_line=8 << 20, own=True)
+    start = f'{{"type":"content_block_start","index":0,"content_block":{block}}}'
+    deltas = [
+        '{"type":"content_block_delta","index":0,"delta":{"partial_json":%s}}' % json.dumps(piece)
+        for piece in pieces
+    ]
+    events = [start, *deltas, '{"type":"content_block_stop","index":0}']
+    return [f for event in events for f in decoder.feed(f"data: {event}\n\n".encode())]
+
+
+@pytest.mark.parametrize("odd", ["7", '"x"', "{}", "null", "true"])
+def test_odd_fields_of_a_block_are_not_a_defect(odd: str) -> None:
+    for field in ("citations", "signature"):
+        assert claude(f'{{"type":"text","text":"x","{field}":{odd}}}')[0].text == "x"
+
+
+def test_a_block_is_copied_and_its_input_is_an_object() -> None:
+    block, written = '{"type":"server_tool_use","n":12345678901234567890123}', '{"q": [1, 2]}'
+    (made,) = claude_stream(block, *written)
+    assert json.loads(made.extras[0][1]) == {**json.loads(block), "input": {"q": [1, 2]}}
+    for odd in ("[1]", "7", "{", "{}x"):
+        (made,) = claude_stream(block, odd)
+        assert json.loads(made.extras[0][1])["input"] == {}
+
+
+def test_bytes_that_are_no_text_are_not_copied() -> None:
+    decoder = MessagesDecoder(max_line=8 << 20, streamed=False, own=True)
+    decoder.feed(b'{"type":"message","content":[{"type":"other","x":"\xff"}]}')
+    with pytest.raises(UpstreamError, match="invalid"):
+        decoder.finish()
+
+
+def test_a_number_in_the_arguments_keeps_all_its_digits() -> None:
+    number = "9" * 400
+    made = claude(f'{{"type":"tool_use","id":"1","name":"f","input": {{"a" : {number}}}}}')
+    assert made[0].calls[0].arguments == f'{{"a":{number}}}'
+
+
+def whole_answer(numbers: str) -> list[Fragment]:
+    """Decode a whole chat completion with a call whose arguments are these numbers."""
+    decoder = AnswerDecoder(streamed=False, max_line=8 << 20)
+    call = f'{{"function":{{"name":"f","arguments":{{"a":[{numbers}1]}}}}}}'
+    decoder.feed(f'{{"choices":[{{"message":{{"tool_calls":[{call}]}}}}]}}'.encode())
+    return decoder.finish()
+
+
+MANY_KEYS = (
+    '{"type":"tool_use","id":"1","name":"f","input":{'
+    + ",".join(f'"k{n}":{n}' for n in range(500_000))
+    + "}}"
+)
 FLOODS: dict[str, Callable[[], object]] = {
     "pieces of an array": lambda: live(["[", *["1,"] * 60_000, "1]"]),
     "one object after the other": lambda: is_object('{"a":[' + "{}," * 2_000_000 + "{}]}"),
@@ -146,6 +209,13 @@ FLOODS: dict[str, Callable[[], object]] = {
         reader.feed(piece)
         for reader in [InputReader()]
         for piece in ['{"other": "' + "x" * (8 << 20), *["yy"] * 500]
+    ],
+    "an own block": lambda: claude_stream('{"type":"other"}', '{"a":[' + "[]," * 1_800_000 + "1]}"),
+    "many keys": lambda: claude(MANY_KEYS),
+    "whole numbers": lambda: [
+        as_text(call.arguments)
+        for made in whole_answer(("9" * 4000 + ",") * 1500)
+        for call in made.calls
     ],
     "line breaks": lambda: EVERY_RULE.as_json('{"a": "' + "\n" * 3_900_000 + '"}'),
 }

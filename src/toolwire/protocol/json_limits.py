@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolwire.errors import RequestError
-from toolwire.protocol.json_numbers import count_exponents
+from toolwire.protocol.json_numbers import count_exponents, shape_of_numbers
 
 MAX_DEPTH = 200
 """Maximum nesting of a call's arguments. Python's own limit differs between versions."""
@@ -31,6 +31,9 @@ _SLOW_WEIGHT = 10
 _MANY_STRINGS = 50_000
 _EXPONENT_WEIGHT = 4
 """The same for `json_numbers`."""
+_DIGITS = b"0" * 1000
+_DIGITS_WEIGHT = 250
+"""The same for each thousand digits of a whole number."""
 _STRING = re.compile(rb'(?:[^"\\]*+\\.){0,4096}+[^"\\]*+', re.DOTALL)
 """The next piece of a string. Bounded, because a match holds the GIL too."""
 
@@ -93,7 +96,9 @@ def exceeds(raw: bytes, most: int, weigh: Callable[[bytes], int]) -> bool:
 
 
 def _weigh_answer(raw: bytes) -> int:
-    return _count_separators(raw) + _EXPONENT_WEIGHT * count_exponents(raw)
+    shape = shape_of_numbers(raw)
+    slow = _EXPONENT_WEIGHT * shape.count(b"0e") + _DIGITS_WEIGHT * shape.count(_DIGITS)
+    return _count_separators(raw) + slow
 
 
 def _count_separators(raw: bytes) -> int:

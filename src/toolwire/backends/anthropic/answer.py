@@ -7,6 +7,7 @@ signatures and citations, unless the client speaks this API: see `own_answer`.
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from toolwire.backends.anthropic.own_answer import OwnParts, whole_parts
 from toolwire.backends.base import Redact, clip
@@ -42,7 +43,7 @@ class _Block(msgspec.Struct):
     thinking: str = ""
     id: str | None = None
     name: str | None = None
-    input: Any = None
+    input: Raw = Raw()
 
 
 class _Delta(msgspec.Struct):
@@ -80,6 +81,8 @@ class _Event(_Message):
 
 
 _decode = SteadyDecoder(_Event).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_EMPTY = ("", "null", "{}", "[]", "0", "false")
 
 
 class MessagesDecoder(BodyDecoder):
@@ -97,7 +100,7 @@ class MessagesDecoder(BodyDecoder):
     def _event(self, data: bytes) -> list[Fragment]:
         event = _decode(data)
         made = self._piece(event)
-        more = self._own.event(event.type, data) if self._own is not None else None
+        more = self._own.event(event.type, event.index, data) if self._own is not None else None
         return [one for one in (made, more) if one is not None]
 
     def _whole(self, body: bytes) -> list[Fragment]:
@@ -157,8 +160,7 @@ class MessagesDecoder(BodyDecoder):
     def _call(self, index: int, block: _Block) -> CallFragment:
         number = self._calls[index] = len(self._calls)
         check_count(number + 1, MOST_CALLS, "tool calls")
-        # In a stream it is an empty object, and the arguments follow as deltas.
-        return CallFragment(number, block.id, block.name, block.input or None)
+        return CallFragment(number, block.id, block.name, _arguments(block.input))
 
     def _count(self, usage: _Usage | None) -> None:
         """Update the usage: later figures replace earlier ones."""
@@ -174,6 +176,15 @@ class MessagesDecoder(BodyDecoder):
         details = {"cached_tokens": cached, CACHE_CREATION: written}
         given = {name: tokens for name, tokens in details.items() if tokens}
         return TokenUsage(usage.input_tokens + cached + written, usage.output_tokens, given)
+
+
+def _arguments(raw: Raw) -> str | None:
+    """Return a call's input as compact JSON, without decoding it: that may take long."""
+    text = msgspec.json.format(bytes(raw), indent=-1).decode() if memoryview(raw).nbytes else ""
+    if text.startswith('"'):
+        return _decode_text(text)
+    # In a stream it is an empty object, and the arguments follow as deltas.
+    return None if text in _EMPTY else text
 
 
 def _finish(reason: str | None) -> str | None:
