@@ -3,17 +3,21 @@
 import asyncio
 import contextlib
 import json
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
+from tests.contract.chatting import Backend, chat
+from tests.contract.wire import body, tool
 from tests.timing import below
 from tests.unit.gateway.fitting import toolset
 
 from toolwire.backends.anthropic.answer import MessagesDecoder
 from toolwire.backends.http.connection import Connection
 from toolwire.backends.openai.answer import AnswerDecoder
+from toolwire.backends.responses.answer import ResponsesDecoder
 from toolwire.errors import UpstreamError
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.native_call import as_text
@@ -76,6 +80,39 @@ def test_a_header_that_does_not_end_is_given_up() -> None:
             await asyncio.wait_for(waiting, 5)
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("first", [b"data: ", b'{"choices": [{"text": "', b"data:x\n" * 1000])
+def test_a_line_in_tiny_pieces_takes_no_more_memory_than_in_one(first: bytes) -> None:
+    decoder = AnswerDecoder(max_line=8 << 20)
+    decoder.feed(first)
+    tracemalloc.start()
+    for n in range(200_000):
+        decoder.feed(b"%02d" % (n % 100))
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert used < 1_000_000
+
+
+def test_many_lines_of_one_event_count_as_what_they_take() -> None:
+    decoder = AnswerDecoder(max_line=1 << 20)
+    with pytest.raises(UpstreamError, match="more than 1048576 bytes"):
+        decoder.feed(b"data:\n" * 17_000)
+
+
+def test_all_choices_together_have_a_limit_of_calls() -> None:
+    calls = tuple(CallFragment(n, None, "f", "{}") for n in range(MOST_CALLS // 2))
+    blocks = [[Fragment(choice, calls=calls, finish="tool_calls")] for choice in range(4)]
+    client = chat(body(tools=[tool("f")], n=4), Backend(blocks))
+    assert client.status == 502
+    assert b"more than 1024 calls" in client.written
+
+
+def test_a_response_has_a_limit_of_items() -> None:
+    decoder = ResponsesDecoder(max_line=8 << 20)
+    event = 'data: {{"type":"response.output_text.delta","item_id":"m{0}","delta":"x"}}\n\n'
+    with pytest.raises(UpstreamError, match="items"):
+        [decoder.feed(event.format(n).encode()) for n in range(10_000)]
 
 
 def test_long_text_is_not_repaired() -> None:
@@ -150,7 +187,7 @@ def claude_stream(block: str, *pieces: str) -> list[Fragment]:
     decoder = MessagesDecoder(max_line=8 << 20, own=True)
     start = f'{{"type":"content_block_start","index":0,"content_block":{block}}}'
     deltas = [
-        '{"type":"content_block_delta","index":0,"delta":{"partial_json":%s}}' % json.dumps(piece)
+        json.dumps({"type": "content_block_delta", "index": 0, "delta": {"partial_json": piece}})
         for piece in pieces
     ]
     events = [start, *deltas, '{"type":"content_block_stop","index":0}']

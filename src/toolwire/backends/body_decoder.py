@@ -37,7 +37,7 @@ class BodyDecoder(ABC):
         self._streamed = streamed
         self._room = max_line
         self._sse: SseDecoder | None = None
-        self._body: list[bytes] = []
+        self._body = bytearray()
         self._broken = 0
         self._choices = {0}
         """The choices so far: a gap may be in any of them."""
@@ -72,14 +72,15 @@ class BodyDecoder(ABC):
         self._room -= len(block)
         if self._room < 0:
             raise UpstreamError("The backend's answer is larger than the limit.")
-        self._body.append(block)
+        self._body += block
         return []
 
     def finish(self) -> list[Fragment]:
         """Process the end of the response."""
         if self._sse is not None:
             return self._events(self._sse.finish())
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        body = bytes(self._body)
+        self._body.clear()
         if not body or body.isspace():
             raise UpstreamError("The backend sent an empty answer.")
         if len(body) > _MOST_VALUES:

@@ -10,6 +10,8 @@ from toolwire.errors import UpstreamError
 
 DONE = b"data: [DONE]\n\n"
 KEEPALIVE = b": keepalive\n\n"
+_LEAST = 64
+"""A line of an event counts as this many bytes at least, which is what it takes in memory."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -25,8 +27,8 @@ class SseDecoder:
 
     def __init__(self, *, max_line: int) -> None:
         self._max_line = max_line
-        self._pieces: list[bytes] = []
-        self._held = 0
+        self._line = bytearray()
+        """The beginning of a line, which may arrive in very many pieces."""
         self._data: list[bytes] = []
         self._size = 0
         self._event = b""
@@ -47,14 +49,12 @@ class SseDecoder:
             self._after_cr = block.endswith(b"\r")
             block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines = block.split(b"\n")
-        if lines[0]:
+        if self._line or len(lines) == 1:
             self._hold(lines[0])
-        if len(lines) == 1:
-            return []
-        lines[0] = b"".join(self._pieces)
+            if len(lines) == 1:
+                return []
+            lines[0] = self._held()
         last = lines.pop()
-        self._pieces = []
-        self._held = 0
         if last:
             self._hold(last)
         events = self._read(lines)
@@ -80,15 +80,18 @@ class SseDecoder:
 
     def finish(self) -> list[SseEvent]:
         """End the stream. A last event without its blank line still counts."""
-        line = b"".join(self._pieces)
-        self._pieces = []
+        line = self._held()
         return self._read([line, b""] if line else [b""])
 
     def _hold(self, piece: bytes) -> None:
-        self._pieces.append(piece)
-        self._held += len(piece)
-        if self._held > self._max_line:
+        self._line += piece
+        if len(self._line) > self._max_line:
             raise self._too_large()
+
+    def _held(self) -> bytes:
+        line = bytes(self._line)
+        self._line.clear()
+        return line
 
     def _too_large(self) -> UpstreamError:
         return UpstreamError(
@@ -110,7 +113,7 @@ class SseDecoder:
                 self._event = b""
             elif line.startswith(b"data:"):
                 self._data.append(line[6:] if line[5:6] == b" " else line[5:])
-                self._size += len(line)
+                self._size += max(len(line), _LEAST)
                 if self._size > self._max_line:
                     raise self._too_large()
             elif line.startswith(b"event:"):

@@ -25,6 +25,7 @@ from toolwire.protocol.fragments import ENCRYPTED_REASONING, MOST_CALLS, CallFra
 from toolwire.protocol.usage import TokenUsage, reported_usage
 
 _PARAGRAPH = "\n\n"
+_MOST_ITEMS = 4 * MOST_CALLS
 _CUT = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _FAILED = ("failed", "cancelled")
 _encode = msgspec.json.Encoder().encode
@@ -95,6 +96,7 @@ class ResponsesDecoder(BodyDecoder):
         return self._items.get(item_id or index)
 
     def _new(self, item_id: str | None, index: int, progress: _Progress) -> _Progress:
+        check_count(len(self._items), _MOST_ITEMS, "items")
         self._items[index] = progress
         if item_id:
             self._items[item_id] = progress

@@ -17,7 +17,7 @@ from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.gateway.trace.records import AttemptTrace
 from toolwire.protocol.events import Event
-from toolwire.protocol.fragments import MOST_CHOICES, STOPPED_BY, Fragment
+from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, STOPPED_BY, Fragment
 from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.usage import TokenUsage
 
@@ -64,6 +64,7 @@ class Attempt:
         self._sent: list[tuple[int, list[Event]]] = []
         self._ends: list[tuple[int, list[Event]]] = []
         self._allowance = Allowance()
+        self._more_ids: Callable[[], str] | None = None
         self._may_be_repeated = not final and not plan.request.stream and plan.delivery == "whole"
 
     def feed(self, fragments: list[Fragment]) -> bool:
@@ -185,13 +186,12 @@ class Attempt:
         if len(self._choices) >= MOST_CHOICES:
             raise UpstreamError(f"The backend's answer has more than {MOST_CHOICES} choices.")
         plan, strategy = self._plan, self._strategy
-        native = NativeReader(plan.outgoing.tools.tools, self._new_call_id)
+        new_call_id = self._new_call_id if not self._choices else self._further_ids()
+        native = NativeReader(plan.outgoing.tools.tools, new_call_id)
         reading: Reading = native
         if strategy.reads_text(plan):
             make_parser = partial(_parser, strategy, plan, self._trace, index, native.repairs)
-            reading = TextCallReader(
-                native, make_parser, self._new_call_id, promoting=strategy.promotes
-            )
+            reading = TextCallReader(native, make_parser, new_call_id, promoting=strategy.promotes)
         validator = plan.validator(
             self._allowance, final=self._final, resumed=self._resumed, seen=self._seen
         )
@@ -201,6 +201,12 @@ class Attempt:
         choice = self._choices[index] = ChoicePipeline(reading, policy, validator, stops)
         return choice
 
+    def _further_ids(self) -> Callable[[], str]:
+        """Return the ids for calls of all choices but the first, as many as one choice may have."""
+        if self._more_ids is None:
+            self._more_ids = _limited(self._new_call_id)
+        return self._more_ids
+
 
 def _parser(
     strategy: ToolStrategy, plan: Plan, trace: AttemptTrace | None, index: int, repairs: set[str]
@@ -208,6 +214,17 @@ def _parser(
     """Create the text reader. It does not reference the attempt, which avoids a cycle."""
     spans = trace.format_trace(index) if trace is not None else None
     return strategy.parser(plan, spans, repairs)
+
+
+def _limited(new_call_id: Callable[[], str]) -> Callable[[], str]:
+    left = iter(range(MOST_CALLS))
+
+    def limited() -> str:
+        if next(left, None) is None:
+            raise UpstreamError(f"The model made more than {MOST_CALLS} calls in one answer.")
+        return new_call_id()
+
+    return limited
 
 
 def _unfit(finding: Finding, validator: BufferedValidator) -> UpstreamError:
