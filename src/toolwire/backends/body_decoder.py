@@ -22,6 +22,8 @@ _BROKEN_EVENTS = 16
 """The most invalid events to skip before the stream counts as broken."""
 _MOST_VALUES = 600_000
 """The most values in one event or body. To decode as many takes about a fifth of a second."""
+_LARGE = 256 * 1024
+"""Bytes that are processed at once."""
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -33,6 +35,8 @@ class BodyDecoder(ABC):
 
     def __init__(self, *, max_line: int, streamed: bool = True, redact: Redact = clip) -> None:
         self.done = False
+        self.large = False
+        """Whether so much came at once that it should be processed in steps."""
         self._redact = redact
         self._streamed = streamed
         self._room = max_line
@@ -58,8 +62,8 @@ class BodyDecoder(ABC):
                 return self._events(self._sse.feed(block))
             if self.done:
                 return []
-            if len(data) > _MOST_VALUES:
-                _check_width(data)
+            if len(data) > _LARGE:
+                self._note_large(data)
             try:
                 return self._event(data)
             except _UNREADABLE:
@@ -83,8 +87,8 @@ class BodyDecoder(ABC):
         self._body.clear()
         if not body or body.isspace():
             raise UpstreamError("The backend sent an empty answer.")
-        if len(body) > _MOST_VALUES:
-            _check_width(body)
+        if len(body) > _LARGE:
+            self._note_large(body)
         try:
             fragments = self._whole(body)
         except _UNREADABLE as error:
@@ -102,8 +106,8 @@ class BodyDecoder(ABC):
         for event in events:
             if self.done:
                 break
-            if len(event.data) > _MOST_VALUES:
-                _check_width(event.data)
+            if len(event.data) > _LARGE:
+                self._note_large(event.data)
             if event.event == b"error":
                 raise self._failure(_any_json(event.data))
             if event.data.strip() == b"[DONE]":
@@ -121,6 +125,10 @@ class BodyDecoder(ABC):
         if self._broken > _BROKEN_EVENTS:
             raise UpstreamError("The backend's event stream is broken.")
         return [Fragment(choice, gap=True) for choice in sorted(self._choices)]
+
+    def _note_large(self, data: bytes) -> None:
+        self.large = True
+        _check_width(data)
 
     def _failure(self, error: object) -> UpstreamError:
         return reported_error(error, self._redact)

@@ -6,6 +6,7 @@ import msgspec
 
 _skip = msgspec.json.Decoder(msgspec.Raw).decode
 _OUTSIDE = re.compile(r'["{}\[\]]')
+_LONG = 512 * 1024
 _INSIDE = re.compile(r'["\\]')
 
 
@@ -31,7 +32,7 @@ class JsonBoundary:
         if self.complete:
             return 0
         fresh = not (self.started or self._in_string)
-        if fresh and text[:1] == "{" and text[-1] == "}" and _is_whole(text):
+        if fresh and text[:1] == "{" and is_whole_object(text):
             self.started = self.complete = True
             return len(text)
         at = 0
@@ -60,14 +61,19 @@ class JsonBoundary:
 
 
 def is_unclosed(text: str) -> bool:
-    """Whether this text contains an unclosed object, array or string."""
+    """Whether this text contains an unclosed object, array or string. Of a very long one, which is
+    known to be incomplete, only whether it contains any."""
+    if len(text) > _LONG:
+        return _OUTSIDE.search(text) is not None
     boundary = JsonBoundary()
     boundary.feed(text)
     return boundary.open
 
 
-def _is_whole(text: str) -> bool:
+def is_whole_object(text: str) -> bool:
     """Whether this is a complete object. Many times faster than scanning each character."""
+    if text[:1] != "{" or text[-1] != "}":
+        return False
     try:
         _skip(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

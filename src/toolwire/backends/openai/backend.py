@@ -29,8 +29,10 @@ from toolwire.backends.openai.detection import AUTO, detect
 from toolwire.backends.openai.params import ignored_params, ignored_parts
 from toolwire.backends.openai.refusal import lasting, refusal
 from toolwire.backends.openai.request import encode_body
+from toolwire.backends.steps import in_steps
 from toolwire.backends.tokenizers import read_count, tokenize_body
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Request
 
 
@@ -72,6 +74,7 @@ class OpenAiHttpAnswer:
     async def relay(self, listener: FragmentListener) -> bool:
         """See `Answer.relay`."""
         decoder, connection, room = self._decoder, self._connection, self._max_bytes
+        late: list[Fragment] = []
 
         def feed(block: bytes) -> None:
             nonlocal room
@@ -80,14 +83,22 @@ class OpenAiHttpAnswer:
             room -= len(block)
             if room < 0:
                 raise lasting(_TOO_LARGE.format(self._max_bytes))
-            if fragments := decoder.feed(block):
+            fragments = decoder.feed(block)
+            if decoder.large:
+                late.extend(fragments)  # and all that follows, to keep the order
+            elif fragments:
                 listener(fragments)
             if decoder.done:
                 # The answer is complete. Some servers then keep the connection open, or drop it.
                 connection.enough()
 
         await connection.relay(feed)
-        if fragments := decoder.finish():
+        fragments = decoder.finish()
+        if decoder.large:
+            for part in in_steps([*late, *fragments]):
+                listener([part])
+                await asyncio.sleep(0)
+        elif fragments:
             listener(fragments)
         return decoder.done
 

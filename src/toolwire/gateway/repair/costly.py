@@ -17,6 +17,8 @@ from toolwire.protocol.tools import ToolSpec
 
 _CHARACTERS = 8
 """Characters that are decoded in one unit."""
+_NESTED = 2
+"""Units to see how deep an object or array is."""
 _REPAIR = 1000
 _REPAIR_CHARACTER = 4
 """Units to try every repair, and for each character."""
@@ -53,7 +55,8 @@ class Allowance:
 
     def read(self, text: str) -> None:
         """Spend the cost of decoding `text`. Raises `TooCostly`."""
-        self._units -= len(text) // _CHARACTERS
+        nested = text.count("[") + text.count("{")
+        self._units -= len(text) // _CHARACTERS + _NESTED * nested
         exponents = count_exponents(text)
         if exponents * _EXPONENT > self._units:
             raw, most = text.encode(errors="replace"), self._units // _EXPONENT
