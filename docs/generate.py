@@ -212,8 +212,9 @@ def configuration() -> str:
         "the field `model`; it is encoded again, so that the backend reads what Toolwire read. A "
         "body without a model goes to `*`, or to the only model, whose name is filled in; with "
         "several models it is a 400. Parameters that choose a server, a key or a program "
-        "(`api_base`, `api_key`, `chat_template`, ...) are refused. Parameters that choose another "
-        "model (`models`, `fallbacks`, `engine`, `lora_path`) are refused unless `*` serves the "
+        "(`api_base`, `api_key`, `extra_body`, `chat_template`, ...) are refused. Parameters that "
+        "choose another model (`models`, `model_list`, `fallbacks`, `engine`, `lora_path`) are "
+        "refused unless `*` serves the "
         "model. The query is passed on only with GET and DELETE; otherwise its names are listed in "
         "`toolwire-ignored-params`. Failures before the first byte of an answer are retried, on "
         "another backend if there is one, as for chat (`[retries]`).",

@@ -221,7 +221,8 @@ def test_where_any_name_goes_a_body_is_passed_on_as_it_is(backend: ScriptedServe
     with running("--upstream", backend.url) as gateway:
         for data in (named, b'{"prompt": "x"}'):
             assert ask(gateway.port, data, path="/v1/completions").status == 200
-        for extra in (b'"api_base": "x"', b'"Model": "x"', b'"chat_template": "x"'):
+        refusable = (b"api_base", b"Model", b"chat_template", b"extra_body", b"extra_headers")
+        for extra in (b'"%b": "x"' % name for name in refusable):
             refused = b'{"model": "m", %b}' % extra
             assert ask(gateway.port, refused, path="/v1/completions").status == 400
     assert [asked.body for asked in backend.requests] == [named, b'{"prompt": "x"}']

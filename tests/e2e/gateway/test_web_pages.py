@@ -53,6 +53,8 @@ FOREIGN_PAGES: list[dict[str, str]] = [
     {"origin": "vscode-webview://abc"},
     {"sec-fetch-site": "cross-site"},
     {"sec-fetch-site": "same-site"},
+    {"sec-fetch-site": "CROSS-SITE"},
+    {"sec-fetch-site": "same-origin, cross-site"},
     {"origin": "https://evil.example", "sec-fetch-site": "cross-site"},
 ]
 

@@ -20,7 +20,8 @@ _HEADER_NAMES = re.compile(rb"[A-Za-z0-9_\-, ]{1,2048}")
 _LOCAL_NAMES = frozenset({"localhost", "host.docker.internal", "host.containers.internal"})
 """Names of this machine that cannot be registered; containers use the last two."""
 _MOST_KNOWN = 256
-_ELSEWHERE = (b"cross-site", b"same-site")
+_OWN = (b"none", b"same-origin")
+"""Values of `Sec-Fetch-Site` for a user's own request, and for one of our pages."""
 _KEEP_PREFLIGHT = "600"
 
 
@@ -42,7 +43,7 @@ class WebGuard:
             self._check_host(host)
         origin = headers.get(b"origin")
         if origin is None:
-            if self._open and headers.get(b"sec-fetch-site") in _ELSEWHERE:
+            if self._open and headers.get(b"sec-fetch-site", b"none") not in _OWN:
                 raise Forbidden(_ORIGIN.format("from another site"), code="origin_not_allowed")
             return ""
         return self._check_origin(origin, host)

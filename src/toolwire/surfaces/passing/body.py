@@ -13,12 +13,14 @@ from toolwire.surfaces.passing.multipart import Field, field_head, read_form, wr
 JSON = "application/json"
 _MODEL = "model"
 _LONGEST_NAME = 256
-_CHOOSES_MODEL = frozenset({"models", "fallbacks", "engine", "lora_path"})
+_CHOOSES_MODEL = frozenset({"models", "model_list", "fallbacks", "engine", "lora_path"})
 """Parameters with which some servers let a client choose another model."""
 _NEVER = frozenset(
     {
         # another server, or another key
         "api_base", "base_url", "api_key", "custom_host", "bootstrap_host", "kv_transfer_params",
+        # more fields and headers, which LiteLLM adds to what it sends, such as another model
+        "extra_body", "extra_headers", "extra_query",
         # a program that the server would run
         "chat_template", "chat_template_kwargs", "custom_logit_processor", "logits_processors",
         "mm_processor_kwargs",
