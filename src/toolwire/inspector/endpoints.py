@@ -33,6 +33,8 @@ T = TypeVar("T")
 _API = f"{page.PATH}/api"
 POLLED = f"{_API}/turns"
 """The path that the page polls. It is not logged."""
+_MOST_TOOLS = 512
+"""To look for the names of thousands in every format takes minutes."""
 
 
 class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,9 +49,13 @@ class ParseRequest(msgspec.Struct, forbid_unknown_fields=True):
     def declared(self) -> tuple[ToolSpec, ...]:
         """Return the tools."""
         try:
-            return tools_of(self.tools) if self.tools else ()
+            tools = tools_of(self.tools) if self.tools else ()
         except InvalidTool as error:
             raise RequestError(f"The tools cannot be used: {error}.", param="tools") from None
+        if len(tools) > _MOST_TOOLS:
+            text = f"There are {len(tools)} tools. At most {_MOST_TOOLS} can be tried."
+            raise RequestError(text, param="tools")
+        return tools
 
 
 class Which(msgspec.Struct, forbid_unknown_fields=True):

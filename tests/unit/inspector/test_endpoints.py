@@ -178,3 +178,10 @@ def test_a_trial_is_a_turn_with_its_own_mode(mode: str) -> None:
     client = ask(app(), f"/inspector/api/try/{mode}", {"model": "none", "messages": []})
     assert client.status in (400, 404)
     assert client.json["error"]["type"] == "invalid_request_error"
+
+
+def test_so_many_tools_and_no_more_can_be_tried() -> None:
+    tools = [{"name": f"f{number}"} for number in range(513)]
+    client = ask(app(), "/inspector/api/parse", {"text": "x", "tools": tools})
+    assert client.status == 400
+    assert "At most 512" in client.json["error"]["message"]
