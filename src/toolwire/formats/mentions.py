@@ -6,7 +6,8 @@ lookahead depends on the text alone, not on how it is chunked:
 
 - in a fence: to the end of the fence. If the text ends first, there was no fence;
 - in a span or in quotation marks: past the call and to the end of its line (but not further than
-  `_LOOK`), where they must be closed. An incomplete call is a mention if its span is closed on its first line.
+  `_LOOK`), where they must be closed. An incomplete call is a mention if its span is closed on its
+  first line.
 
 There is no lookahead for text that no engine reads as a call: it is text in any case.
 """
