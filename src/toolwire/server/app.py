@@ -86,7 +86,9 @@ class App:
         started = self._clock()
         self._in_flight.value += 1
         try:
-            await self._serve(exchange, context)
+            handler = self._enter(exchange, context)
+            if handler is not None:
+                await handler(exchange, context)
         except GatewayError as error:
             context.error = error.code
             self._fail(exchange, context, error)
@@ -134,24 +136,24 @@ class App:
         """See `Services.aclose`."""
         await self.services.aclose()
 
-    async def _serve(self, exchange: Exchange, context: RequestContext) -> None:
+    def _enter(self, exchange: Exchange, context: RequestContext) -> Handler | None:
+        """Return what answers a request; None if that was done here. Raises `GatewayError`."""
         request = exchange.request
         ticket = request.ticket
         if isinstance(ticket, _Ticket):
             context.page, context.key_name, handler = ticket
             self.gate.check_room()
-            await handler(exchange, context)
-            return
+            return handler
         path = request.path
         if path not in OPEN:
             context.page = self.gate.origin(request.headers)
             if context.page and is_preflight(request.method, request.headers):
                 allowed = preflight_headers(request.headers)
                 exchange.respond(204, [*context.headers(), *allowed], b"")
-                return
+                return None
             context.key_name = self.gate.key_name(request.headers)
             self.gate.check_room()
-        await self._handler(request, path)(exchange, context)
+        return self._handler(request, path)
 
     def _handler(self, request: HttpRequest, path: str) -> Handler:
         method = request.method
