@@ -87,7 +87,7 @@ def costs_by_length(read: Callable[[int], object], length: int = FLOOD) -> tuple
     """The CPU time for a flood of that length, and whether half of it takes about half the time."""
 
     def fits(whole: float, *halves: float) -> bool:
-        return whole <= 2.5 * max(halves) + 0.001
+        return whole <= 2.5 * max(halves) + (0.02 if FULL else 0.001)
 
     # Two halves, because a flood that ends inside an opener may cost a tenth of one that ends
     # behind it.
