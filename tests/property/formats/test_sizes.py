@@ -136,7 +136,7 @@ def test_a_reader_that_takes_time_by_the_square_is_seen() -> None:
         for end in range(4096, length, 4096):
             read("hermes", "<tool_call>", end, end)
 
-    assert not costs_by_length(read_again, MIB // 4)[1]
+    assert not costs_by_length(read_again, MIB // 2)[1]
 
 
 QUOTED = (f"`{CALL}` ", f"\n```\n{CALL}\n```\n", f"```\n{CALL}\n```\n", "```\n", "```json\nx")
