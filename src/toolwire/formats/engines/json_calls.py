@@ -28,6 +28,7 @@ _TOOL_ARGUMENTS = (*_ARGUMENTS, "tool_args", "tool_input")
 _PAIRS = {
     "name": _ARGUMENTS,
     "function": _ARGUMENTS,
+    "function_name": _ARGUMENTS,
     "tool_name": _TOOL_ARGUMENTS,
     "tool": _TOOL_ARGUMENTS,
     "action": ("action_input",),
