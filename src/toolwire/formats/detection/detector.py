@@ -232,9 +232,10 @@ class OutputDetector:
         """Return the tool's name that the answer begins with, as a tag, a line or a Python call."""
         names = self._toolset.names()
         first = (yield from peek(self._reader, lead + 1))[lead:]
-        tag = first == "<"
-        ends = (">",) if tag else ("\n", "(")
-        heads = [f"{'<' if tag else ''}{name}{end}" for name in names for end in ends]
+        if first == "<":
+            heads = [f"<{name}>" for name in names]
+        else:
+            heads = [name + end for name in names if name.startswith(first) for end in "\n("]
         size = 1
         while heads:
             ahead = (yield from peek(self._reader, lead + size))[lead:]
