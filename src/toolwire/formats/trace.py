@@ -1,6 +1,6 @@
 """Records how the text of one turn was parsed: what each span is, and why it is not a call."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 SpanKind: TypeAlias = Literal["text", "reasoning", "call", "markup", "layout"]
@@ -30,3 +30,10 @@ class Trace:
         if last and last.kind == kind and kind in ("text", "reasoning") and last.why == why:
             start = self.spans.pop().start
         self.spans.append(Span(start, end, kind, why))
+
+    def explain(self, why: str) -> None:
+        """Add a reason to text that has none."""
+        self.spans = [
+            replace(span, why=why) if span.kind == "text" and not span.why else span
+            for span in self.spans
+        ]

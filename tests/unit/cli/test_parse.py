@@ -52,6 +52,26 @@ def test_json_holds_the_same() -> None:
     assert found["calls"] == [{"name": "get_time", "arguments": arguments, "id": None}]
 
 
+@pytest.mark.parametrize(
+    ("around", "why"),
+    [
+        ("Sure:\n{}", "a call that is quoted is mentioned, not made"),
+        ("{}\nDone.", "text stands beside the code fence that holds the call"),
+        ("{}", "a call in a code fence where none was demanded"),
+    ],
+)
+@pytest.mark.parametrize("name", ["auto", "hermes"])
+def test_a_call_in_a_fence_that_stays_text_has_a_reason(
+    name: str, around: str, why: str, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools.json"
+    tools.write_text('[{"type": "function", "function": {"name": "f"}}]')
+    text = around.format('```json\n{"name": "f", "arguments": {}}\n```')
+    trace = facts(text, "--format", name, "--tools", str(tools))["trace"]
+    assert isinstance(trace, list)
+    assert [(span["kind"], span["why"]) for span in trace] == [("text", why)]
+
+
 def test_a_format_is_found_by_what_was_written() -> None:
     found = facts('[TOOL_CALLS]get_time[ARGS]{"tz": "CET"}')
     assert str(found["format"]).startswith("mistral")

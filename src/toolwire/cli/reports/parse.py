@@ -15,6 +15,7 @@ from toolwire.cli.reports.columns import in_columns, is_piped
 from toolwire.formats import (
     AUTO,
     Extracted,
+    OutputDetector,
     Span,
     Trace,
     detect_output,
@@ -57,6 +58,8 @@ class ParseReport:
         found = extract(name or AUTO, text, tools, trace=trace)
         if not (found.calls or chosen):
             other = notice_mismatch(name, text, tools)
+        if not found.calls and (why := _why_text(text, tools)):
+            trace.explain(why)
         hint = f"{other.reason}: try --format {other.format}" if other else ""
         return cls(name, text, tools, found, trace.spans, chosen, hint)
 
@@ -178,3 +181,11 @@ def _quoted(text: str | None) -> str:
 def _short(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)
     return quoted if len(quoted) <= _SHOWN else f"{quoted[: _SHOWN - 24]} ... {quoted[-18:]}"
+
+
+def _why_text(text: str, tools: tuple[ToolSpec, ...]) -> str:
+    """Why something like a call of these tools is text; empty if there is nothing like it."""
+    detector = OutputDetector(tools)
+    detector.feed(text)
+    detector.finish()
+    return detector.why

@@ -73,7 +73,7 @@ class ToolStrategy(ABC):
         delivery: Delivery = "live" if plan.delivery == "live" else "reported"
         if self.format is None:
             detector = OutputDetector(tools, fences=True, only_start=True, delivery=delivery)
-            return DetectingReader(PlainText(), detector, partial(_settled, None, repairs))
+            return DetectingReader(PlainText(), detector, partial(_settled, None, repairs), trace)
         parser = parser_for(self.format, tools, delivery=delivery, trace=trace)
         watch, fences = self.watch, self._fences(plan)
         if watch is None and not fences:
@@ -81,7 +81,7 @@ class ToolStrategy(ABC):
         detector = OutputDetector(
             tools, fences=fences, only_fences=watch is None, delivery=delivery
         )
-        return DetectingReader(parser, detector, partial(_settled, watch, repairs))
+        return DetectingReader(parser, detector, partial(_settled, watch, repairs), trace)
 
     def _fences(self, plan: Plan) -> bool:
         """Whether calls in code fences count if the answer contains nothing else."""

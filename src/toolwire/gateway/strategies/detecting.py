@@ -6,7 +6,7 @@ is both known and observed: from then on, calls in another format count as quota
 
 from collections.abc import Callable
 
-from toolwire.formats import Detection, OutputDetector
+from toolwire.formats import Detection, OutputDetector, Trace
 from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.events import CallStart, Event, TextDelta
 
@@ -15,6 +15,7 @@ class DetectingReader:
     """Reads with `expected`, and detects calls in the text that it leaves.
 
     `settled` is called once with the format of this turn's calls: None if it is the expected one.
+    `trace` is told why something like a call stayed text.
     """
 
     def __init__(
@@ -22,10 +23,13 @@ class DetectingReader:
         expected: TextReader,
         detector: OutputDetector,
         settled: Callable[[Detection | None], None],
+        trace: Trace | None = None,
     ) -> None:
         self._expected: TextReader | None = expected
         self._detector: OutputDetector | None = detector
         self._settled = settled
+        self._trace = trace
+        self._why = ""
 
     @property
     def idle(self) -> bool:
@@ -48,7 +52,7 @@ class DetectingReader:
             if detector.found is not None:
                 self._hand_over(detector, events)
             elif detector.over:
-                self._detector = None
+                self._why, self._detector = detector.why, None
             return events
         return self._passed(events)
 
@@ -56,11 +60,13 @@ class DetectingReader:
         """See `TextReader.finish`."""
         events = self._passed(self._expected.finish()) if self._expected is not None else []
         detector = self._detector
-        if detector is None:
-            return events
-        events += detector.finish()
-        if self._expected is not None and detector.found is not None:
-            self._settled(detector.found)
+        if detector is not None:
+            events += detector.finish()
+            if self._expected is not None and detector.found is not None:
+                self._settled(detector.found)
+            self._why = "" if detector.found is not None else detector.why
+        if self._trace is not None and self._why:
+            self._trace.explain(self._why)
         return events
 
     def _passed(self, events: list[Event]) -> list[Event]:

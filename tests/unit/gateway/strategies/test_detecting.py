@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from tests.contract.chatting import Backend, Client
-from tests.contract.wire import READER, body, tool
+from tests.contract.wire import READER, body, read, tool
 
 from toolwire.backends.pool import BackendPool
-from toolwire.formats import RenderedCall, render_calls
+from toolwire.formats import RenderedCall, Trace, render_calls
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
+from toolwire.gateway.strategies.native import Hybrid
 from toolwire.gateway.strategies.selection import REMEMBERED, StrategySelector
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.fragments import CallFragment, Fragment
@@ -190,3 +191,25 @@ def test_plain_text_comes_out_as_it_is(stream: bool) -> None:
         assert "".join(deltas) == text
     else:
         assert answer.json["choices"][0]["message"]["content"] == text
+
+
+BESIDE = "text stands beside the code fence that holds the call"
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "detecting"),
+    [
+        (f"Sure:\n{FENCED}", "a call that is quoted is mentioned, not made", True),
+        (f"{FENCED}\nDone.", BESIDE, True),
+        (f"{FENCED}\nDone.", BESIDE, False),
+    ],
+)
+def test_the_trace_says_why_a_call_in_a_fence_is_text(text: str, why: str, detecting: bool) -> None:
+    watch = (lambda _: None) if detecting else None
+    trace = Trace()
+    strategy = Hybrid(format="hermes", watch=watch, unproven=True)
+    reader = strategy.parser(read(body(tools=TOOLS)), trace, set())
+    for char in text:
+        reader.feed(char)
+    reader.finish()
+    assert {span.why for span in trace.spans} == {why}
