@@ -215,7 +215,9 @@ _ALL = (
         thinking="flag",
         stops=MANY,
         params=_SAMPLING - {"parallel_tool_calls"}
-        | _names("top_k min_p repetition_penalty min_new_tokens enable_thinking"),
+        | _names(
+            "top_k min_p repetition_penalty min_new_tokens enable_thinking chat_template_kwargs"
+        ),
         strips_special_tokens=True,
         reasoning_in_history=True,
         note="Has tools only with --tool-call-parser.",

@@ -120,3 +120,9 @@ def test_openai_takes_every_parameter_of_its_own_library() -> None:
 
     theirs = set(CompletionCreateParamsBase.__annotations__)
     assert theirs - {"functions", "function_call"} | {"stream"} == DIALECTS["openai"].params
+
+
+def test_servers_that_render_the_chat_template_take_its_arguments() -> None:
+    """Qwen3's `enable_thinking` is one of them."""
+    taking = {name for name, d in DIALECTS.items() if "chat_template_kwargs" in d.params}
+    assert {"vllm", "sglang", "llamacpp", "lmdeploy"} <= taking
