@@ -237,14 +237,14 @@ class OpenAiHttpBackend:
             except (UpstreamError, TimeoutError, ValueError):
                 pass  # another kind of server, or one that does not report it
             self.needs_probe = False
-            self._detects = self._detects and not self._detected  # it may not have been up yet
             remembered = _REMEMBERED_UNKNOWN if self._detects else _REMEMBERED
             self._met_until = asyncio.get_running_loop().time() + remembered
 
     async def _detect(self) -> None:
         """Detect the server's dialect."""
         found = await detect(self._fetch, lambda path: self._fetch(path, self.pool.origin.root))
-        if found is None:
+        self._detects = found is None
+        if found is None or found.dialect == AUTO:
             if not self._met_until:
                 _log.info("backend %s could not be identified: dialect openai", self.name)
             return

@@ -4,7 +4,7 @@ Most servers name themselves in `owned_by` of their models. Others are recognize
 only they have, and by its content, because some servers answer 200 on any path.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeAlias
@@ -87,27 +87,31 @@ _SIGNS = (
 )
 
 
+_OTHER = Detected(AUTO, "it is of no known kind")
+
+
 def dialect_of_host(host: str) -> str | None:
     """Return the dialect of a well-known host."""
     return _HOSTS.get(host.casefold())
 
 
 async def detect(fetch_models: Fetch, fetch: Fetch) -> Detected | None:
-    """Detect the kind of server; None if it is unknown. Raises `UpstreamUnavailable` if it is down,
-    or if a proxy in front of it says so.
+    """Detect the kind of server; None if it does not even list models, so that it may not be up.
+    Raises `UpstreamUnavailable` if it is down, or if a proxy in front of it says so.
 
     `fetch_models` fetches paths below the base URL, and `fetch` paths below the server's root.
     """
-    if (owner := await _owner(fetch_models)) is not None:
+    models = await _models(fetch_models)
+    if (owner := _owner(models or ())) is not None:
         return owner
     for sign in _SIGNS:
         told = await _told(fetch, sign.path)
         if told is not None and sign.tells(told):
             return Detected(sign.dialect, f"by what it has at {sign.path}")
-    return None
+    return None if models is None else _OTHER
 
 
-async def _owner(fetch: Fetch) -> Detected | None:
+async def _models(fetch: Fetch) -> list[Any] | None:
     try:
         told = _object(await fetch("/models")) or {}
     except UpstreamUnavailable:
@@ -117,7 +121,11 @@ async def _owner(fetch: Fetch) -> Detected | None:
             raise UpstreamUnavailable(error.message) from None
         return None
     models = told.get("data")
-    for model in models if isinstance(models, list) else ():
+    return models if isinstance(models, list) else None
+
+
+def _owner(models: Iterable[Any]) -> Detected | None:
+    for model in models:
         owner = model.get("owned_by") if isinstance(model, dict) else None
         if isinstance(owner, str) and owner in _OWNERS:
             return Detected(_OWNERS[owner], f"its models are owned by '{owner}'")

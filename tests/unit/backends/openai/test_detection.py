@@ -145,6 +145,19 @@ def test_one_that_was_unknown_is_asked_again_after_a_while() -> None:
     use(server, go)
 
 
+def test_one_that_lists_models_is_up_and_not_asked_again() -> None:
+    server = Server(owned("somebody"))
+    asking = BackendRequest(REQUEST, SAID, NO_TOOLS)
+
+    async def go(backend: OpenAiHttpBackend) -> None:
+        await backend.probe()
+        backend._met_until -= 3600
+        (await backend.open(asking)).close()
+        assert not backend.needs_probe
+
+    use(server, go)
+
+
 def test_a_check_always_asks_an_unknown_server() -> None:
     server = Server({})
 
