@@ -31,6 +31,7 @@ from toolwire.protocol.fragments import MOST_CALLS, CallFragment, Fragment
 from toolwire.protocol.json_numbers import decode_any
 from toolwire.surfaces.chat.answer import join_logprobs, joined_json
 from toolwire.surfaces.responses.json_string import InputReader
+from toolwire.surfaces.responses.logprobs import read_logprobs
 
 WORST = 0.25
 
@@ -134,6 +135,16 @@ def test_pieces_are_joined_once() -> None:
     assert joined_json([b'"a"', b"[1]", b"[2]"]) == [1, 2]
     assert joined_json([b'"a"', b"7"]) == 7
     assert joined_json([]) is None
+
+
+@pytest.mark.parametrize("odd", [7, "x", {"a": 1}, True, [7], [{"token": 7}], [{"bytes": "x"}]])
+def test_odd_log_probabilities_are_not_a_defect(odd: Any) -> None:
+    raw = msgspec.json.encode({"content": odd})
+    assert join_logprobs([raw, raw]) is not None
+    assert read_logprobs(raw) == []
+    pieces = [[Fragment(text=said, logprobs=raw)] for said in ("<", "tool_", "x")]
+    blocks = [*pieces, [Fragment(finish="stop")]]
+    assert chat(body(tools=[tool("f")], logprobs=True), Backend(blocks)).status == 200
 
 
 def test_too_many_log_probabilities_are_left_out() -> None:

@@ -155,5 +155,6 @@ def _joined(logprobs: list[bytes]) -> bytes:
     if is_wide(joined, _MOST_VALUES):
         return b""
     parts: list[dict[str, Any]] = decode_any(joined)
-    tokens = [token for part in parts for token in part.get("content") or ()]
+    listed = [part["content"] for part in parts if isinstance(part.get("content"), list)]
+    tokens = [token for tokens in listed for token in tokens]
     return msgspec.json.encode({**parts[-1], "content": tokens})

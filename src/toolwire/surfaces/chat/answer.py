@@ -54,6 +54,10 @@ def join_logprobs(values: list[bytes]) -> Any:
         return None
     parts = decode_any(joined)
     return {
-        name: [entry for part in parts for entry in (part.get(name) or ())] or None
+        name: [entry for part in parts for entry in _listed(part.get(name))] or None
         for name in ("content", "refusal")
     }
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -19,10 +19,10 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.fragments import ENCRYPTED_REASONING
-from toolwire.protocol.json_limits import is_wide
 from toolwire.protocol.json_numbers import decode_any
 from toolwire.surfaces.responses.json_string import InputReader
 from toolwire.surfaces.responses.kinds import KINDS, Fields, WireTool
+from toolwire.surfaces.responses.logprobs import read_logprobs
 from toolwire.surfaces.responses.reasoning import seal
 from toolwire.surfaces.responses.tools import OfferedTools
 from toolwire.surfaces.responses.writer import EventWriter
@@ -30,7 +30,6 @@ from toolwire.surfaces.responses.writer import EventWriter
 Status: TypeAlias = Literal["completed", "incomplete"]
 _CUT: tuple[FinishReason, ...] = ("length", "content_filter")
 _ADDED, _DONE = "response.output_item.added", "response.output_item.done"
-_MOST_VALUES = 100_000
 _EXTRAS = ("refusal", ENCRYPTED_REASONING)
 _DURING_A_CALL = (ArgsDelta, CallEnd, TurnEnd)
 """Events that do not wait for the end of a call."""
@@ -54,7 +53,7 @@ class _Message:
             self._open(kind)
         self._text.append(text)
         if logprobs:
-            entries = _logprobs(logprobs)
+            entries = read_logprobs(logprobs)
             self._logprobs += entries
             fields = {**self._place(), "delta": text, "logprobs": entries}
             self._writer.event("response.output_text.delta", fields)
@@ -357,28 +356,3 @@ def _blank_part(kind: str) -> Fields:
     if kind == "refusal":
         return {"type": kind, "refusal": ""}
     return {"type": kind, "text": "", "annotations": [], "logprobs": []}
-
-
-def _logprobs(raw: bytes) -> list[Fields]:
-    """Convert the log probabilities of a piece of text to this API's format: none if they are so
-    many that it would take long."""
-    if is_wide(raw, _MOST_VALUES):
-        return []
-    said = decode_any(raw)
-    entries = said.get("content") if isinstance(said, dict) else None
-    return [_logprob(entry) for entry in entries or ()]
-
-
-def _logprob(entry: Fields) -> Fields:
-    top = [_token(other) for other in entry.get("top_logprobs") or ()]
-    return {**_token(entry), "top_logprobs": top}
-
-
-def _token(entry: Fields) -> Fields:
-    token = str(entry.get("token", ""))
-    given = entry.get("bytes")
-    return {
-        "token": token,
-        "logprob": float(entry.get("logprob") or 0.0),
-        "bytes": given if given is not None else list(token.encode()),
-    }
