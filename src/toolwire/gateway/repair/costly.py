@@ -55,7 +55,7 @@ class Allowance:
 
     def read(self, text: str) -> None:
         """Spend the cost of decoding `text`. Raises `TooCostly`."""
-        nested = text.count("[") + text.count("{")
+        nested = text.count("]") + text.count("}")  # what is not closed is not JSON
         self._units -= len(text) // _CHARACTERS + _NESTED * nested
         exponents = count_exponents(text)
         if exponents * _EXPONENT > self._units:
