@@ -86,6 +86,7 @@ class OpenAiHttpAnswer:
             fragments = decoder.feed(block)
             if decoder.large:
                 late.extend(fragments)  # and all that follows, to keep the order
+                listener([])  # the backend is not silent
             elif fragments:
                 listener(fragments)
             if decoder.done:
