@@ -46,6 +46,7 @@ _ROLES: dict[type[Any], Role] = {
     SystemMessageWire: "system", DeveloperMessageWire: "developer", UserMessageWire: "user",
     AssistantMessageWire: "assistant", ToolMessageWire: "tool",
 }  # fmt: skip
+_SPOKEN = (UserMessageWire, SystemMessageWire, DeveloperMessageWire)
 _decode_messages = msgspec.json.Decoder(list[MessageWire])
 _decode_bool = msgspec.json.Decoder(bool | None)
 _decode_str = msgspec.json.Decoder(str)
@@ -53,7 +54,7 @@ _decode_stream_options = msgspec.json.Decoder(StreamOptions | None)
 
 _FLAGS = {b"true": True, b"false": False}
 _NULL = Raw(b"null")
-_NO_CALLS = (_NULL, Raw(b"[]"))
+_NO_CALLS = (msgspec.UNSET, _NULL, Raw(b"[]"))
 _NEEDED = frozenset({"model", "messages"})
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
@@ -125,6 +126,10 @@ class RequestReader:
         for at, said in enumerate(wire):
             text = said.content
             content = self._parts(text, at) if isinstance(text, list) else text
+            if isinstance(said, _SPOKEN) and said.tool_calls is msgspec.UNSET:
+                role = _ROLES[type(said)]
+                messages.append(ChatMessage(role, content, (), "", None, said.name))
+                continue
             message = _message(said, content, at, lenient_names)
             if message.calls:
                 self._check_width(message.calls, at)
@@ -214,7 +219,7 @@ def _message(wire: MessageWire, content: Content, at: int, lenient_names: bool) 
         if wire.tool_calls:
             calls = tuple([_call(c, at, n, lenient_names) for n, c in enumerate(wire.tool_calls)])
         return ChatMessage("assistant", content, calls, "", wire.reasoning_content, wire.name)
-    if wire.tool_calls is not msgspec.UNSET and wire.tool_calls not in _NO_CALLS:
+    if wire.tool_calls not in _NO_CALLS:
         raise RequestError(
             f"Invalid parameter: 'messages[{at}].tool_calls' is only allowed in messages with role "
             "'assistant'.",
