@@ -82,7 +82,7 @@ class ForgetsTheRest(SseDecoder):
     def feed(self, block: bytes) -> list[SseEvent]:
         events = super().feed(block)
         if events:
-            self._pieces.clear()
+            self._line.clear()
         return events
 
 

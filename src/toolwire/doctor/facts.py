@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from toolwire.backends.base import UNKNOWN, Capabilities
-from toolwire.backends.openai.detection import Detected, detect, dialect_of_host
+from toolwire.backends.openai.detection import AUTO, Detected, detect, dialect_of_host
 from toolwire.backends.openai.llamacpp import PROBE
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.conformance.endpoint import LiveEndpoint, Unreachable
-from toolwire.errors import UpstreamRefused
+from toolwire.errors import UpstreamRefused, UpstreamUnavailable
 from toolwire.formats import Detection, detect_model, detect_template
 
 NAMES = {
@@ -119,7 +119,11 @@ def _kind(endpoint: LiveEndpoint) -> Detected | None:
 
         return get
 
-    return asyncio.run(detect(fetch(at_root=False), fetch(at_root=True)))
+    try:
+        found = asyncio.run(detect(fetch(at_root=False), fetch(at_root=True)))
+    except UpstreamUnavailable:
+        return None
+    return None if found is None or found.dialect == AUTO else found
 
 
 def _version(endpoint: LiveEndpoint, kind: Detected | None) -> str:

@@ -35,8 +35,11 @@ class IdBefore:
 
     def parse(self, text: str) -> CallHeader:
         """See `HeadParser.parse`."""
-        wire_id, _, name = text.rpartition(self.marker)
-        return plain_name(name), wire_id.strip() or None
+        written, _, name = text.rpartition(self.marker)
+        wire_id = plain_name(written)
+        if wire_id is None and written.strip():
+            return None, None
+        return plain_name(name), wire_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def replay(record: Mapping[str, Any], request: Request, check: CheckCalls) -> li
         if attempt["heard"]:
             now = _run(attempt, plan, check, seen)
             found += [Difference(number, *found) for found in _differences(attempt, now)]
-        seen += "".join(sent["content"] or "" for sent in attempt["sent"].values())
+        seen += "".join(sent.get("content") or "" for sent in attempt["sent"].values())
     return found
 
 

@@ -82,6 +82,7 @@ class Sent(msgspec.Struct):
     """What the client was sent for a choice."""
 
     calls: list[tuple[str, str, str]]
+    content: str | None = None
 
 
 class Failure(msgspec.Struct):
