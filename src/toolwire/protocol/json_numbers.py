@@ -59,7 +59,7 @@ class SteadyDecoder(Generic[T]):
         """Decode a JSON value. Raises `MsgspecError`."""
         if len(json) > SHORT:
             shape = shape_of_numbers(json)
-            if shape.count(b"0e") > _FEW or _LONG_NUMBER in shape:
+            if shape.count(b"0e") > _FEW or shape.find(_LONG_NUMBER) >= 0:
                 return self._steady(json)
         return self._fast(json)
 

@@ -13,6 +13,8 @@ KEEPALIVE = b": keepalive\n\n"
 _LEAST = 64
 """A line of an event counts as this many bytes at least, which is what it takes in memory."""
 _BOM = b"\xef\xbb\xbf"
+_CR = 0x0D
+"""As a number: Python raises and drops an exception for every search for bytes in bytes."""
 
 
 class SseEvent(msgspec.Struct, frozen=True, gc=False):
@@ -45,7 +47,7 @@ class SseDecoder:
             self._after_cr = False
             if block[:1] == b"\n":
                 block = block[1:]
-        if b"\r" in block:
+        if _CR in block:
             self._after_cr = block.endswith(b"\r")
             block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines = block.split(b"\n")
@@ -72,7 +74,7 @@ class SseDecoder:
             and block.startswith(b"data: {")
             and block.endswith(b"\n\n")
             and block.count(b"\n") == 2
-            and b"\r" not in block
+            and _CR not in block
             and len(block) <= self._max_line
         ):
             return block[6:-2]

@@ -306,7 +306,8 @@ class OpenAiHttpBackend:
             if connection.head.status != 200:
                 raise self._without_endpoint(await self._refusal(connection))
             self._notice(connection.head)
-            streamed = b"event-stream" in connection.head.headers.get(b"content-type", b"")
+            kind = connection.head.headers.get(b"content-type", b"")
+            streamed = kind.find(b"event-stream") >= 0  # `in` raises an exception within Python
             decoder = decoder or self.decoder(
                 max_line=self._max_line, streamed=streamed, redact=self._redact
             )

@@ -118,7 +118,8 @@ _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 def _has_unusual_number(text: str) -> bool:
     shape = shape_of_numbers(text)
-    if _MANY_DIGITS in shape or b"0e" in shape or b"\\u00" in shape:
+    find = shape.find  # faster than `in`, which raises an exception within Python
+    if find(_MANY_DIGITS) >= 0 or find(b"0e") >= 0 or find(b"\\u00") >= 0:
         return _UNUSUAL_NUMBER.search(text) is not None
     return False
 

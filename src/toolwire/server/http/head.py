@@ -11,6 +11,8 @@ from toolwire.surfaces.exchange import HttpRequest
 _ABSOLUTE = re.compile(rb"https?://([^/?#@]+)(/[^#]*|\?[^#]*)?", re.IGNORECASE)
 """A target in absolute form, as sent to a proxy. Userinfo and fragments are not allowed."""
 
+_COMMA = ord(",")
+
 
 class Refused(Exception):
     """The request is refused with `status`, and further input is not read."""
@@ -26,7 +28,7 @@ def check_head(request: HttpRequest, version: str) -> None:
     if version not in ("1.1", "1.0"):
         raise Refused(400)
     # Two Host headers are joined with a comma, which no host name contains.
-    if b"," in headers.get(b"host", b"," if version == "1.1" else b""):
+    if _COMMA in headers.get(b"host", b"," if version == "1.1" else b""):
         raise Refused(400)
     if not request.target.startswith(b"/"):
         _make_path(request)
