@@ -109,7 +109,7 @@ class ToolCache:
         sample = bytes(view[:64]), bytes(view[middle : middle + 64]), bytes(view[-64:])
         key = (size, sample, kind)
         known = self._sets.get(key)
-        if known is not None and known[0] == raw:
+        if known is not None and (known[0] is raw or known[0] == raw):
             return known[1]
         raw = raw.copy()  # do not keep a large body alive for a small part of it
         draft = read(raw)

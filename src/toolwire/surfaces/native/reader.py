@@ -16,13 +16,13 @@ from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, ToolChoice, ToolSet
 from toolwire.surfaces.chat.params import ChatParams, read_params
-from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.native import wire
 from toolwire.surfaces.native.fields import FIELDS, read_value
 from toolwire.surfaces.native.history import NativeHistory
 from toolwire.surfaces.native.ids import ToolCallIdMap
 from toolwire.surfaces.native.problems import Problems
 from toolwire.surfaces.native.tools import NativeToolReader
+from toolwire.surfaces.repeated_tools import RepeatedTools
 
 _NULL = Raw(b"null")
 _NO_MESSAGE = (
@@ -157,6 +157,7 @@ class NativeRequestReader:
     tools: NativeToolReader
     max_messages: int
     max_values: int = MOST_VALUES
+    bodies: RepeatedTools = field(default_factory=RepeatedTools)
 
     @property
     def depth(self) -> int:
@@ -166,7 +167,7 @@ class NativeRequestReader:
     def read(self, body: bytes) -> Incoming:
         """Decode one body. Raises `RequestError` if it is not a JSON object; collects the rest."""
         check_width(body, "", self.max_values)
-        members = {name: raw for name, raw in read_members(body).items() if raw != _NULL}
+        members = {name: raw for name, raw in self.bodies.members(body).items() if raw != _NULL}
         problems = Problems()
         names = [name for name in members if name in FIELDS and name != "tools"]
         fields = {name: read_value(name, bytes(members[name]), problems) for name in names}

@@ -5,7 +5,7 @@ checked one by one, messages are decoded by type. Rules between fields are check
 between messages in `gateway.history`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -27,7 +27,6 @@ from toolwire.surfaces.explain import (
     empty_array,
     missing,
 )
-from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.openai.tool_choice import needs_tools, read_choice
 from toolwire.surfaces.openai.tools import ToolReader
 from toolwire.surfaces.openai.wire import (
@@ -41,6 +40,7 @@ from toolwire.surfaces.openai.wire import (
     ToolMessageWire,
     UserMessageWire,
 )
+from toolwire.surfaces.repeated_tools import RepeatedTools
 
 _ROLES: dict[type[Any], Role] = {
     SystemMessageWire: "system", DeveloperMessageWire: "developer", UserMessageWire: "user",
@@ -69,11 +69,12 @@ class RequestReader:
     max_messages: int
     strict_parallel: bool = False
     max_values: int = MOST_VALUES
+    bodies: RepeatedTools = field(default_factory=RepeatedTools)
 
     def read(self, body: bytes, *, lenient_names: bool = False) -> Request:
         """Decode one body. Raises `RequestError`."""
         check_width(body, "", self.max_values)
-        fields = _split(body)
+        fields = self._split(body)
         rest = {}
         if not fields.keys() <= _OURS:
             rest = {name: raw for name, raw in fields.items() if name not in _OURS}
@@ -104,6 +105,13 @@ class RequestReader:
             adjusted=adjusted,
             repairs=toolset.repairs,
         )
+
+    def _split(self, body: bytes) -> dict[str, Raw]:
+        """Return the top-level values. `null` means "not given" where that is allowed."""
+        values = self.bodies.members(body)
+        if _NULL in values.values():
+            return {name: raw for name, raw in values.items() if raw != _NULL or name in _NEEDED}
+        return values
 
     def _parallel(self, fields: dict[str, Raw], toolset: ToolSet) -> tuple[bool, tuple[str, ...]]:
         asked = _flag(fields, "parallel_tool_calls")
@@ -152,14 +160,6 @@ class RequestReader:
             check_nesting(raw, where, self.tools.max_depth)
             parts.append(read_part(raw, where))
         return tuple(parts)
-
-
-def _split(body: bytes) -> dict[str, Raw]:
-    """Return the top-level values. `null` means "not given" where that is allowed."""
-    values = read_members(body)
-    if _NULL in values.values():
-        return {name: raw for name, raw in values.items() if raw != _NULL or name in _NEEDED}
-    return values
 
 
 def _model(fields: dict[str, Raw]) -> str:
