@@ -52,11 +52,14 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._parser: Any = httptools.HttpRequestParser(self)
         self._pipeline = Pipeline(self, server)
         self._request = _NO_REQUEST
-        self._headers = _NO_REQUEST.headers
+        self._lines: list[tuple[bytes, bytes]] = []
+        """The headers as they came, and trailers."""
         self._body = IncomingBody(server.bodies)
         self._most = 0
-        self._head_size = self._fields = 0
-        self._most_head, self._most_fields = 2 * self._limits.header_bytes, self._limits.headers
+        self._head_size = 0
+        self._most_head = 2 * self._limits.header_bytes
+        self._fits = len(server.buffer) <= self._most_head
+        """Whether the head of a request that arrived in one read cannot be too large."""
         self._fed = self._bare = 0
         self._body_deadline = 0.0
         self._new = False
@@ -133,8 +136,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             request.keep_alive = False
             self._stop_reading()
             self._accept(request)
-        elif self._bare > self._most_head:
-            self._refuse(431)
+        elif self._bare > self._most_head or len(self._lines) > self._limits.headers:
+            self._refuse(431)  # trailers count as headers
         elif self._fed > self._limits.body_bytes + _FRAMING:
             self._refuse(413)
 
@@ -172,24 +175,16 @@ class ClientConnection(asyncio.BufferedProtocol):
     # that leaves a request unfinished.
 
     def on_message_begin(self) -> None:
-        request = self._request = HttpRequest()
-        self._headers = request.headers
+        self._request = HttpRequest()
+        self._lines = []
         self._in_head = self._new = True
-        self._head_size = self._fields = 0
+        self._head_size = 0
 
     def on_url(self, url: bytes) -> None:
         self._request.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        fields = self._fields = self._fields + 1
-        size = self._head_size = self._head_size + len(name) + len(value)
-        if fields > self._most_fields or size > self._most_head:
-            raise Refused(431)
-        if not self._in_head:
-            return  # a trailer: counted, but not used
-        headers = self._headers
-        name = name.lower()
-        headers[name] = headers[name] + b", " + value if name in headers else value
+        self._lines.append((name, value))
 
     def on_headers_complete(self) -> None:
         request = self._request
@@ -202,13 +197,27 @@ class ClientConnection(asyncio.BufferedProtocol):
         request.keep_alive = self._parser.should_keep_alive() and not self._server.draining
         version = self._parser.get_http_version()
         request.chunked_ok = version == "1.1"
+        headers = self._headers(request)
         self._upgrade = self._parser.should_upgrade()
         if self._upgrade:
             return
         check_head(request, version)
-        headers = self._headers
         if b"content-length" in headers or b"transfer-encoding" in headers:
             self._before_body(request)
+
+    def _headers(self, request: HttpRequest) -> dict[bytes, bytes]:
+        """Collect the headers of a request. Repeated ones are joined with a comma."""
+        lines, headers = self._lines, request.headers
+        if len(lines) > self._limits.headers:
+            raise Refused(431)
+        if not (self._fits and self._new):
+            size = sum(len(name) + len(value) for name, value in lines)
+            if size > self._most_head:
+                raise Refused(431)
+        for name, value in lines:
+            key = name.lower()
+            headers[key] = headers[key] + b", " + value if key in headers else value
+        return headers
 
     def _before_body(self, request: HttpRequest) -> None:
         """Decide by the head whether to read the body."""
@@ -243,6 +252,8 @@ class ClientConnection(asyncio.BufferedProtocol):
     def on_message_complete(self) -> None:
         if self._upgrade:
             return
+        if len(self._lines) > self._limits.headers:
+            raise Refused(431)
         request = self._request
         request.body = self._body.complete(self)  # type: ignore[assignment]
         self._in_body = False
