@@ -488,6 +488,11 @@ OTHER_REPAIRS = (
     ("call_promoted_from_text", "a call that the backend handed on as text"),
     ("format_detected:NAME", "a call in another format than the one expected of the model"),
     ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
+    (
+        "choice_dropped:tool_choice",
+        "with `n`, a choice without the required call, beside one that has it: left out if the "
+        "model is not asked again",
+    ),
     ("asked_again:CODE", "the model was told what was wrong, and asked again"),
     ("call_resumed", "the backend failed inside a call, which another attempt has made"),
     ("loop_explained:TOOL", "the model was told that it keeps repeating the same invalid call"),

@@ -52,6 +52,16 @@ class DeclaredTools:
             return half
         return name.removeprefix("functions.")
 
+    def before_key(self, written: str) -> str:
+        """Return the tool whose name begins this text, if the rest is one of its properties."""
+        text = written.strip()
+        fitting = (
+            name
+            for name in self._tools
+            if text.startswith(name) and text[len(name) :].strip() in self.properties(name)
+        )
+        return max(fitting, key=len, default="")
+
     def arguments(self, name: str) -> Schema:
         """The schema of a tool's arguments."""
         tool = self._tools.get(name)

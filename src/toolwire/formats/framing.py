@@ -129,10 +129,13 @@ class MarkerFramer:
     def _ahead(
         self, marker: str, size: int, kind: str, reader: Reader, sink: EventSink
     ) -> Need[bool]:
-        """Run `_region` on the same text with another reader."""
+        """Run `_region` on the same text with another reader, to the end of the last call."""
         turn = TurnState(reader, sink, self._turn.tools, self._turn.stop)
         other = MarkerFramer(self._markers, turn, self._engine)
-        return other._calls(marker, size, strict=self._strict(kind))
+        reader.mark()
+        clean = yield from other._calls(marker, size, strict=self._strict(kind))
+        reader.give_back(reader.raw())
+        return clean
 
     def _drop(self, size: int) -> None:
         self._take(size, "markup")

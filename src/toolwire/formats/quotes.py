@@ -1,8 +1,9 @@
 """The Markdown of the text being read: code fences, code spans and quotation marks.
 
-A fence opens at a line that begins with three or more backticks and has no others. It ends at a
-line that consists of at least as many backticks. Anywhere else a run of backticks opens a span. A
-run of the same length closes it, or the end of the paragraph leaves it open.
+A fence opens at a line that begins with three or more backticks and has no others. The mark of a
+list item may precede them. It ends at a line that consists of at least as many backticks. Anywhere
+else a run of backticks opens a span. A run of the same length closes it, or the end of the
+paragraph leaves it open.
 
 The state is needed only at a marker. So text is buffered until then and scanned at once, which is
 much cheaper than scanning each piece.
@@ -22,6 +23,7 @@ _LONG = 256  # characters of a piece that is more than a word or a line
 _MOST_KEPT = 64 * 1024  # characters of all pieces, because backticks take time to scan
 _TOKEN = re.compile(r"`++|\n|[^`\n]++")
 _PLAIN = re.compile(r"(?:[^`\n]++|(?<!\\)`[^`\n]++`(?=[^`])|\n(?![ \t]*+`{3}))*+")
+_ITEM = re.compile(r"\s*+(?:(?:[-*+]|\d{1,9}+[.)])[ \t]++)*+")  # list items, which may nest
 _BACKSLASHES = re.compile(r"\\*+\Z")
 _PAIRS = {"'": "'", "‘": "’", "“": "”", "«": "»", "„": "“", "「": "」", "『": "』"}
 
@@ -209,11 +211,12 @@ class Quotes:
         size, self._run = self._run, 0
         if not size:
             return
-        starts = not self._line[-_LINE:].strip()
+        before = self._line[-_LINE:]
         self._line = (self._line + "`" * min(size, _LINE))[-_LINE:]
         if self._fence:
-            self._closing = starts and size >= self._fence
+            self._closing = size >= self._fence and not before.strip()
             return
+        starts = _ITEM.fullmatch(before)
         self._info = size if starts and size >= len(FENCE) and not self._off else 0
         self._span(size)
 

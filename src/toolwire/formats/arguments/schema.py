@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 Types: TypeAlias = frozenset[str]
 _MAX_HOPS = 24  # maximum hops through $ref and combinators
 _MOST_PARTS = 1000  # maximum subschemas combined into one
+_KEYWORDS = {"properties": "object", "items": "array", "prefixItems": "array"}
 _COMBINATORS = ("allOf", "anyOf", "oneOf")
 _TYPE_OF: tuple[tuple[type, str], ...] = (
     (bool, "boolean"),
@@ -51,14 +52,34 @@ class Schema:
         return frozenset(name for name in listed if isinstance(name, str))
 
     def property(self, key: str) -> "Schema":
-        """The schema of one member."""
-        return Schema(self.properties().get(key), self.root)
+        """The schema of one member: its own, or that of all others."""
+        declared = self.properties()
+        if key in declared:
+            return Schema(declared[key], self.root)
+        for node in _alternatives(self.node, self.root):
+            patterns = node.get("patternProperties")
+            if isinstance(patterns, Mapping) and len(patterns) == 1:
+                return Schema(next(iter(patterns.values())), self.root)
+            if isinstance(node.get("additionalProperties"), Mapping):
+                return Schema(node["additionalProperties"], self.root)
+        return Schema(None, self.root)
 
     def items(self) -> "Schema":
         """The schema of an array's elements."""
         for node in _alternatives(self.node, self.root):
             if "items" in node:
                 return Schema(node["items"], self.root)
+        return Schema(None, self.root)
+
+    def item(self, index: int) -> "Schema":
+        """The schema of one element of an array."""
+        for node in _alternatives(self.node, self.root):
+            for keyword in ("prefixItems", "items"):
+                listed = node.get(keyword)
+                if isinstance(listed, Mapping):
+                    return Schema(listed, self.root)
+                if isinstance(listed, list) and index < len(listed):
+                    return Schema(listed[index], self.root)
         return Schema(None, self.root)
 
 
@@ -98,7 +119,7 @@ def _said_types(
             return frozenset().union(*(_types(part, root, known, hops) for part in node[key]))
     if isinstance(node.get("allOf"), list):
         return _common(_types(part, root, known, hops) for part in node["allOf"])
-    return frozenset({"object"}) if "properties" in node else frozenset()
+    return frozenset(kind for keyword, kind in _KEYWORDS.items() if keyword in node)
 
 
 def _common(parts: Iterable[Types]) -> Types:

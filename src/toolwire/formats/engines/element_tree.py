@@ -4,6 +4,8 @@ Works on the complete text of one value. `<item>` makes an array, other names ma
 repeated name becomes an array. Text next to elements is kept under `$text`.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from toolwire.formats.arguments import values
@@ -23,8 +25,11 @@ def _parse(text: str, prefix: str) -> Element:
     stack: list[tuple[str, Element]] = [("", root)]
     first, *pieces = text.split(prefix)
     _add_text(root, first)
-    for piece in pieces:
-        tag, _, tail = piece.removeprefix("<").partition(">")
+    for piece in _opened(pieces):
+        if not piece.startswith("<"):
+            _add_text(stack[-1][1], prefix + piece)
+            continue
+        tag, _, tail = piece[1:].partition(">")
         if not tag.startswith("/"):
             if len(stack) <= _MAX_DEPTH:
                 child: Element = {}
@@ -34,6 +39,13 @@ def _parse(text: str, prefix: str) -> Element:
             stack.pop()
         _add_text(stack[-1][1], tail)
     return root
+
+
+def _opened(pieces: list[str]) -> Iterator[str]:
+    """Add opening tags that are missing: only the closing tag after a value has its name."""
+    for piece, then in pairwise([*pieces, ""]):
+        missing = not piece.startswith("<") and then.startswith("</")
+        yield f"<{then[2:].partition('>')[0]}>{piece}" if missing else piece
 
 
 def _add_text(node: Element, text: str) -> None:
@@ -47,7 +59,7 @@ def _write(node: Element, schema: Schema) -> str:
     if not children:
         return _write_leaf(text, schema)
     if set(children) == {"item"} and _is_list(schema):
-        return _write_list(children["item"], schema.items())
+        return _write_list(children["item"], schema)
     members = [
         f"{values.quote(name)}: {_write_member(found, schema.property(name))}"
         for name, found in children.items()
@@ -66,11 +78,12 @@ def _is_list(schema: Schema) -> bool:
 def _write_member(found: list[Any], schema: Schema) -> str:
     if len(found) == 1:
         return _write(found[0], schema)
-    return _write_list(found, schema.items())
+    return _write_list(found, schema)
 
 
 def _write_list(nodes: list[Any], schema: Schema) -> str:
-    return "[" + ", ".join(_write(node, schema) for node in nodes) + "]"
+    items = (_write(node, schema.item(index)) for index, node in enumerate(nodes))
+    return "[" + ", ".join(items) + "]"
 
 
 def _write_leaf(text: str, schema: Schema) -> str:

@@ -3,7 +3,8 @@ delimiter instead of quotes and escapes.
 
 Models also write strings in quotes, which are read as Python strings. They also forget the second
 delimiter. Then the brackets and the marker that end the call end the string too, unless a matching
-delimiter follows shortly after.
+delimiter follows shortly after. Or they forget the first one. Then a bare value ends at a delimiter
+that cannot begin a string.
 """
 
 import json
@@ -34,6 +35,7 @@ _QUOTES = ("'", '"')
 _AHEAD = 512  # how far past a possible end of a call to look for the delimiter
 _BRACKETS = frozenset(")]}")
 _AFTER_STRING = ",:)]}"
+_BEFORE_STRING = ":=,[{("
 _CLOSER = {"{": "}", "(": ")", "[": "]"}
 
 
@@ -296,13 +298,35 @@ class _ObjectCopy:
             if reader.final:
                 return False
             yield
+        size = end - reader.pos
         text = reader.buf[reader.pos : end].strip()
+        literal = scalars.from_json_bare(text)
+        if literal is None or (types and values.is_text(types)) or reader.buf[end] == "<":
+            whole = yield from self._to_delimiter(size)
+            if whole:
+                self.put(values.coerce(reader.buf[reader.pos : reader.pos + whole], types))
+                reader.pos += whole + len(self.engine.delimiter)
+                return True
         if not text:
             return False
-        reader.pos = end
-        literal = scalars.from_json_bare(text)
+        reader.pos += size
         if literal is not None and not (types and values.is_text(types)):
             self.put(literal)
         else:
             self.put(values.coerce(text.strip("\"'"), types))
         return True
+
+    def _to_delimiter(self, ahead: int) -> Need[int]:
+        """Return the length of a string without its first delimiter, or 0 if it is none."""
+        reader, delimiter, stops = self.turn.reader, self.engine.delimiter, self.turn.stop.kinds
+        while True:
+            start, end = reader.pos + ahead, reader.pos + _MAX_BARE
+            found = reader.buf.find(delimiter, start, end)
+            text = reader.buf[reader.pos : found if found >= 0 else end]
+            if any(stop in text for stop in stops):
+                return 0
+            if found >= 0:
+                return 0 if text.rstrip()[-1:] in _BEFORE_STRING else len(text)
+            if reader.final or len(reader.buf) >= end:
+                return 0
+            yield

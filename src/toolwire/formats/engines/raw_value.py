@@ -36,7 +36,7 @@ class RawValue:
     def copy(self, put: Put) -> Need[bool]:
         """Copy raw text up to the certain end of the value."""
         reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
-        keeps = not self.tags.trim
+        keeps, depth = not self.tags.trim, 0
         yield from self._value_start(put)
         while True:
             start, end, marker = lexer.search(reader)
@@ -58,7 +58,8 @@ class RawValue:
             kind, size = lexer.kinds[marker], lead + end - start
             if kind in ("param", "close") and (yield from self._ends_value(kind, marker, size)):
                 return True
-            ends = kind == "end" and (yield from self._can_follow(size))
+            ends = kind == "end" and not depth and (yield from self._can_follow(size))
+            depth += {"nest": 1, "end": -bool(depth)}.get(kind, 0)
             put(reader.buf[reader.pos : reader.pos + (lead if ends else size)])
             reader.pos += size
             if ends:

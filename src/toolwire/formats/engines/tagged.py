@@ -53,11 +53,12 @@ class Tagged(Tags):
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one call."""
-        name, glyphs = opening.name, False
+        name, glyphs, keyed = opening.name, False, False
         if not name:
-            head = yield from self._read_head(turn)
-            if head is None:
+            found = yield from self._read_head(turn)
+            if found is None:
                 return turn.refuse("no head of a call")
+            head, keyed = found
             if self.glyphs:
                 glyphs = any(glyph in head for glyph in GLYPHS)
                 head = unglyph(head)
@@ -65,10 +66,11 @@ class Tagged(Tags):
             name = turn.tools.resolve(written)
         if not _NAME.fullmatch(name) or (opening.strict and not turn.tools.allows(name)):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
-        return (yield from _CallBody(self, turn, name, glyphs=glyphs).read())
+        return (yield from _CallBody(self, turn, name, glyphs=glyphs).read(keyed=keyed))
 
-    def _read_head(self, turn: TurnState) -> Need[str | None]:
-        """Read the rest of the opening tag, or the text up to the first parameter."""
+    def _read_head(self, turn: TurnState) -> Need[tuple[str, bool] | None]:
+        """Read the rest of the opening tag, or the text up to the first parameter. Also return
+        whether the key of this parameter follows directly, without its opening tag."""
         reader, lexer = turn.reader, head_lexer(self)
         start = "<" if self.declared else ""
         reader.pos += len(start)
@@ -76,11 +78,15 @@ class Tagged(Tags):
         if found is None:
             return None
         head, marker, size = found
-        size = size if lexer.kinds[marker] == "end" else 0
+        kind = lexer.kinds[marker]
+        if kind == "key" and (name := turn.tools.before_key(head)):
+            reader.pos += head.index(name) + len(name)
+            return name, True
+        size = size if kind == "end" else 0
         whole = start + reader.buf[reader.pos : reader.pos + len(head) + size]
         reader.pos += len(head) + size
         yield from _skip_doubled_head(turn, whole)
-        return head
+        return head, False
 
 
 class _CallBody:
@@ -99,10 +105,11 @@ class _CallBody:
         keys = tuple(turn.tools.properties(name)) if tags.declared else ()
         self.body = body_lexer(tags, name, keys)
 
-    def read(self) -> Need[bool]:
-        """Read the body, from after the head to after the call's closing tag."""
+    def read(self, *, keyed: bool) -> Need[bool]:
+        """Read the body, from after the head to after the call's closing tag. `keyed`: it begins
+        with a key."""
         turn = self.turn
-        kind, marker, size = yield from self._structure()
+        kind, marker, size = ("param", "", 0) if keyed else (yield from self._structure())
         if not kind and not (yield from self._json_body()):
             return turn.refuse("no parameter where one should be")
         if kind == "end" and not self._complete():
@@ -112,9 +119,9 @@ class _CallBody:
             copied = yield from json_text.copy_value(turn.reader, self.put)
             yield from self._pass_close()
             return (yield from finish_call(turn, ok=copied, json=True))
-        while kind == "param":
+        while kind in ("param", "value"):
             turn.reader.pos += size
-            read = yield from self._parameter(marker)
+            read = yield from self._parameter(marker) if kind == "param" else self._unopened()
             if read is None:
                 kind = "end"
                 break
@@ -129,7 +136,8 @@ class _CallBody:
         return (yield from finish_call(turn, ok=complete, why="the call breaks off"))
 
     def _structure(self) -> Need[tuple[str, str, int]]:
-        """Classify the next tag: parameter, close, other structure ("stop"), end, or ""."""
+        """Classify the next tag: parameter, value without its opening tag, close, other structure
+        ("stop"), end, or ""."""
         turn, reader = self.turn, self.turn.reader
         while True:
             char = yield from skip_space(reader, _SPACE)
@@ -203,6 +211,28 @@ class _CallBody:
                 return None if kind == "end" else True  # it has no value
         yield from self._skip_doubled(written)
         return (yield from self._value(key, self._converter(key, given)))
+
+    def _unopened(self) -> Need[bool]:
+        """Read a value whose parameter is named by the closing tag alone."""
+        reader, tree, ahead = self.turn.reader, self.tags.tree, 0
+        while (end := reader.buf.find(tree, reader.pos + ahead)) < 0:
+            if reader.final:
+                return False
+            ahead = max(len(reader.buf) - reader.pos - len(tree), 0)
+            yield
+        value, reader.pos = reader.buf[reader.pos : end], end
+        close = f"{tree}</"
+        if (yield from peek(reader, len(close))) != close:
+            return self.turn.refuse("a value has no name")
+        reader.pos += len(close)
+        key = yield from self._read_until(tag_lexer(self.tags, ">"))
+        if not key:
+            return False
+        if key not in self.seen:
+            convert = self._converter(key, {}) or values.quote
+            self.put(f"{', ' if self.seen else '{'}{values.quote(key)}: {convert(value)}")
+            self.seen[key] = None
+        return True
 
     def _begun_at_end(self) -> bool | None:
         """Return None at the end of the text, dropping the rest of it; otherwise False."""

@@ -77,6 +77,7 @@ def head_lexer(tags: Tags) -> Lexer:
         ends = {tags.param: "body", **dict.fromkeys(tags.call_close, "body"), **ends}
     if tags.value_open:
         ends |= dict.fromkeys(('{"', "{\n", "{}"), "body")  # JSON instead of parameters
+        ends |= {tags.key_end: "key"}  # the first key has no opening tag
     return _lexer(tags, ends)
 
 
@@ -100,6 +101,7 @@ def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
     params = [f"<{key}>" for key in keys] if tags.declared else [tags.param]
     kinds = dict.fromkeys(params, "param") | dict.fromkeys(closes, "close") | {"\\n": "layout"}
     kinds |= dict.fromkeys(tags.ends_around, "stop")
+    kinds |= {tags.tree: "value"} if tags.tree else {}  # its opening tag is missing
     kinds |= dict.fromkeys(GLYPHS if tags.glyphs else (), "layout")
     kinds |= {f"<{slash}{tag}>": "layout" for tag in tags.wrappers for slash in ("", "/")}
     return _lexer(tags, kinds)

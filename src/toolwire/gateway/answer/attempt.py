@@ -3,7 +3,12 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from toolwire.errors import InvalidToolArguments, UncheckedToolArguments, UpstreamError
+from toolwire.errors import (
+    InvalidToolArguments,
+    ToolChoiceUnmet,
+    UncheckedToolArguments,
+    UpstreamError,
+)
 from toolwire.gateway.answer.choice import ChoicePipeline, Reading
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.stop_watcher import SURE, StopWatcher
@@ -60,6 +65,7 @@ class Attempt:
         self._final = final
         self._resumed = resumed
         self._seen = seen
+        self._spoke = False
         self._choices: dict[int, ChoicePipeline] = {}
         self._sent: list[tuple[int, list[Event]]] = []
         self._ends: list[tuple[int, list[Event]]] = []
@@ -80,7 +86,7 @@ class Attempt:
             choice = self._choices.get(index) or self._open(index)
             if events := choice.feed(fragment):
                 self._send(index, events)
-                sent = True
+                sent = self._spoke = True
                 if self._may_be_repeated:
                     self._sent.append((index, events))
             if choice.stops is not None and choice.stops.met:
@@ -96,12 +102,26 @@ class Attempt:
         """
         if not self._choices:
             raise UpstreamError("The backend's answer was empty.")
+        unmet: ToolChoiceUnmet | None = None
         for index, choice in sorted(self._choices.items()):
-            self._ends.append((index, choice.finish(done=done)))
+            try:
+                self._ends.append((index, choice.finish(done=done)))
+            except ToolChoiceUnmet as error:
+                unmet = unmet or error
             if choice.validator is not None:
                 self.costly += choice.validator.costly
+        if unmet is not None:
+            if not self._leaves_out_prose():
+                raise unmet
+            self.repairs.add("choice_dropped:tool_choice")
         if not self.costly:
             self._conclude()
+
+    def _leaves_out_prose(self) -> bool:
+        """Whether choices without the required call are left out, of which nothing was sent: the
+        model cannot be asked again, and another choice has made a call."""
+        last = self._final or (self._plan.request.stream and self._spoke)
+        return last and any(choice.policy.calls for choice in self._choices.values())
 
     def resolve(self, checked: Sequence[CheckedCall]) -> None:
         """Take the results for the `costly` calls, and end the answer as `finish` does."""

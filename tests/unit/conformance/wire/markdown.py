@@ -16,6 +16,10 @@ IN_FRONT = {
     "closed_fence": "Look:\n```py\nx = '`'\n```\n",
     "open_fence": "Look:\n```py\nx = 1\n",
 }
+BESIDE = {
+    "lone_backticks": "The ` key is there.\n",
+    "fences_in_list_items": "1. ```sh\n   ls\n   ```\n",
+}
 AROUND = {
     "span": "Write `{}` so.",
     "span_of_two": "Write ``{}`` so.",
@@ -32,6 +36,9 @@ def markdown(wire: Wire) -> Iterator[Case]:
     for name, text in IN_FRONT.items():
         if not (fenced and name == "open_fence"):
             yield case_of(told(f"{name}_in_front", 6, Text(text), TIME, note=note), wire)
+    for name, text in BESIDE.items() if wire.behind else ():
+        parts = Text(text), TIME, Text(f"\n{text}")
+        yield case_of(told(f"{name}_on_both_sides", 6, *parts, note=note), wire)
     if isinstance(wire, MessageWire) or fenced:
         return
     call = wire.write((Calls((TIME,)),)).strip()

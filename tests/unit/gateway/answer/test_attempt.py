@@ -121,6 +121,23 @@ def test_prose_that_is_cut_off_beside_a_choice_with_the_call_is_delivered(stream
     assert ends == {0: "tool_calls", 1: "length"}
 
 
+@pytest.mark.parametrize("speaker", [0, 1])
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_choice_that_made_the_required_call_is_delivered_without_the_one_in_prose(
+    stream: bool, speaker: int
+) -> None:
+    call = CallFragment(0, "a", "f", '{"x": 1}')
+    prose = Fragment(choice=speaker, text="No.", finish="stop")
+    backend = Backend([[prose], [Fragment(choice=1 - speaker, calls=(call,), finish="stop")]])
+    tools = [tool("f", SCHEMA)]
+    client = chat(body(tools=tools, tool_choice="required", stream=stream, n=2), backend)
+    chunks = client.chunks if stream else [client.json]
+    ends = {c["index"]: c["finish_reason"] for chunk in chunks for c in chunk["choices"]}
+    assert ends == {1 - speaker: "tool_calls"}
+    assert b"No." not in client.written
+    assert "choice_dropped:tool_choice" in str([client.headers, chunks])
+
+
 REQUIRED = {"tools": [tool("f", SCHEMA)], "tool_choice": "required"}
 PROSE = [[Fragment(text="No.")], [Fragment(finish="stop")]]
 
