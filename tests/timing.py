@@ -30,6 +30,15 @@ def cpu(action: Callable[[], object]) -> float:
             gc.enable()
 
 
+def in_a_row(times: int, run: Run) -> Run:
+    """So many runs as one, which returns the mean of their seconds.
+
+    For short work that is compared with longer work: it then takes as long, and slips between two
+    busy moments no more easily.
+    """
+    return lambda: sum(run() for _ in range(times)) / times
+
+
 def least(*runs: Run, enough: Callable[..., bool], rounds: int = ROUNDS) -> list[float]:
     """The least seconds of each run: of some `rounds`, and of more unless these are `enough`."""
     taken = [float("inf")] * len(runs)

@@ -31,10 +31,14 @@ class Lexer:
 
     `begins` maps openers to the pattern of a possible call. The pattern matches short text from the
     opener on. Where truncated text may still become a match, it ends in `\\Z`.
+
+    The expression for complete text is compiled when it is first used. Most lexers never meet the
+    end of a text, and to compile all of them at once makes others wait.
     """
 
     __slots__ = (
         "_begins",
+        "_endings",
         "_extendable",
         "_final",
         "_partial",
@@ -58,10 +62,17 @@ class Lexer:
         self.longest = max(map(len, markers), default=0)
         self._extendable = {m for m in markers if any(o != m and o.startswith(m) for o in markers)}
         self._begins = {opener: re.compile(text) for opener, text in (begins or {}).items()}
-        endings = _endings(markers, begins or {})
-        self.ahead = _trie(markers, self.loose, endings, partial=True)
+        self._endings = _endings(markers, begins or {})
+        self.ahead = _trie(markers, self.loose, self._endings, partial=True)
         self._partial = re.compile(self.ahead)
-        self._final = re.compile(_trie(markers, self.loose, endings, partial=False))
+        self._final: re.Pattern[str] | None = None
+
+    def _complete(self) -> re.Pattern[str]:
+        """Return the expression for complete text."""
+        if self._final is None:
+            markers = [marker for marker in self.kinds if marker != NO_CALL]
+            self._final = re.compile(_trie(markers, self.loose, self._endings, partial=False))
+        return self._final
 
     def search(self, reader: Reader) -> tuple[int, int, str]:
         """Return the end of the plain text, the end of the marker after it, and that marker.
@@ -70,7 +81,7 @@ class Lexer:
         if any, may begin a marker. Skipped openers are reported as one marker, `NO_CALL`.
         """
         buf, final = reader.buf, reader.final
-        match = (self._final if final else self._partial).search(buf, reader.pos)
+        match = (self._complete() if final else self._partial).search(buf, reader.pos)
         if match is None:
             size = len(buf)
             return size, size, ""
@@ -90,7 +101,7 @@ class Lexer:
         while True:
             buf, pos = reader.buf, reader.pos
             end = min(len(buf), pos + limit + self.longest + 40)
-            match = (self._final if reader.final else self._partial).search(buf, pos, end)
+            match = (self._complete() if reader.final else self._partial).search(buf, pos, end)
             if match is not None and match.start() - pos <= limit:
                 marker = self._marker(match.group())
                 sure = reader.final or match.end() < len(buf) or marker not in self._extendable
@@ -107,7 +118,7 @@ class Lexer:
             if pos >= len(buf) and not reader.final:
                 yield
                 continue
-            match = (self._final if reader.final else self._partial).match(buf, pos)
+            match = (self._complete() if reader.final else self._partial).match(buf, pos)
             if match is None:
                 return "", 0
             marker = self._marker(match.group())

@@ -12,7 +12,7 @@ from functools import partial
 
 from cases import chunks, outcome, parse
 from floods import repeat
-from tests.timing import cpu, least
+from tests.timing import cpu, in_a_row, least
 
 from toolwire.formats import Delivery, Parser, Trace
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, ReasoningDelta, TextDelta
@@ -162,7 +162,7 @@ def time_is_linear(make: Make, text_of: Callable[[int], str], size: int, *, chun
         size *= 2
     few, many = chunks(text_of(size), chunk), chunks(text_of(4 * size), chunk)
     once, four_times = least(
-        lambda: _cpu(make, few),
+        in_a_row(4, lambda: _cpu(make, few)),
         lambda: _cpu(make, many),
         enough=lambda once, four_times: four_times <= 6.5 * once,
     )

@@ -1,7 +1,8 @@
 """Prints every regular expression the package makes, as JSON lines. Run as a program.
 
 `re.compile` is watched from before the first import on, while every module is imported and every
-format reads and writes something, so that patterns made of data are seen too.
+format reads and writes something, so that patterns made of data are seen too. A lexer makes one
+of its patterns when it first needs it; here it needs it at once.
 """
 
 import importlib
@@ -33,6 +34,18 @@ def _watch(name: str) -> None:
     setattr(re, name, watched)
 
 
+def _watch_lexers() -> None:
+    from toolwire.formats.lexer import Lexer
+
+    begin = Lexer.__init__
+
+    def begun(self: Lexer, *args: Any, **options: Any) -> None:
+        begin(self, *args, **options)
+        self._complete()
+
+    Lexer.__init__ = begun  # type: ignore[method-assign]
+
+
 def _use_every_format() -> None:
     from cases import all_cases, parse
 
@@ -51,6 +64,7 @@ def _use_every_format() -> None:
 def main() -> None:
     for name in ("compile", *_functions):
         _watch(name)
+    _watch_lexers()
     package = importlib.import_module("toolwire")
     for module in pkgutil.walk_packages(package.__path__, "toolwire."):
         if not module.name.endswith("__main__"):

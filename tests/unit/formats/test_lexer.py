@@ -1,5 +1,9 @@
 """Markers in text that arrives in pieces."""
 
+import re
+
+import pytest
+
 from toolwire.formats.engines.tags import Tags, body_lexer, value_lexer
 from toolwire.formats.lexer import NO_CALL, Lexer
 from toolwire.formats.reader import Reader
@@ -63,3 +67,18 @@ def test_what_ends_a_value_is_made_once_for_all_keys_that_have_the_same_close() 
     for each, same in ((tags, True), (named, False)):
         body = body_lexer(each, "f", ())
         assert (value_lexer(each, body, "a") is value_lexer(each, body, "b")) == same
+
+
+def test_the_expression_for_complete_text_is_not_compiled_before_the_text_is_complete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled: list[str] = []
+    monkeypatch.setattr(
+        re, "compile", lambda text, make=re.compile: compiled.append(text) or make(text)
+    )
+    lexer, text = Lexer({"<only_here>": "open"}), "a <only_here>"
+    assert lexer.search(reader_of(text)) == (2, 13, "<only_here>")
+    assert len(compiled) == 1
+    for _ in range(2):
+        assert lexer.search(reader_of(text, final=True)) == (2, 13, "<only_here>")
+    assert len(compiled) == 2

@@ -28,14 +28,17 @@ _TURNS = (
     "<SPECIAL_12>", "<tool_response>", "</tool_response>", "[|system|]", "[|user|]",
     "[|assistant|]", "[|endofturn|]",
 )  # fmt: skip
-_CONTROL = r"[|｜][^<>\s]{1,64}+>|[^<>\s|｜]{1,64}+[|｜]>"
+# One character before the repetition, because `re` skips a branch by its first character only if
+# no repetition begins with it.
+_CONTROL = r"[|｜][^<>\s]{1,64}+>|[^<>\s|｜][^<>\s|｜]{0,63}+[|｜]>"
 _TAG = re.compile(r"<[^<>\s{}]{1,48}+(?:>|(?=\s))|\[/?+[A-Z_]{3,24}+\]")
 _PIECE = 1 << 16  # a search holds the GIL, so each one is kept short
 _LOOK = 128  # no marker is longer
 _FENCE = "```"  # ends a call of one format, and is not structure anywhere else
 _NUMBER = re.compile("[0-9]++")
 _ANY_CONTROL = re.compile("<(?:" + _CONTROL + ")")
-_MOST = 256  # each adds an alternative to check at every "<"
+_MOST = 256  # each may add an alternative to check at every "<"
+_SHARED = 3  # how many characters of a marker may be shared with others
 
 
 def neutralize(record: Format, text: str) -> str:
@@ -95,9 +98,34 @@ def _distinct(marks: Iterable[str]) -> list[str]:
 
 
 def _first_characters(markers: Iterable[str]) -> re.Pattern[str]:
-    """One branch per first character, which is fast to find, with the rest as a lookahead."""
-    rests: dict[str, list[str]] = {"<": [_CONTROL]}
-    for marker in sorted(markers):
-        rest = _NUMBER.sub("[0-9]{1,9}+", re.escape(marker[1:]))
-        rests.setdefault(marker[0], []).append(rest)
-    return re.compile("|".join(f"{re.escape(c)}(?={'|'.join(r)})" for c, r in rests.items()))
+    """One branch per first character, which is fast to find, with the rest as a lookahead.
+
+    A flood of "<" tries every alternative at every character, so there should be few: what the
+    general pattern covers needs none, and markers that begin alike share one.
+    """
+    rests: dict[str, set[str]] = {"<": set()}
+    for marker in markers:
+        if not _ANY_CONTROL.match(marker):
+            rests.setdefault(marker[0], set()).add(_NUMBER.sub("0", marker[1:]))
+    branches = {c: _alternatives(sorted(rests[c]), _SHARED) for c in sorted(rests)}
+    branches["<"].insert(0, _CONTROL)
+    return re.compile("|".join(f"{re.escape(c)}(?={'|'.join(r)})" for c, r in branches.items()))
+
+
+def _alternatives(texts: list[str], shared: int) -> list[str]:
+    """Patterns for the texts, with so many of their first characters shared; "0" is any number."""
+    longer: dict[str, list[str]] = {}
+    for text in texts:
+        longer.setdefault(text[:1], []).append(text[1:])
+    if "" in longer:
+        return [""]  # every other text begins with this one
+    if not shared:
+        return [re.escape(text).replace("0", "[0-9]{1,9}+") for text in texts]
+    return [
+        re.escape(char).replace("0", "[0-9]{1,9}+") + _any_of(_alternatives(rest, shared - 1))
+        for char, rest in longer.items()
+    ]
+
+
+def _any_of(alternatives: list[str]) -> str:
+    return alternatives[0] if len(alternatives) == 1 else f"(?:{'|'.join(alternatives)})"
