@@ -271,11 +271,13 @@ class OutputDetector:
             read = before - self._budget - _EACH
             self._say(max(size, read - _OVERLAP))
             return False
-        if quotes.open() and (quoted := (yield from self._mentions.quoted(size, None))):
-            self.why = self.why or "a call that is quoted is mentioned, not made"
-            self._say(quoted)
-            quotes.close_spans()
-            return False
+        if quotes.open():
+            start = None if quotes.fenced else best.start(self._toolset)
+            if quoted := (yield from self._mentions.quoted(size, start)):
+                self.why = self.why or "a call that is quoted is mentioned, not made"
+                self._say(quoted)
+                quotes.close_spans()
+                return False
         self._hand_over(best)
         return True
 
