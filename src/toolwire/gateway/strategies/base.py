@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamError
 from toolwire.formats import Delivery, Detection, OutputDetector, Trace, get, parser_for
+from toolwire.formats.detection.detecting_reader import DetectingReader
 from toolwire.formats.prose import has_prose, prose_parser
+from toolwire.formats.text_reader import PlainText, TextReader
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.strategies.detecting import DetectingReader
 from toolwire.gateway.strategies.escape_markers import escaped
 from toolwire.gateway.strategies.prose_reader import ProseReader
-from toolwire.gateway.strategies.text_reader import PlainText, TextReader
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]
 Lack: TypeAlias = Literal["tools", "constraint", "union", "system"]

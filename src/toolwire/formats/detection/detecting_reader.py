@@ -6,8 +6,10 @@ is both known and observed: from then on, calls in another format count as quota
 
 from collections.abc import Callable
 
-from toolwire.formats import Detection, OutputDetector, Trace
-from toolwire.gateway.strategies.text_reader import TextReader
+from toolwire.formats.detection.detect import Detection
+from toolwire.formats.detection.detector import OutputDetector
+from toolwire.formats.text_reader import TextReader
+from toolwire.formats.trace import Trace
 from toolwire.protocol.events import CallStart, Event, TextDelta
 
 
