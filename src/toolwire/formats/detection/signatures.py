@@ -99,7 +99,7 @@ def _signs(framing: object) -> Iterator[tuple[str, str]]:
             elif marker not in framing.bare or not marker.startswith(FENCE):  # else it is Markdown
                 yield marker, "any"
     elif isinstance(framing, Channels):
-        for marker in (*framing.starts, *framing.inner):
+        for marker in (*framing.starts, *filter(is_structure, framing.inner)):
             yield marker, "any"
         for marker in framing.first:
             if not marker.isspace():
