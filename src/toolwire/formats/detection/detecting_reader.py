@@ -1,11 +1,14 @@
 """Reads text in the expected format, and detects calls in any other format.
 
-The first format with a call reads the rest of the turn alone. Detection stops once a model's format
-is both known and observed: from then on, calls in another format count as quotations.
+If the answer begins with a marker that only one format writes, that format reads it instead of the
+expected one. The first format with a call reads the rest of the turn alone. Detection stops once a
+model's format is both known and observed: from then on, calls in another format count as
+quotations.
 """
 
 from collections.abc import Callable
 
+from toolwire.formats.detection.announcements import Opening
 from toolwire.formats.detection.detect import Detection
 from toolwire.formats.detection.detector import OutputDetector
 from toolwire.formats.text_reader import TextReader
@@ -17,7 +20,8 @@ class DetectingReader:
     """Reads with `expected`, and detects calls in the text that it leaves.
 
     `settled` is called once with the format of this turn's calls: None if it is the expected one.
-    `trace` is told why something like a call stayed text.
+    `trace` is told why something like a call stayed text. `opening` finds out whether the
+    beginning of the answer announces another format.
     """
 
     def __init__(
@@ -26,23 +30,30 @@ class DetectingReader:
         detector: OutputDetector,
         settled: Callable[[Detection | None], None],
         trace: Trace | None = None,
+        opening: Opening | None = None,
     ) -> None:
         self._expected: TextReader | None = expected
         self._detector: OutputDetector | None = detector
         self._settled = settled
         self._trace = trace
         self._why = ""
+        self._opening = opening
+        self._format: Detection | None = None  # the announced format
 
     @property
     def idle(self) -> bool:
         """See `TextReader.idle`."""
         expected, detector = self._expected, self._detector
+        if self._opening is not None:
+            return not self._opening.waiting
         if expected is not None and not expected.idle:
             return False
         return detector is None or (not detector.waiting and detector.found is None)
 
     def feed(self, text: str) -> list[Event]:
         """See `TextReader.feed`."""
+        if self._opening is not None:
+            return self._open(self._opening, text)
         expected, detector = self._expected, self._detector
         if expected is None:
             return detector.feed(text) if detector is not None else []
@@ -60,7 +71,8 @@ class DetectingReader:
 
     def finish(self) -> list[Event]:
         """See `TextReader.finish`."""
-        events = self._passed(self._expected.finish()) if self._expected is not None else []
+        events = [] if self._opening is None else self._open(self._opening, "", final=True)
+        events += self._passed(self._expected.finish()) if self._expected is not None else []
         detector = self._detector
         if detector is not None:
             events += detector.finish()
@@ -71,13 +83,22 @@ class DetectingReader:
             self._trace.explain(self._why)
         return events
 
+    def _open(self, opening: Opening, text: str, *, final: bool = False) -> list[Event]:
+        """Read the beginning of the answer, once it is certain whether it announces a format."""
+        if not opening.feed(text, final=final):
+            return []
+        self._opening = None
+        if opening.announced is not None:
+            self._expected, self._format = opening.announced
+        return self.feed(opening.text)
+
     def _passed(self, events: list[Event]) -> list[Event]:
         out: list[Event] = []
         for event in events:
             if isinstance(event, CallStart) and self._detector is not None:
                 out += self._detector.finish()
                 self._detector = None
-                self._settled(None)
+                self._settled(self._format)
             if isinstance(event, TextDelta) and self._detector is not None:
                 out += self._detector.feed(event.text)
             else:
