@@ -18,7 +18,7 @@ from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import TURN_ENDS, MarkerSet
 from toolwire.formats.reader import Need, Reader
 from toolwire.formats.record import Format
-from toolwire.formats.text_reader import TextReader
+from toolwire.formats.text_reader import MarkedReader
 
 _SPACE = 64  # maximum whitespace before an answer
 _NO_WORD = re.compile(r"<\w*+[|｜:]|\[[A-Z_]++\]")
@@ -40,10 +40,10 @@ class Opening:
 
     __slots__ = ("_expected", "_make", "announced", "text")
 
-    def __init__(self, expected: Format, make: Callable[[Format], TextReader]) -> None:
+    def __init__(self, expected: Format, make: Callable[[Format], MarkedReader]) -> None:
         self.text = ""
         """The text so far, all of which is still to be read."""
-        self.announced: tuple[TextReader, Detection] | None = None
+        self.announced: tuple[MarkedReader, Detection] | None = None
         """The reader of the announced format, and why."""
         self._expected = expected
         self._make = make

@@ -13,6 +13,7 @@ from toolwire.formats import (
     RenderedCall,
     get,
     join,
+    names,
     provider_id,
     render_calls,
 )
@@ -184,6 +185,35 @@ def test_a_token_that_ends_the_turn_is_not_shown(
     end: str, text: str, behind: str, size: int
 ) -> None:
     assert join(read(text + end + behind, size)).content == text
+
+
+MARKERS = (
+    "use <think> tags, then </think>",
+    'a <tool_call>{"name": "get_time", "arguments": {"tz": "CET"}}</tool_call> b',
+    "x<|im_end|>",
+)
+
+
+@pytest.mark.parametrize("size", [0, 1, 50])
+@pytest.mark.parametrize("name", names())
+def test_markers_in_arguments_are_arguments(name: str, size: int) -> None:
+    for content in MARKERS:
+        arguments = {"path": "a", "content": content}
+        wire_id = provider_id(name, "write_file", 0)
+        text = render_calls(name, [RenderedCall("write_file", arguments, wire_id)])
+        assert outcome(read(text, size)) == as_written_by(name, text)
+
+
+@pytest.mark.parametrize("size", [0, 1, 50])
+def test_calls_in_two_formats_have_one_numbering(size: int) -> None:
+    mistral, hermes = call_of("mistral"), call_of("hermes")
+    assert outcome(read(f"{mistral}\n{hermes}", size)) == as_written_by("mistral", mistral + hermes)
+    assert outcome(read(f"{hermes}\n{mistral}", size)) == as_written_by("hermes", hermes + mistral)
+
+
+def test_a_flood_of_markers_is_read() -> None:
+    text = "<tool_call>x " * 3_000
+    assert join(read(text, 0)).content == text
 
 
 def test_a_beginning_is_held_no_longer_than_a_marker() -> None:
