@@ -126,6 +126,12 @@ class MarkerFramer:
             if kind == "think":
                 yield from self._reasoning(spoken=marker in self._words)
 
+    def calls(self) -> Need[bool]:
+        """Read the calls that begin here, of declared tools, and nothing else. False if there are
+        none."""
+        marker, size = yield from self._lexers.region.at(self._reader)
+        return bool(marker) and (yield from self._calls(marker, size, strict=True))
+
     def _ahead(
         self, marker: str, size: int, kind: str, reader: Reader, sink: EventSink
     ) -> Need[bool]:

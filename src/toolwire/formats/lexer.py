@@ -158,6 +158,11 @@ class Lexer:
         return ""
 
 
+def any_of(markers: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern that matches the longest of these markers, in complete text."""
+    return re.compile(_trie(markers, frozenset(), {}, partial=False))
+
+
 def _endings(markers: Iterable[str], begins: Mapping[str, str]) -> dict[str, str]:
     """For openers: the pattern of what to skip after one without a call, with a group."""
     # A lookbehind with a lookahead: the opener is already matched, and is tested from its start.

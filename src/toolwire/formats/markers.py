@@ -12,25 +12,32 @@ from toolwire.formats.turn_state import FormatEngine
 REFERENCES = 64  # maximum length of a citation tag
 _DOUBLED = 8  # maximum repeated openers to look past for a call
 _TOKEN = re.compile(r"<[|｜][^<>]*+>|<[^<>|｜]++[|｜]>|\[[A-Z_]++\]")
-_TURN_ENDS = (
+TURN_ENDS = (
     "<|im_end|>",
     "<|endoftext|>",
     "<|end_of_text|>",
     "<|eot_id|>",
     "<|eom_id|>",
     "<|eot|>",
+    "<|eom|>",
     "<|end|>",
     "<|eos|>",
     "<|observation|>",
     "<|user|>",
+    "<|return|>",
+    "<|end_of_msg|>",
+    "<|content_model_end_sampling|>",
+    "<|END_OF_TURN_TOKEN|>",
     "<｜end▁of▁sentence｜>",
+    "<turn|>",
     "<end_of_turn>",
     "<eos>",
     "<seed:eos>",
     "[e~[",
     "</s>",
 )
-"""The tokens that end a turn, which some servers pass on. After a call they are never text."""
+"""The tokens that end a turn, which some servers pass on. After a call they are never text. While
+the format is unknown, they are not text at the end of an answer either."""
 LAYOUT = 4  # maximum whitespace between or after calls that counts as layout
 
 
@@ -137,7 +144,7 @@ def _lexers(markers: MarkerSet, engine: FormatEngine) -> MarkerLexers:
     return MarkerLexers(
         content=Lexer(_content_kinds(markers), loose, begins),
         reasoning=Lexer({**cited, **around, **calls}, loose, marked),
-        region=Lexer({**_kinds(end=_TURN_ENDS), **swallowed, **bare, **calls}, loose),
+        region=Lexer({**_kinds(end=TURN_ENDS), **swallowed, **bare, **calls}, loose),
         ends=Lexer(swallowed, loose),
         unlike=engine.begins(bare=False).why,
         words=words,

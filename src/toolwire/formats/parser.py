@@ -1,15 +1,18 @@
 """Parses one turn's text into events, for any format of the catalogue."""
 
 import json
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.event_sink import EventSink
+from toolwire.formats.lexer import any_of
 from toolwire.formats.reader import Reader
-from toolwire.formats.record import Format
+from toolwire.formats.record import Format, Framing
 from toolwire.formats.trace import Trace
 from toolwire.formats.turn_state import TurnState
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
@@ -23,7 +26,7 @@ with its text, instead of text."""
 class Parser:
     """Reads one turn. It never raises on model text. Use a new parser for each turn."""
 
-    __slots__ = ("_half", "_reader", "_run", "_sink", "trace")
+    __slots__ = ("_half", "_reader", "_run", "_sink", "mark", "marker", "trace")
 
     def __init__(
         self,
@@ -36,6 +39,8 @@ class Parser:
         toolset = DeclaredTools(tools)
         framing = format.framing.for_tools(toolset)
         self.trace = trace
+        self.mark, self.marker = _marker(format.framing)
+        """See `MarkedReader`."""
         self._half = ""  # a high surrogate, waiting for its low surrogate
         self._reader = Reader()
         self._sink = EventSink(live=delivery == "live", reporting=delivery == "reported")
@@ -73,6 +78,15 @@ class Parser:
         for _ in self._run:
             raise AssertionError("an engine asked for more after the end")
         return self._sink.take()
+
+
+@lru_cache(maxsize=256)
+def _marker(framing: Framing) -> tuple[str, re.Pattern[str]]:
+    """Return a character of every marker, and what matches any of them. Single characters are too
+    common to be a marker by themselves."""
+    markers = [marker for marker in framing.markers() if len(marker) > 1]
+    shared = (mark for mark in "<[|" if all(mark in marker for marker in markers))
+    return next(shared, ""), any_of(markers)
 
 
 class ExtractedCall(msgspec.Struct, frozen=True):

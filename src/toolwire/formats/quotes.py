@@ -70,6 +70,12 @@ class Quotes:
         self._look()
         return self._run > 0
 
+    @property
+    def line(self) -> str:
+        """The end of the text on this line."""
+        self._look()
+        return self._line[-_LINE:]
+
     def kind(self) -> str:
         """The name of the open mark, for messages."""
         if self.fenced:

@@ -1,5 +1,6 @@
 """The record that defines a format. The catalogue is a table of these."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -25,7 +26,7 @@ class Framer(Protocol):
     def run(self) -> Need[None]: ...
 
 
-class Framing(Protocol):
+class Framing(Hashable, Protocol):
     """How a format separates calls from text."""
 
     def framer(self, turn: TurnState, engine: FormatEngine) -> Framer: ...

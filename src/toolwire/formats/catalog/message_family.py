@@ -106,6 +106,7 @@ MUSE_GLIMMER = _messages(
         starts=("<|start|>",),
         header_ends=("<|message|>",),
         message_ends=("<|eom|>", "<|eot|>"),
+        inner=tuple(f"to={to}<|message|>" for to in ("self", "user", "commentary")),
         first=(" to=", "to=", "<|message|>", "assistant to="),
         unstarted="to={name}<|message|>",
         route=addressed,

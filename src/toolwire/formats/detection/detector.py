@@ -21,7 +21,6 @@ natively), an answer that consists only of code fences with calls becomes these 
 set as soon as the answer begins differently.
 """
 
-import re
 from collections.abc import Iterable
 from functools import partial
 
@@ -29,7 +28,9 @@ from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.detection.detect import Detection
 from toolwire.formats.detection.fenced_answer import FencedAnswer, Inner, PythonCalls
 from toolwire.formats.detection.signatures import TAG, is_structure, signatures, without_tags
+from toolwire.formats.detection.tool_names import ToolNames
 from toolwire.formats.detection.trial import Trial
+from toolwire.formats.detection.turn_ends import may_end_turn, rest_of_turn
 from toolwire.formats.mentions import Mentions
 from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
@@ -41,16 +42,11 @@ from toolwire.protocol.tools import ToolSpec
 _LIMIT = 1024  # maximum text held before one of the formats must have won
 _OVERLAP = 64  # after all formats gave up, a sign may have begun this far back
 _BUDGET = 2_000  # characters tried, in vain or as mentions, before detection stops
-_NAME = 200  # maximum length of a tool's name
 _TAGS = 200  # lines that begin with a tag, before tags are no longer compared with the tools
 _EACH = 64  # cost of starting a trial, in characters
 _PLAIN = 256  # plain pieces kept before they are scanned
 _BEFORE = 4_096  # characters of the answer that are kept to tell formats apart
-_SPACE = 64  # maximum whitespace before an answer
-_FIRST_KEY = 128  # maximum length of an object up to the end of its first key
 _PYTHON_FENCE = f"{FENCE}python\n"
-_OBJECT = re.compile(r'\s*+(?:\{\s*+(?:\}|"(?P<key>[^"\\]*+)(?P<end>"?))?)?')
-"""The beginning of an object, as far as the end of its first key."""
 
 
 class OutputDetector:
@@ -64,6 +60,7 @@ class OutputDetector:
         "_fences",
         "_idle",
         "_mentions",
+        "_names",
         "_only_fences",
         "_only_start",
         "_parser",
@@ -112,6 +109,7 @@ class OutputDetector:
         self._reader = Reader()
         self._quotes = Quotes()
         self._mentions = Mentions(self._reader, self._quotes)
+        self._names = ToolNames(self._reader, self._toolset)
         self._events: list[Event] = []
         self._parser: Parser | None = None
         self._run = self._read()
@@ -186,7 +184,9 @@ class OutputDetector:
                 self.why = self.why or "too much text looked like calls and was not"
                 self._stop()
                 return
-            if sign:
+            if lexer.kinds.get(sign) == "end":
+                yield from self._end(sign, end - start)
+            elif sign:
                 if (yield from self._meet(sign, end - start)):
                     return
             elif reader.final:
@@ -196,6 +196,14 @@ class OutputDetector:
                 yield
                 self._idle = False
 
+    def _end(self, token: str, size: int) -> Need[None]:
+        """Drop a token that ends the turn. Before anything else, or in Markdown, it is text."""
+        quotes, rest = self._quotes, 0
+        if not quotes.marked() and may_end_turn(token, quotes.line):
+            rest = yield from rest_of_turn(self._reader)
+        self._reader.pos += rest
+        self._say(0 if rest else size)
+
     def _stop(self) -> None:
         """Stop detection: the rest is text."""
         self.over = True
@@ -204,7 +212,7 @@ class OutputDetector:
     def _begin(self) -> Need[bool]:
         """Read the start of the answer, where calls need no markers. True if one was found."""
         reader = self._reader
-        space = yield from self._space(0)
+        space = yield from self._names.space(0)
         ahead = (yield from peek(reader, space + 1))[space:]
         if ahead == "`":
             ahead = (yield from peek(reader, space + len(FENCE)))[space:]
@@ -213,7 +221,7 @@ class OutputDetector:
                 return (yield from self._fenced(counts=self._fences))
         if self._only_fences:
             return False
-        head = yield from self._named(space)
+        head = yield from self._names.head(space)
         if head.endswith("("):
             return (yield from self._fenced(_PYTHON_FENCE, counts=True))
         if head and (best := (yield from self._try_named(head, space))):
@@ -228,76 +236,24 @@ class OutputDetector:
                 return True
         return False
 
-    def _named(self, lead: int) -> Need[str]:
-        """Return the tool's name that the answer begins with, as a tag, a line or a Python call."""
-        names = self._toolset.names()
-        first = (yield from peek(self._reader, lead + 1))[lead:]
-        if first == "<":
-            heads = [f"<{name}>" for name in names]
-        else:
-            heads = [name + end for name in names if name.startswith(first) for end in "\n("]
-        size = 1
-        while heads:
-            ahead = (yield from peek(self._reader, lead + size))[lead:]
-            heads = [head for head in heads if head.startswith(ahead)]
-            if len(ahead) < size:
-                return ""
-            if ahead in heads:
-                return ahead
-            size += 1
-        return ""
-
     def _try_named(self, head: str, lead: int) -> Need[Trial | None]:
         """Try the formats that begin with a tool's name."""
         if head[0] == "<":
             return (yield from self._try(head, self._signs.tags, lead))
-        if (yield from self._has_arguments(head[:-1], lead + len(head))):
+        if (yield from self._names.has_arguments(head[:-1], lead + len(head))):
             return (yield from self._try(head, self._signs.lines, lead))
         return None
-
-    def _tag(self) -> Need[str]:
-        """Return the tag here if it is named after a tool, else an empty string."""
-        reader, toolset = self._reader, self._toolset
-        while True:
-            start = reader.pos + 1
-            end = reader.buf.find(">", start, start + _NAME + 1)
-            name = reader.buf[start : end if end >= 0 else start + _NAME + 1]
-            if end >= 0:
-                return f"<{name}>" if toolset.known(name) else ""
-            if reader.final or not any(known.startswith(name) for known in toolset.names()):
-                return ""
-            yield
 
     def _try_tag(self, tag: str) -> Need[Trial | None]:
         """Try the formats whose tags are the names of tools. In the middle of an answer such a tag
         counts only with a parameter of the tool."""
-        lead = yield from self._space(len(tag))
+        lead = yield from self._names.space(len(tag))
         if (yield from peek(self._reader, lead + 1))[lead:] == "{":
-            is_call = yield from self._has_arguments(tag[1:-1], lead)
+            is_call = yield from self._names.has_arguments(tag[1:-1], lead)
             empty = (yield from peek(self._reader, lead + 2))[lead:] == "{}"
             return (yield from self._try(tag, self._signs.tags)) if is_call and not empty else None
         best = yield from self._try(tag, self._signs.tags)
         return best if best is not None and best.has_argument else None
-
-    def _space(self, lead: int) -> Need[int]:
-        """Return where the white space that begins so far ahead ends."""
-        most = lead + _SPACE
-        while (yield from peek(self._reader, lead + 1))[lead:].isspace() and lead < most:
-            lead += 1
-        return lead
-
-    def _has_arguments(self, name: str, lead: int) -> Need[bool]:
-        """Whether an object follows whose first key is a parameter of the tool. A name on a line is
-        otherwise a heading."""
-        known = next(tool for tool in self._tools if tool.name == name).parameters
-        for size in range(1, _FIRST_KEY):
-            ahead = (yield from peek(self._reader, lead + size))[lead:]
-            found = _OBJECT.fullmatch(ahead)
-            if found is None or len(ahead) < size:
-                return False
-            if ahead[-1] == "}" or found["end"]:
-                return ahead[-1] == "}" or found["key"] in known.get("properties", ())
-        return False
 
     def _meet(self, sign: str, size: int) -> Need[bool]:
         """Handle a sign in the text. If it begins a call, hand over to the format."""
@@ -306,7 +262,7 @@ class OutputDetector:
         if tag:
             self._tags_left -= 1
             self._say(1)
-            sign = yield from self._tag()
+            sign = yield from self._names.tag()
             size = len(sign)
             if not sign:
                 return False
@@ -326,11 +282,13 @@ class OutputDetector:
             read = before - self._budget - _EACH
             self._say(max(size, read - _OVERLAP))
             return False
-        if quotes.open() and (quoted := (yield from self._mentions.quoted(size, None))):
-            self.why = self.why or "a call that is quoted is mentioned, not made"
-            self._say(quoted)
-            quotes.close_spans()
-            return False
+        if quotes.open():
+            start = None if quotes.fenced else best.start(self._toolset)
+            if quoted := (yield from self._mentions.quoted(size, start)):
+                self.why = self.why or "a call that is quoted is mentioned, not made"
+                self._say(quoted)
+                quotes.close_spans()
+                return False
         self._hand_over(best)
         return True
 

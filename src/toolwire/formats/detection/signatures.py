@@ -2,7 +2,8 @@
 
 There are two kinds of signs: those that count anywhere in an answer, and those that count only at
 its start, because elsewhere they are plain text. The names of tools are signs, too: `name` on a
-line by itself at the start, and the tag `<name>` at the start of any line.
+line by itself at the start, and the tag `<name>` at the start of any line. So are the tokens that
+end a turn: no call begins there, but they are not shown (`turn_ends.py`).
 """
 
 import re
@@ -15,7 +16,7 @@ from toolwire.formats.channels import Channels
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.framing import ToolMarkers
 from toolwire.formats.lexer import Lexer
-from toolwire.formats.markers import MarkerSet
+from toolwire.formats.markers import TURN_ENDS, MarkerSet
 from toolwire.formats.quotes import FENCE
 from toolwire.formats.record import Format
 
@@ -77,7 +78,7 @@ def signatures() -> Signatures:
             formats[sign] = (*formats.get(sign, ()), record)
     loose &= anywhere.keys()
     every = Lexer({**at_start, **anywhere}, loose)
-    anywhere[TAG] = "any"
+    anywhere = {**dict.fromkeys(TURN_ENDS, "end"), **anywhere, TAG: "any"}
     firsts = re.escape("".join(sorted({sign[0] for sign in anywhere})))
     records = FORMATS.values()
     lines = tuple(one for one in records if getattr(one.framing, "named", "") == "\n")
@@ -98,7 +99,7 @@ def _signs(framing: object) -> Iterator[tuple[str, str]]:
             elif marker not in framing.bare or not marker.startswith(FENCE):  # else it is Markdown
                 yield marker, "any"
     elif isinstance(framing, Channels):
-        for marker in (*framing.starts, *framing.inner):
+        for marker in (*framing.starts, *filter(is_structure, framing.inner)):
             yield marker, "any"
         for marker in framing.first:
             if not marker.isspace():

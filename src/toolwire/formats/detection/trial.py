@@ -1,10 +1,17 @@
 """Tries one format at the sign of a call that several formats may have written."""
 
+from functools import partial
+
 from toolwire.formats.channels import Channels
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.detection.detect import written_around, written_in
+from toolwire.formats.event_sink import EventSink
+from toolwire.formats.framing import Markers
+from toolwire.formats.mentions import Start
 from toolwire.formats.parser import Parser
+from toolwire.formats.reader import Need, Reader
 from toolwire.formats.record import Format
+from toolwire.formats.turn_state import TurnState
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -42,6 +49,13 @@ class Trial:
         own = written_around(self.record, before) + written_in(self.record, text)
         return own, self._sign in self.record.writing.call
 
+    def start(self, tools: DeclaredTools) -> Start | None:
+        """Return what reads the calls ahead. None for messages, which only their markers show."""
+        framing = self.record.framing.for_tools(tools)
+        return (
+            partial(_calls, framing, self.record, tools) if isinstance(framing, Markers) else None
+        )
+
     def refuses(self, char: str, tools: DeclaredTools) -> bool:
         """Read the next character, or the end; True if this is not the format."""
         self._seen += char if self._inner else ""
@@ -67,3 +81,10 @@ class Trial:
             self.won = event.complete
             return not event.complete
         return False
+
+
+def _calls(
+    framing: Markers, record: Format, tools: DeclaredTools, reader: Reader, sink: EventSink
+) -> Need[bool]:
+    turn = TurnState(reader, sink, tools, framing.stop())
+    return framing.framer(turn, record.engine).calls()

@@ -9,6 +9,7 @@ from toolwire.errors import (
     UncheckedToolArguments,
     UpstreamError,
 )
+from toolwire.formats.text_reader import TextReader
 from toolwire.gateway.answer.choice import ChoicePipeline, Reading
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.stop_watcher import SURE, StopWatcher
@@ -19,7 +20,6 @@ from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
 from toolwire.gateway.repair.findings import Finding
 from toolwire.gateway.repair.validation import BufferedValidator
 from toolwire.gateway.strategies.base import ToolStrategy
-from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.gateway.trace.records import AttemptTrace
 from toolwire.protocol.events import Event
 from toolwire.protocol.fragments import MOST_CALLS, MOST_CHOICES, STOPPED_BY, Fragment

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from toolwire.errors import UpstreamError
+from toolwire.formats.text_reader import TextReader
 from toolwire.gateway.answer.call_sequencer import CALL_EVENTS, CallSequencer
 from toolwire.gateway.answer.native import NativeReader
-from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.events import ArgsDelta, CallEnd, Event, TextDelta
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.json_limits import is_wide

@@ -10,13 +10,14 @@ from msgspec.structs import replace
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamError
-from toolwire.formats import Delivery, Detection, OutputDetector, Trace, get, parser_for
+from toolwire.formats import Delivery, Detection, OutputDetector, Parser, Trace, get
+from toolwire.formats.detection.announcements import Opening
+from toolwire.formats.detection.detecting_reader import DetectingReader
 from toolwire.formats.prose import has_prose, prose_parser
+from toolwire.formats.text_reader import PlainText, TextReader
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.strategies.detecting import DetectingReader
 from toolwire.gateway.strategies.escape_markers import escaped
 from toolwire.gateway.strategies.prose_reader import ProseReader
-from toolwire.gateway.strategies.text_reader import PlainText, TextReader
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]
 Lack: TypeAlias = Literal["tools", "constraint", "union", "system"]
@@ -74,14 +75,17 @@ class ToolStrategy(ABC):
         if self.format is None:
             detector = OutputDetector(tools, fences=True, only_start=True, delivery=delivery)
             return DetectingReader(PlainText(), detector, partial(_settled, None, repairs), trace)
-        parser = parser_for(self.format, tools, delivery=delivery, trace=trace)
+        make = partial(Parser, tools=tuple(tools), delivery=delivery, trace=trace)
+        record = get(self.format)
+        parser = make(record)
         watch, fences = self.watch, self._fences(plan)
         if watch is None and not fences:
             return parser
         detector = OutputDetector(
             tools, fences=fences, only_fences=watch is None, delivery=delivery
         )
-        return DetectingReader(parser, detector, partial(_settled, watch, repairs), trace)
+        opening = Opening(record, make) if watch is not None else None
+        return DetectingReader(parser, detector, partial(_settled, watch, repairs), trace, opening)
 
     def _fences(self, plan: Plan) -> bool:
         """Whether calls in code fences count if the answer contains nothing else."""

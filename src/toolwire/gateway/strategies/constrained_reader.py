@@ -7,7 +7,7 @@ is dropped. A call that had started is delivered as far as it got, as on a backe
 
 import re
 
-from toolwire.gateway.strategies.text_reader import TextReader
+from toolwire.formats.text_reader import TextReader
 from toolwire.protocol.events import Event, TextDelta
 
 _OPENING = '{"tool_calls":['

@@ -10,6 +10,7 @@ from toolwire.backends.base import BackendRequest, Constraint
 from toolwire.errors import ToolChoiceUnmet, ToolsRefused, UpstreamError
 from toolwire.formats import Trace, get, parser_for
 from toolwire.formats.rendering.escape_markers import guarded
+from toolwire.formats.text_reader import TextReader
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
 from toolwire.gateway.strategies.calls_schema import (
@@ -21,7 +22,6 @@ from toolwire.gateway.strategies.calls_schema import (
 from toolwire.gateway.strategies.constrained_reader import ConstrainedReader
 from toolwire.gateway.strategies.prompting import prompted, without_system
 from toolwire.gateway.strategies.refusals import refused
-from toolwire.gateway.strategies.text_reader import TextReader
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import NO_TOOLS
 

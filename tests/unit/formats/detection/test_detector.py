@@ -424,6 +424,26 @@ def test_a_flood_of_mentions_is_given_up_too(
     assert len(tried) < 40 * len(set(tried))
 
 
+MENTIONS = {
+    "span": "Write `{}` so.",
+    "span of two": "Write ``{}`` so.",
+    "span over lines": "Write `\n{}\n` so.",
+    "quotes": 'Write "{}" so.',
+    "curly quotes": "Write “{}” so.",
+}
+MENTIONABLE = sorted({"hermes", "mistral_v3", "deepseek_v31", "glm45", "qwen3_coder", "kimi_k3"})
+
+
+@pytest.mark.parametrize("size", [0, 1, 7])
+@pytest.mark.parametrize("around", MENTIONS.values(), ids=MENTIONS)
+@pytest.mark.parametrize("name", MENTIONABLE)
+def test_a_quoted_call_over_several_lines_is_a_mention(name: str, around: str, size: int) -> None:
+    call = render_calls(name, [RenderedCall("get_time", TIME, provider_id(name, "get_time", 0))])
+    text = around.format(call)
+    detector, events = _read(text, size)
+    assert (detector.found, _outcome(events)[:3]) == (None, (text, None, ()))
+
+
 @pytest.mark.parametrize("size", [0, 1])
 def test_a_fence_right_behind_a_fence_hides_its_call_too(size: int) -> None:
     fence = f"```json\n{JSON_CALL}\n```\n"

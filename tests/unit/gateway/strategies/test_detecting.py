@@ -92,6 +92,18 @@ def test_the_first_call_of_an_unknown_model_is_read_in_whatever_format_it_is(
         assert "format_detected:" in answer.headers["toolwire-repairs"]
 
 
+WRAPPED = "<|START_THINKING|>I look.<|END_THINKING|><|START_RESPONSE|>Wait.<|END_RESPONSE|>"
+
+
+@pytest.mark.parametrize("call", ["", written("cohere_command3")])
+def test_the_first_answer_of_an_unknown_model_shows_no_marker(call: str) -> None:
+    answer = Served().ask(WRAPPED + call + "<|END_OF_TURN_TOKEN|>")
+    message = answer.json["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == ("Wait.", "I look.")
+    assert calls(answer) == ([("get_weather", {"city": "Paris"})] if call else [])
+    assert ("format_detected" in answer.headers.get("toolwire-repairs", "")) == bool(call)
+
+
 def test_the_format_is_remembered() -> None:
     served = Served()
     served.ask(written("mistral"))

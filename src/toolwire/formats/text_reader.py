@@ -1,5 +1,6 @@
 """The interface of text readers: a format's parser, a wrapper around one, or none."""
 
+import re
 from typing import Protocol
 
 from toolwire.protocol.events import Event, TextDelta
@@ -22,11 +23,29 @@ class TextReader(Protocol):
         ...
 
 
+class MarkedReader(TextReader, Protocol):
+    """A text reader whose format has markers."""
+
+    @property
+    def marker(self) -> re.Pattern[str]:
+        """What matches any marker in a text."""
+        ...
+
+    @property
+    def mark(self) -> str:
+        """A character of every marker, which is found faster; "" if there is none."""
+        ...
+
+
 class PlainText:
     """Reads text of no format: all of it is text."""
 
     idle = True
     """See `TextReader.idle`."""
+    marker = re.compile(r"(?!)")
+    """See `MarkedReader.marker`."""
+    mark = "\0"
+    """See `MarkedReader.mark`."""
 
     def feed(self, text: str) -> list[Event]:
         """See `TextReader.feed`."""

@@ -1,0 +1,27 @@
+"""The tokens that end a turn, which some servers pass on at the end of the text."""
+
+from toolwire.formats.lexer import Lexer
+from toolwire.formats.markers import TURN_ENDS
+from toolwire.formats.reader import Need, Reader, peek
+
+_MOST = 256  # maximum length of the tokens and the whitespace at the end of an answer
+_ENDS = Lexer(dict.fromkeys(TURN_ENDS, "end"))
+
+
+def may_end_turn(token: str, line: str) -> bool:
+    """Whether this token may end the turn behind `line`. Behind a space it belongs to a sentence,
+    and `</s>` behind `<s>` is HTML."""
+    is_closed = token.startswith("</") and token.replace("/", "") in line
+    return not (line[-1:].isspace() or is_closed)
+
+
+def rest_of_turn(reader: Reader) -> Need[int]:
+    """Return the length of the rest of the text if it consists of such tokens, else 0."""
+    size = 0
+    while size < _MOST:
+        marker, more = yield from _ENDS.at(reader, size)
+        ahead = (yield from peek(reader, size + 1))[size:]
+        if not marker and not ahead.isspace():
+            return 0 if ahead else size
+        size += more or 1
+    return 0
