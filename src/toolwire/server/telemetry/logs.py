@@ -20,6 +20,8 @@ __all__ = ["Logs", "TurnFacts", "clip", "setup"]
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _MOST_FACTS = 1024
+_LONGEST_FACT = 512
+"""Longer paths are a client's invention, and are not kept."""
 _Key: TypeAlias = tuple[str, str, str | None, str | None, str | None, str | None, bool]
 _Facts: TypeAlias = tuple[str, str]
 _NAMES = {10: "DEBUG", 20: "INFO ", 40: "ERROR"}
@@ -157,9 +159,10 @@ class Logs:
             what = f"{method:<4} {path}"
             facts = f"model={model} backend={backend} mode={mode} key={key_name} "
             facts += f"stream={'yes' if key[6] else 'no'}"
-        if len(self._facts) >= _MOST_FACTS:
-            self._facts.clear()
-        self._facts[key] = what, facts
+        if len(key[1]) <= _LONGEST_FACT:
+            if len(self._facts) >= _MOST_FACTS:
+                self._facts.clear()
+            self._facts[key] = what, facts
         return what, facts
 
     def _word(self, value: str | None) -> str:
