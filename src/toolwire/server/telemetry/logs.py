@@ -28,6 +28,8 @@ _NAMES = {10: "DEBUG", 20: "INFO ", 40: "ERROR"}
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that monitors poll. Their access lines have level `debug`, unless refused."""
 _REFUSED = frozenset({401, 403})
+_CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What moves a terminal's cursor, or ends a line for some reader of the log."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@*+-]{1,200}")
 
 
@@ -175,6 +177,10 @@ class Logs:
         return json.dumps(value)
 
 
+def _escaped(found: re.Match[str]) -> str:
+    return repr(found[0])[1:-1]
+
+
 class _Formatter(logging.Formatter):
     """Formats an entry like an access line, with secrets masked in all of it."""
 
@@ -191,7 +197,8 @@ class _Formatter(logging.Formatter):
         when = self._logs.stamp(record.created)
         if not self._as_json:
             # A line break in a message must not look like a new entry.
-            return f"{when} {record.levelname:<5} {text}".replace("\r", "\\r").replace("\n", "\n  ")
+            text = _CONTROLS.sub(_escaped, text).replace("\n", "\n  ")
+            return f"{when} {record.levelname:<5} {text}"
         entry = {"time": when, "level": record.levelname.lower(), "event": "log", "text": text}
         return json.dumps(entry)
 
