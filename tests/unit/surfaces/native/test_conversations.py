@@ -3,7 +3,6 @@
 import pytest
 from tests.unit.surfaces.native.speaking import WEATHER, Gateway, body
 
-
 LONG = "limit=000000001" + "1" * 5000
 
 
