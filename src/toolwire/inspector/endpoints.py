@@ -14,6 +14,7 @@ from toolwire.errors import RequestError, ResourceNotFound
 from toolwire.formats.given_tools import InvalidTool, tools_of
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.repair.costly import Checker
+from toolwire.gateway.turn import off_loop
 from toolwire.inspector import page
 from toolwire.inspector.case import case_file
 from toolwire.inspector.reading import AUTO, MOST_CHARACTERS, read_text
@@ -21,6 +22,7 @@ from toolwire.inspector.replaying import replayed
 from toolwire.inspector.samples import formats, samples_of
 from toolwire.inspector.trying import turns_by_mode
 from toolwire.inspector.turns import Traces, TurnLog
+from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.tools import ToolSpec
 from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
@@ -85,15 +87,15 @@ class Inspector:
 
     async def parse(self, exchange: Exchange, context: RequestContext) -> None:
         """Parse a text."""
-        wanted = _body(exchange, ParseRequest)
-        how = wanted.format, wanted.text, wanted.declared()
+        wanted, tools = await _parse_request(exchange)
+        how = wanted.format, wanted.text, tools
         read = await self._read(partial(read_text, *how, size=wanted.chunk_size))
         _send(exchange, context, read)
 
     async def case(self, exchange: Exchange, context: RequestContext) -> None:
         """Send a text and its calls as a conformance case."""
-        wanted = _body(exchange, ParseRequest)
-        how = wanted.format, wanted.text, wanted.declared()
+        wanted, tools = await _parse_request(exchange)
+        how = wanted.format, wanted.text, tools
         _send(exchange, context, await self._read(partial(case_file, *how, called=wanted.name)))
 
     async def list_turns(self, exchange: Exchange, context: RequestContext) -> None:
@@ -109,7 +111,7 @@ class Inspector:
 
     async def replay(self, exchange: Exchange, context: RequestContext) -> None:
         """Replay a request with the current code."""
-        record = await self._record(_body(exchange, Which).id, context)
+        record = await self._record(_decoded(exchange.request.body, Which).id, context)
         _send(exchange, context, {"differences": await replayed(record, self.checker)})
 
     async def _read(self, read: Callable[[], Any]) -> Any:
@@ -165,9 +167,21 @@ def _send(exchange: Exchange, context: RequestContext, value: Any) -> None:
     send_json(exchange, context, value, ("cache-control", "no-store"))
 
 
-def _body(exchange: Exchange, kind: type[T]) -> T:
+async def _parse_request(exchange: Exchange) -> tuple[ParseRequest, tuple[ToolSpec, ...]]:
+    """Decode a text and its tools: in a thread if they are large."""
+
+    def read(body: bytes) -> tuple[ParseRequest, tuple[ToolSpec, ...]]:
+        wanted = _decoded(body, ParseRequest)
+        return wanted, wanted.declared()
+
+    body = exchange.request.body
+    return await off_loop(len(body), read, body)
+
+
+def _decoded(body: bytes, kind: type[T]) -> T:
+    check_width(body, "", MOST_VALUES)
     try:
-        return msgspec.json.decode(exchange.request.body, type=kind)
+        return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(f"The body cannot be used: {error}.") from None
 

@@ -185,3 +185,10 @@ def test_so_many_tools_and_no_more_can_be_tried() -> None:
     client = ask(app(), "/inspector/api/parse", {"text": "x", "tools": tools})
     assert client.status == 400
     assert "At most 512" in client.json["error"]["message"]
+
+
+@pytest.mark.parametrize("path", ["parse", "case", "replay"])
+def test_a_body_of_very_many_values_is_not_decoded(path: str) -> None:
+    body = b'{"text": "x", "tools": [' + b"[]," * 200_000 + b"[]]}"
+    client = ask(app(), f"/inspector/api/{path}", body)
+    assert (client.status, client.json["error"]["code"]) == (400, "too_many_values")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from toolwire.errors import Place, ToolChoiceUnmet, UpstreamError
+from toolwire.gateway.answer.held import HeldEvents
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -52,15 +53,15 @@ class Policy:
         self._choice = choice
         self._most = 0 if choice.mode == "none" else (None if parallel else 1)
         self._kept: dict[int, int] = {}
-        self._blank: list[TextDelta] = []
+        self._blank: HeldEvents | None = None
         self._spoke = False
-        self._held: list[Event] | None = [] if choice.mode == "required" else None
+        self._held = HeldEvents() if choice.mode == "required" else None
 
     def feed(self, events: list[Event]) -> list[Event]:
         """Return the events that may go out, with consecutive indexes.
 
         If a call is required, nothing goes out before it starts, so the model can still be asked
-        again.
+        again; unless there are too many events to be held.
         """
         out: list[Event] = []
         for event in events:
@@ -83,10 +84,10 @@ class Policy:
                 out.append(event)
         if self._held is None:
             return out
-        self._held += out
-        if not self.calls and not any(isinstance(event, TurnEnd) for event in out):
+        full = self._held.add(out)
+        if not (full or self.calls or any(isinstance(event, TurnEnd) for event in out)):
             return []
-        out, self._held = self._held, None
+        out, self._held = self._held.release(), None
         return out
 
     def number(self, index: int) -> int | None:
@@ -104,12 +105,17 @@ class Policy:
 
     def _text(self, event: TextDelta, out: list[Event]) -> None:
         """Process the first text. Hold back white space, which may turn out to be next to calls."""
-        if event.text.isspace():
-            self._blank.append(event)
-        else:
+        if not event.text.isspace():
             self._spoke = True
-            out.extend(self._blank)
+            if self._blank is not None:
+                out += self._blank.release()
             out.append(event)
+            return
+        if self._blank is None:
+            self._blank = HeldEvents()
+        if self._blank.add([event]):
+            self._spoke = True
+            out += self._blank.release()
 
     def _start(self, event: CallStart, out: list[Event]) -> None:
         name = resolve(event.name, self._tools) or self._aliases.get(event.name, event.name)
@@ -134,8 +140,8 @@ class Policy:
             )
 
     def _end(self, reason: FinishReason, out: list[Event]) -> None:
-        if not self.calls and not self._spoke:
-            out.extend(self._blank)
+        if self._blank is not None and not self.calls and not self._spoke:
+            out += self._blank.release()
         cut = reason in ("length", "content_filter")
         if self._choice.mode == "required" and not self.calls:
             said = self._said(out)
@@ -148,8 +154,8 @@ class Policy:
         out.append(TurnEnd(reason))
 
     def _said(self, out: list[Event]) -> str:
-        said = [*(self._held or ()), *out]
-        return "".join(event.text for event in said if isinstance(event, TextDelta))
+        said = "".join(event.text for event in out if isinstance(event, TextDelta))
+        return said if self._held is None else self._held.text + said
 
     def _is_prose(self, said: str) -> bool:
         """Whether the text is prose, rather than a truncated call, which would name its tool."""

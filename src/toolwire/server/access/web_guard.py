@@ -19,7 +19,7 @@ _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _HEADER_NAMES = re.compile(rb"[A-Za-z0-9_\-, ]{1,2048}")
 _LOCAL_NAMES = frozenset({"localhost", "host.docker.internal", "host.containers.internal"})
 """Names of this machine that cannot be registered; containers use the last two."""
-_MOST_KNOWN = 256
+_MOST_KNOWN, _LONGEST_KNOWN = 256, 255
 _OWN = (b"none", b"same-origin")
 """Values of `Sec-Fetch-Site` for a user's own request, and for one of our pages."""
 _KEEP_PREFLIGHT = "600"
@@ -55,7 +55,7 @@ class WebGuard:
         # A client without a Host header is not a browser.
         if host and not (name in self._hosts or _is_local(name)):
             raise Forbidden(_HOST_TEXT.format(text[:200]), code="host_not_allowed")
-        if len(self._known) < _MOST_KNOWN:
+        if len(self._known) < _MOST_KNOWN and len(host) <= _LONGEST_KNOWN:
             self._known.add(host)
 
     def _check_origin(self, origin: bytes, host: bytes) -> str:

@@ -25,6 +25,8 @@ _BLOCK = 64 * 1024
 _SWEEP = 1.0
 _STALL_SECONDS = 2.0
 """Seconds for which a client may stall within a request before it can be evicted."""
+_CALM = 4
+"""Requests in progress that do not keep memory from being returned thoroughly."""
 _SURPLUS = 64
 """Connections beyond the limit that are still read: one may be a health probe."""
 
@@ -154,5 +156,5 @@ class HttpServer:
         self.clock = now + _SWEEP
         for connection in [c for c in self.connections if 0.0 < c.deadline < now]:
             connection.overdue()
-        self._memory.tidy()
+        self._memory.tidy(calm=len(self.connections) - len(self.waiting) <= _CALM)
         self._sweeper = self.loop.call_later(_SWEEP, self._sweep)

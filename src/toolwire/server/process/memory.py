@@ -1,10 +1,15 @@
 """Returns freed memory to the system.
 
 glibc keeps freed memory: tens of megabytes after a few large requests, and more for each thread
-that has read one. With other C libraries nothing is done.
+that has read one. With other C libraries nothing is done about that.
+
+Python keeps a few thousand freed tuples, lists and dicts for reuse. After an answer in hundreds of
+thousands of pieces, each may be the last object in a megabyte of its own. Only a full collection
+lets go of them.
 """
 
 import ctypes
+import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -37,6 +42,13 @@ def give_back() -> None:
     _malloc_trim(ctypes.c_size_t(0))
 
 
+def let_go() -> None:
+    """Drop the objects that Python keeps for reuse, and return every free page. Takes as long as
+    there are objects."""
+    gc.collect()
+    give_back()
+
+
 def resident() -> int:
     """Return the size of the process in memory; 0 if the system does not tell."""
     try:
@@ -53,19 +65,24 @@ class MemoryKeeper:
     up to every eighth time.
     """
 
-    __slots__ = ("_least", "_measure", "_pause", "_return", "_skip")
+    __slots__ = ("_least", "_let_go", "_measure", "_pause", "_return", "_skip")
 
     def __init__(
-        self, measure: Callable[[], int] = resident, give: Callable[[], None] = give_back
+        self,
+        measure: Callable[[], int] = resident,
+        give: Callable[[], None] = give_back,
+        release: Callable[[], None] = let_go,
     ) -> None:
         self._measure = measure
         self._return = give
+        self._let_go = release
         self._least = measure()
         self._pause = 1
         self._skip = 0
 
-    def tidy(self) -> None:
-        """Return free memory if it is likely that there is much."""
+    def tidy(self, *, calm: bool) -> None:
+        """Return free memory if it is likely that there is much. `calm`: few requests are in
+        progress, so there are few objects, and nobody waits long for what takes longer."""
         self._skip -= 1
         if self._skip > 0:
             return
@@ -76,5 +93,8 @@ class MemoryKeeper:
             return
         self._return()
         returned = size - self._measure()
+        if returned < _WORTH_IT and calm:
+            self._let_go()
+            returned = size - self._measure()
         self._pause = 1 if returned >= _WORTH_IT else min(2 * self._pause, _LONGEST_PAUSE)
         self._skip = self._pause

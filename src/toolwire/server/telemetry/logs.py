@@ -20,12 +20,16 @@ __all__ = ["Logs", "TurnFacts", "clip", "setup"]
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _MOST_FACTS = 1024
+_LONGEST_FACT = 512
+"""Longer paths are a client's invention, and are not kept."""
 _Key: TypeAlias = tuple[str, str, str | None, str | None, str | None, str | None, bool]
 _Facts: TypeAlias = tuple[str, str]
 _NAMES = {10: "DEBUG", 20: "INFO ", 40: "ERROR"}
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that monitors poll. Their access lines have level `debug`, unless refused."""
 _REFUSED = frozenset({401, 403})
+_CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What moves a terminal's cursor, or ends a line for some reader of the log."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@*+-]{1,200}")
 
 
@@ -157,9 +161,10 @@ class Logs:
             what = f"{method:<4} {path}"
             facts = f"model={model} backend={backend} mode={mode} key={key_name} "
             facts += f"stream={'yes' if key[6] else 'no'}"
-        if len(self._facts) >= _MOST_FACTS:
-            self._facts.clear()
-        self._facts[key] = what, facts
+        if len(key[1]) <= _LONGEST_FACT:
+            if len(self._facts) >= _MOST_FACTS:
+                self._facts.clear()
+            self._facts[key] = what, facts
         return what, facts
 
     def _word(self, value: str | None) -> str:
@@ -170,6 +175,10 @@ class Logs:
         if not self._as_json and _PLAIN.fullmatch(value):
             return value
         return json.dumps(value)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return repr(found[0])[1:-1]
 
 
 class _Formatter(logging.Formatter):
@@ -188,7 +197,8 @@ class _Formatter(logging.Formatter):
         when = self._logs.stamp(record.created)
         if not self._as_json:
             # A line break in a message must not look like a new entry.
-            return f"{when} {record.levelname:<5} {text}".replace("\r", "\\r").replace("\n", "\n  ")
+            text = _CONTROLS.sub(_escaped, text).replace("\n", "\n  ")
+            return f"{when} {record.levelname:<5} {text}"
         entry = {"time": when, "level": record.levelname.lower(), "event": "log", "text": text}
         return json.dumps(entry)
 

@@ -24,6 +24,7 @@ from toolwire.surfaces.native.wire import (
 )
 
 _DEFAULT_PAGE, _LARGEST_PAGE = 20, 100
+_DIGITS = re.compile(r"[0-9]{1,9}")
 _ID = re.compile(CONVERSATION_ID.replace("$", r"\Z"))
 _UNKNOWN = "There is no such conversation: it never existed, has expired, or was deleted."
 _encode = msgspec.json.Encoder().encode
@@ -95,7 +96,7 @@ def _page(exchange: Exchange) -> tuple[str, int]:
         raise RequestError("The query has too many parameters.", code="invalid_value") from None
     problems, limit = Problems(), _DEFAULT_PAGE
     text = given.get("limit", [str(limit)])[0]
-    if text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= _LARGEST_PAGE:
+    if _DIGITS.fullmatch(text) and 1 <= int(text) <= _LARGEST_PAGE:
         limit = int(text)
     else:
         problems.add("limit", f"Invalid 'limit': it must be from 1 to {_LARGEST_PAGE}.")

@@ -28,7 +28,7 @@ from toolwire.surfaces.explain import missing
 from toolwire.surfaces.passing.body import read_json, read_named_form, refuse_choice
 from toolwire.surfaces.passing.multipart import is_form
 
-_HEADERS = (b"content-type", b"retry-after", b"content-disposition")
+_HEADERS = (b"content-type", b"content-encoding", b"retry-after", b"content-disposition")
 _QUERY = re.compile(rb"[\x21-\x7e]*+")
 _NO_BODY = NamedBody("", None, (), (), ())
 

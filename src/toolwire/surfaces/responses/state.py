@@ -2,7 +2,7 @@
 
 A document contains a response and the whole conversation before it. So one read is enough to
 continue, and deleting one response breaks no other. Each output item is a document too, since
-clients refer to items by id alone.
+clients refer to items by id alone. Large documents are encoded and decoded off the event loop.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.errors import RequestError
+from toolwire.gateway.turn import off_loop
 from toolwire.sessions.base import Key, Store
 from toolwire.surfaces.responses.errors import ResponseNotFound
 from toolwire.surfaces.responses.items import Item, is_reference, reference_id
@@ -72,7 +73,8 @@ class ResponseStore:
 
     async def get(self, owner: str, response_id: str) -> StoredResponse:
         """Return a response. Raises `ResponseNotFound`."""
-        return _decode(await self._find(owner, response_id))
+        found = await self._find(owner, response_id)
+        return await off_loop(len(found), _decode, found)
 
     async def delete(self, owner: str, response_id: str) -> None:
         """Delete a response and its items. Raises `ResponseNotFound`."""
@@ -89,11 +91,17 @@ class ResponseStore:
         return found
 
     async def put(
-        self, owner: str, response_id: str, new: NewResponse, output: Sequence[Fields]
+        self,
+        owner: str,
+        response_id: str,
+        new: NewResponse,
+        output: Sequence[Fields],
+        size: int = 0,
     ) -> bool:
-        """Store a response, and each of its items. False if it is too large."""
+        """Store a response, and each of its items. False if it is too large. `size`: about how many
+        bytes its input has."""
         assert self.store is not None  # noqa: S101
-        whole = _encode(new)
+        whole = await off_loop(size + len(new.response), _encode, new)
         if len(whole) > self.max_bytes:
             return False
         values = {Key(RESPONSE, owner, response_id): whole}
@@ -131,7 +139,8 @@ class ResponseStore:
                 param="input",
                 code="array_above_max_length",
             )
-        known = dict(zip(names, map(_decode_item, found), strict=True))
+        items_found = await off_loop(sum(sizes.values()), _decode_items, found)
+        known = dict(zip(names, items_found, strict=True))
         resolved = [known[item["id"]] if is_reference(item) else item for item in items]
         return [*before, *resolved], size + referred
 
@@ -143,7 +152,7 @@ class ResponseStore:
                 param="previous_response_id",
                 code="previous_response_not_found",
             )
-        stored = _decode(found)
+        stored = await off_loop(len(found), _decode, found)
         return [*stored.input, *stored.response["output"]], len(found)
 
     async def _item(self, owner: str, item_id: str) -> bytes:
@@ -164,6 +173,10 @@ class ResponseStore:
         if self.store is None:
             return "This server keeps no responses: set `sessions.store`."
         return "It may have expired, have been made with another key, or with `store` false."
+
+
+def _decode_items(found: Sequence[bytes]) -> list[Fields]:
+    return [_decode_item(item) for item in found]
 
 
 def as_kept(items: Sequence[Item], response_id: str) -> list[Fields]:

@@ -15,6 +15,7 @@ from toolwire.surfaces.responses.state import ResponseStore, as_listed
 _PATH = re.compile(r"/v1/responses/([A-Za-z0-9_-]{1,128})(?:/[a-z_]+)?")
 _MOST = 100
 _USUAL = 20
+_DIGITS = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def _query(exchange: Exchange) -> dict[str, str]:
 def _limit(given: str | None) -> int:
     if given is None:
         return _USUAL
-    if not given.isascii() or not given.isdecimal() or not 1 <= int(given[:9]) <= _MOST:
+    if not _DIGITS.fullmatch(given) or not 1 <= int(given) <= _MOST:
         raise RequestError(
             f"Invalid 'limit': expected an integer from 1 to {_MOST}.",
             param="limit",

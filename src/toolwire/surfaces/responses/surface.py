@@ -98,6 +98,7 @@ class ResponsesCaller(SurfaceCaller):
         self._profile = profile_of(exchange, context)
         self._asked: ParsedResponsesRequest | None = None
         self._items: list[Item] = []
+        self._size = len(self.body)
         self._read: ReadRequest | None = None
         self._sink: ResponseStreamSink | ResponseWholeSink | None = None
 
@@ -134,7 +135,8 @@ class ResponsesCaller(SurfaceCaller):
                 param="input",
                 code="array_above_max_length",
             )
-        return await off_loop(len(self.body) + size, self._request, list(found))
+        self._size += size
+        return await off_loop(self._size, self._request, list(found))
 
     async def keep(self, request: Request, answer: Whole, report: Report) -> None:  # noqa: ARG002
         """See `StoredHistory.keep`. Stores the items as the client received them."""
@@ -143,8 +145,9 @@ class ResponsesCaller(SurfaceCaller):
         head, fields = self._sink.about.head, self._sink.finished(report)
         name = head.response_id
         new = NewResponse(Raw(head.encode(fields)), as_kept(self._items, name))
+        put, output = self._api.stored.put, fields["output"]
         try:
-            fields["store"] = await self._api.stored.put(self._owner, name, new, fields["output"])
+            fields["store"] = await put(self._owner, name, new, output, self._size)
         except StoreUnavailable:
             # Sending the answer matters more than storing it.
             fields["store"] = False

@@ -1,5 +1,7 @@
 """Which `Host` and `Origin` are answered under which configuration (R24)."""
 
+import tracemalloc
+
 import pytest
 
 from toolwire.errors import Forbidden
@@ -46,6 +48,19 @@ def test_a_client_too_old_to_send_a_host_is_no_browser() -> None:
 
 def test_an_origin_without_a_host_is_not_our_own() -> None:
     assert verdict(WebGuard(Listen(), open=True), {b"origin": b"null"}) == "origin_not_allowed"
+
+
+def test_long_names_of_this_machine_are_not_kept() -> None:
+    guard = WebGuard(Listen(), open=True)
+    assert verdict(guard, {b"host": b"a.localhost"}) == ""
+    tracemalloc.start()
+    for number in range(200):
+        host = b"%d" % number + b"a" * 60_000 + b".localhost"
+        assert verdict(guard, {b"host": host}) == ""
+        del host
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000
 
 
 def test_a_page_cannot_write_into_the_answer_to_its_preflight() -> None:

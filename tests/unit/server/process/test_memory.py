@@ -11,18 +11,27 @@ class Process:
     def __init__(self) -> None:
         self.used = 40 * MB
         self.free = 0
+        self.pinned = 0
         self.tries = 0
-        self.keeper = MemoryKeeper(lambda: self.used + self.free, self.give)
+        self.collections = 0
+        self.keeper = MemoryKeeper(
+            lambda: self.used + self.free + self.pinned, self.give, self.collect
+        )
 
     def give(self) -> None:
         """Return what is free."""
         self.tries += 1
         self.free = 0
 
-    def tidy(self, times: int = 1) -> None:
+    def collect(self) -> None:
+        """Return what only a few small objects keep."""
+        self.collections += 1
+        self.free = self.pinned = 0
+
+    def tidy(self, times: int = 1, *, calm: bool = True) -> None:
         """Sweep so many times."""
         for _ in range(times):
-            self.keeper.tidy()
+            self.keeper.tidy(calm=calm)
 
 
 def test_a_little_is_kept() -> None:
@@ -36,7 +45,16 @@ def test_much_is_returned_at_once_whatever_it_was_for() -> None:
     process = Process()
     process.free = 9 * MB
     process.tidy()
-    assert (process.tries, process.free) == (1, 0)
+    assert (process.tries, process.collections, process.free) == (1, 0, 0)
+
+
+def test_what_small_objects_keep_is_returned_when_it_is_calm() -> None:
+    process = Process()
+    process.pinned = 150 * MB
+    process.tidy(100, calm=False)
+    assert (process.collections, process.pinned) == (0, 150 * MB)
+    process.tidy(8)
+    assert (process.collections, process.pinned) == (1, 0)
 
 
 def test_what_is_in_use_is_tried_ever_more_rarely() -> None:

@@ -3,6 +3,7 @@ import json
 import logging
 import re
 import time
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -154,6 +155,27 @@ def test_an_entry_of_many_lines_cannot_be_taken_for_several(format_: Any, out: i
     logging.getLogger("toolwire.x").warning("first\n2026-01-01 INFO second\rthird")
     starts = [line for line in out.getvalue().splitlines() if not line.startswith("  ")]
     assert len(starts) == 1
+
+
+@pytest.mark.parametrize(
+    "control", ["\x1b[2J", "\r", "\b", "\x07", "\x85", "\u2028", "\u202e", "\x7f"]
+)
+def test_what_others_wrote_cannot_steer_a_terminal(control: str, out: io.StringIO) -> None:
+    setup(stream=out)
+    logging.getLogger("toolwire.x").warning("backend %s failed", f"a{control}b")
+    assert out.getvalue().endswith(f"WARNING backend a{repr(control)[1:-1]}b failed\n")
+
+
+def test_long_paths_of_clients_are_not_kept(out: io.StringIO) -> None:
+    logs = setup(stream=out)
+    access(logs)
+    tracemalloc.start()
+    for number in range(500):
+        access(logs, path=f"/{number}" + "x" * 50_000, status=404)
+        out.truncate(0)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000
 
 
 def test_the_query_of_a_path_is_left_out(out: io.StringIO) -> None:

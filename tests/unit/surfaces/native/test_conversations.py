@@ -3,6 +3,8 @@
 import pytest
 from tests.unit.surfaces.native.speaking import WEATHER, Gateway, body
 
+LONG = "limit=000000001" + "1" * 5000
+
 
 def named(gateway: Gateway, *names: str, key: str | None = None) -> None:
     """Begin these conversations."""
@@ -25,7 +27,10 @@ def test_a_list_has_the_callers_own_conversations_page_by_page() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "limit=-1", "after=a/b"])
+@pytest.mark.parametrize(
+    "query",
+    ["limit=0", "limit=101", "limit=x", "limit=-1", "limit=0000000019999", LONG, "after=a/b"],
+)
 def test_a_wrong_page_is_refused(query: str) -> None:
     assert Gateway().kept("list", f"?{query}").status == 400
 

@@ -131,6 +131,13 @@ def test_only_some_headers_of_an_answer_are_passed_on() -> None:
     assert {"x", "content-length"}.isdisjoint(client.headers)
 
 
+def test_the_client_is_told_of_a_coding_that_nobody_asked_for() -> None:
+    answer = Answered(b"\x1f\x8b")
+    answer.headers = {b"content-type": b"application/json", b"content-encoding": b"gzip"}
+    client = Stage("a", answers=[answer]).ask("/v1/embeddings", b'{"model":"a"}')
+    assert (client.headers["content-encoding"], client.written) == ("gzip", b"\x1f\x8b")
+
+
 def test_a_failure_goes_to_the_next_backend() -> None:
     stage = Stage("a", backends=2, answers=[UpstreamUnavailable("busy", rate_limited=True)])
     client = stage.ask("/v1/completions", b'{"model":"a"}')

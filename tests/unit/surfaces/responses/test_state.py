@@ -36,6 +36,7 @@ from toolwire.surfaces.responses.state import ResponseStore
 from toolwire.surfaces.responses.stored import StoredResponses
 
 ITEM: TypeAdapter[Any] = TypeAdapter(ResponseItem)
+LONG = "limit=000000001" + "1" * 5000
 BOTH = pytest.mark.parametrize("stream", [False, True])
 SPOKEN = (
     Fragment(reasoning="Hm."),
@@ -312,7 +313,9 @@ def test_a_result_without_a_call_id_still_belongs_to_its_call_later() -> None:
     assert [m.content for m in asked.messages if m.role == "tool"] == ["rain"]
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "order=up"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=101", "limit=x", "limit=0000000019999", LONG, "order=up"]
+)
 def test_a_wrong_page_is_refused(query: str) -> None:
     store = MemoryStore()
     path = f"/v1/responses/{first(store).response['id']}/input_items?{query}"
