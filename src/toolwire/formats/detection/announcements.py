@@ -31,7 +31,7 @@ class _Announcements(NamedTuple):
     records: dict[str, Format]
 
 
-class Opening:
+class AnswerBeginning:
     """Reads the beginning of an answer, until it is certain whether it announces a format.
 
     `expected` is the format that reads the answer otherwise: its own markers announce nothing new.

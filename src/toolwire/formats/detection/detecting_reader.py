@@ -9,7 +9,7 @@ quotations.
 import re
 from collections.abc import Callable
 
-from toolwire.formats.detection.announcements import Opening
+from toolwire.formats.detection.announcements import AnswerBeginning
 from toolwire.formats.detection.detect import Detection
 from toolwire.formats.detection.detector import OutputDetector
 from toolwire.formats.text_reader import MarkedReader
@@ -33,7 +33,7 @@ class DetectingReader:
         detector: OutputDetector,
         settled: Callable[[Detection | None], None],
         trace: Trace | None = None,
-        opening: Opening | None = None,
+        opening: AnswerBeginning | None = None,
     ) -> None:
         self._expected: MarkedReader | None = expected if opening is None else None
         self._detector: OutputDetector | None = detector
@@ -105,7 +105,7 @@ class DetectingReader:
         return events
 
     def _open(
-        self, expected: MarkedReader, opening: Opening, text: str, *, final: bool = False
+        self, expected: MarkedReader, opening: AnswerBeginning, text: str, *, final: bool = False
     ) -> list[Event]:
         """Read the beginning of the answer, once it is certain whether it announces a format."""
         if not opening.feed(text, final=final):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamError
 from toolwire.formats import Delivery, Detection, OutputDetector, Parser, Trace, get
-from toolwire.formats.detection.announcements import Opening
+from toolwire.formats.detection.announcements import AnswerBeginning
 from toolwire.formats.detection.detecting_reader import DetectingReader
 from toolwire.formats.prose import has_prose, prose_parser
 from toolwire.formats.text_reader import PlainText, TextReader
@@ -84,7 +84,7 @@ class ToolStrategy(ABC):
         detector = OutputDetector(
             tools, fences=fences, only_fences=watch is None, delivery=delivery
         )
-        opening = Opening(record, make) if watch is not None else None
+        opening = AnswerBeginning(record, make) if watch is not None else None
         return DetectingReader(parser, detector, partial(_settled, watch, repairs), trace, opening)
 
     def _fences(self, plan: Plan) -> bool:

@@ -17,7 +17,7 @@ from toolwire.formats import (
     provider_id,
     render_calls,
 )
-from toolwire.formats.detection.announcements import Opening
+from toolwire.formats.detection.announcements import AnswerBeginning
 from toolwire.formats.detection.detecting_reader import DetectingReader
 from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.tools import ToolSpec
@@ -34,7 +34,7 @@ SEEN = list[Detection | None]
 def reader_of(settled: SEEN | None = None, expected: str = "hermes") -> DetectingReader:
     record, make = get(expected), partial(Parser, tools=TOOLS)
     found = settled if settled is not None else []
-    opening = Opening(record, make)
+    opening = AnswerBeginning(record, make)
     return DetectingReader(make(record), OutputDetector(TOOLS), found.append, None, opening)
 
 
