@@ -25,7 +25,7 @@ from toolwire.surfaces.responses.kinds import KINDS, Fields, WireTool
 from toolwire.surfaces.responses.logprobs import read_logprobs
 from toolwire.surfaces.responses.reasoning import seal
 from toolwire.surfaces.responses.tools import OfferedTools
-from toolwire.surfaces.responses.writer import EventWriter
+from toolwire.surfaces.responses.writer import EventWriter, encoded_once
 
 Status: TypeAlias = Literal["completed", "incomplete"]
 _CUT: tuple[FinishReason, ...] = ("length", "content_filter")
@@ -72,7 +72,7 @@ class _Message:
     def _close_part(self) -> None:
         if not self._parts:
             return
-        text, part = "".join(self._text), self._parts[-1]
+        text, part = encoded_once("".join(self._text)), self._parts[-1]
         said: Fields = {"refusal": text}
         if part["type"] == "output_text":
             said = {"text": text, "logprobs": self._logprobs}
@@ -135,12 +135,13 @@ class _Reasoning:
         """The whole item."""
         text = "".join(self._text)
         sealed = seal(text) if self._sealed and self.encrypted is None else self.encrypted
-        part = {"type": "summary_text", "text": text}
+        shown = encoded_once(text)
+        part = {"type": "summary_text", "text": shown}
         item = self._item([part] if text else [], sealed, status)
         if self._writer.live:
             place, event = self._place(), self._writer.event
             if text:
-                event("response.reasoning_summary_text.done", {**place, "text": text})
+                event("response.reasoning_summary_text.done", {**place, "text": shown})
                 event("response.reasoning_summary_part.done", {**place, "part": part})
             event(_DONE, {"output_index": self._index, "item": item})
         return item

@@ -8,6 +8,13 @@ import msgspec
 _encode = msgspec.json.Encoder().encode
 _EVENT = b'event: %b\ndata: {"type":"%b","sequence_number":%d,%b\n\n'
 _RESPONSE = b'event: %b\ndata: {"type":"%b","sequence_number":%d,"response":'
+_LONG = 64 * 1024
+
+
+def encoded_once(text: str) -> "str | msgspec.Raw":
+    """Return a text that several events repeat. A long one is encoded now: line breaks and quotes
+    take ten times as long as other characters."""
+    return msgspec.Raw(_encode(text)) if len(text) > _LONG else text
 
 
 class EventWriter:
