@@ -7,7 +7,9 @@ the end, to save the turn.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
 
 from toolwire.backends.base import BackendRequest
@@ -35,14 +37,18 @@ LARGE_BODY = 128 * 1024
 _COUNT_WITHIN = 3.0
 """Seconds that a server may take to count a prompt. Clients ask for many counts at once, and an
 estimate is better than a late count."""
+_thread = ThreadPoolExecutor(1, thread_name_prefix="toolwire-large")
+"""Only one thread does such work. It holds the interpreter's lock, so several would not be faster,
+and the event loop would have to wait for all of them."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 async def off_loop(size: int, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
-    """Do the work for a body of this size: in a thread if it would block the event loop."""
+    """Do the work for a body of this size: in the thread if it would block the event loop."""
     if size > LARGE_BODY:
-        return await asyncio.to_thread(work, *args, **options)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(_thread, partial(work, *args, **options))
     return work(*args, **options)
 
 
@@ -203,15 +209,15 @@ class TurnService:
         self, caller: Caller, context: RequestContext
     ) -> tuple[Request, Plan, ServedModel, StoredHistory | None]:
         """Read the request, with its stored history, and plan it: in a thread if it is large."""
-        large = len(caller.body) > LARGE_BODY
-        request = await asyncio.to_thread(caller.read) if large else caller.read()
+        size = len(caller.body)
+        request = caller.read() if size <= LARGE_BODY else await off_loop(size, caller.read)
         kept = caller.conversation
         if kept is not None:
             request = await kept.load(request)
-            large = large or is_long(request.messages)
+            size = max(size, LARGE_BODY + 1) if is_long(request.messages) else size
         asker = context.key_name or ""
-        if large:
-            plan, model = await asyncio.to_thread(self._plan, request, asker, large=True)
+        if size > LARGE_BODY:
+            plan, model = await off_loop(size, self._plan, request, asker, large=True)
         else:
             plan, model = self._plan(request, asker)
         context.model, context.route, context.stream = request.model, model.name, request.stream
