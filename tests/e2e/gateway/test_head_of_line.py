@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from tests.e2e.gateway.wire import ask, chat_body, connected, request_bytes
 from tests.hard.figures import note
 
 WORST = 0.25
+RESPONSES = "/v1/responses"
 MIB = 1 << 20
 DELTAS = sizes.size(40_000, 1_000_000)
 MODELS = """
@@ -217,6 +220,30 @@ def test_large_arguments_in_one_piece_make_nobody_wait(gateway: Gateway, wild: F
     body = chat_body(model="wild", stream=True, tools=[tool("f", code="string")])
     with pinging(gateway) as pings:
         assert ask(gateway.port, body, timeout=60).status == 200
+    assert pings.worst <= WORST
+
+
+def test_many_who_continue_a_large_response_make_nobody_wait(
+    gateway: Gateway, wild: FarBackend
+) -> None:
+    wild.use("std", ["hi"])
+    parts = [{"type": "input_text", "text": "x"}] * 45_000
+    first = {"model": "wild", "input": [user(parts)]}
+    stored = ask(gateway.port, first, path=RESPONSES).json["id"]
+    again = {"model": "wild", "input": "x", "previous_response_id": stored, "store": False}
+    with pinging(gateway) as pings, ThreadPoolExecutor(32) as clients:
+        ask_again = partial(ask, gateway.port, again, path=RESPONSES, timeout=60)
+        asked = [clients.submit(ask_again) for _ in range(32)]
+        assert [one.result().status for one in asked] == [200] * 32
+    note(f"32 who continue a response of 2.5 MB: worst wait {pings.worst * 1000:.0f} ms")
+    assert pings.worst <= WORST
+
+
+def test_a_long_text_of_line_breaks_makes_nobody_wait(gateway: Gateway, wild: FarBackend) -> None:
+    wild.use("std", [{"text": "\n" * 4_000_000}])
+    body = {"model": "wild", "input": "x", "stream": True, "store": False}
+    with pinging(gateway) as pings:
+        assert ask(gateway.port, body, path=RESPONSES, timeout=60).status == 200
     assert pings.worst <= WORST
 
 
