@@ -27,7 +27,7 @@ from toolwire.formats.event_sink import EventSink
 from toolwire.formats.lexer import NO_CALL
 from toolwire.formats.markers import LAYOUT, MarkerSet, is_token
 from toolwire.formats.mentions import Mentions, is_special
-from toolwire.formats.quotes import Quotes
+from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek, skip_space
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState, pass_rest
@@ -266,17 +266,18 @@ class MarkerFramer:
     def _calls(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
         """Read calls as long as structure follows. False if the engine rejected one."""
         turn, reader, lexer = self._turn, self._reader, self._lexers.region
-        any_call = entered = False
+        any_call = entered = closed = False
         while marker:
             kind = lexer.kinds[marker]
             if kind in ("open", "bare"):
                 if not (yield from self._call(marker, size, strict=strict)):
                     return False
-                any_call = True
+                any_call, closed = True, False
             elif kind == "section":
                 reader.pos += size
                 entered = entered or is_token(marker)
-            elif any_call or entered:
+            elif (any_call or entered) and not (closed and marker == FENCE):
+                closed = marker == FENCE  # it closes one fence, and the next one opens another
                 reader.pos += size
                 turn.settle()
                 if self._markers.echoes and not (yield from self._pass_echo()):
