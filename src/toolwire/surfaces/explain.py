@@ -72,6 +72,7 @@ _HALF_PAIR = re.compile(
 _level = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
 _any = msgspec.json.Decoder()
+_LONGEST_NUMBER = 40
 _AT = " - at `$"
 _MISSING = re.compile(r"Object missing required field `(.+)`")
 _TYPE = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?$")
@@ -245,10 +246,16 @@ def _out_of_range(found: "re.Match[str]", where: str, value: Any) -> RequestErro
     bound = found[3].removesuffix(".0")
     return RequestError(
         f"Invalid '{where}': {kind} {word} value. Expected a value {found[2]} {bound}, "
-        f"but got {value} instead.",
+        f"but got {_number(value)} instead.",
         param=where,
         code=f"{kind}_{side}_value",
     )
+
+
+def _number(value: Any) -> str:
+    """Return a number for a message. It may have thousands of digits."""
+    text = str(value)
+    return text if len(text) <= _LONGEST_NUMBER else f"{text[:_LONGEST_NUMBER]}..."
 
 
 def _bad_length(found: "re.Match[str]", where: str, value: Any) -> RequestError:

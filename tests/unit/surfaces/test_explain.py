@@ -81,6 +81,12 @@ CASES: dict[str, tuple[bytes, str, str, str | None]] = {
         "but got 10 instead.",
         "integer_above_max_value", "p.inner.size",
     ),
+    "far above": (
+        b'{"inner":{"name":"x","size":' + b"1" * 3000 + b"}}",
+        "Invalid 'p.inner.size': integer above maximum value. Expected a value <= 9, "
+        f"but got {'1' * 40}... instead.",
+        "integer_above_max_value", "p.inner.size",
+    ),
     "not above": (
         b'{"ratio":0}',
         "Invalid 'p.ratio': decimal below minimum value. Expected a value > 0, but got 0 instead.",
