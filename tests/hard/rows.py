@@ -116,6 +116,6 @@ ROWS = (
         "the bar of each test", 10, ("-m", "pytest", "-m", "timed", "tests"),
         size="small"),
     Row("fuzz", "inputs made at random for each parser of bytes that others write",
-        "no exception but the declared ones, at most 1 s of CPU and 128 MB for each", 61,
-        ("-m", "tests.fuzz", "--seconds", "3600")),
+        "no exception but the declared ones, at most 1 s of CPU and 128 MB for each", 31,
+        ("-m", "tests.fuzz", "--seconds", "3600", "--jobs", "2")),
 )  # fmt: skip
