@@ -30,7 +30,7 @@ from toolwire.formats.detection.fenced_answer import FencedAnswer, Inner, Python
 from toolwire.formats.detection.signatures import TAG, is_structure, signatures, without_tags
 from toolwire.formats.detection.tool_names import ToolNames
 from toolwire.formats.detection.trial import Trial
-from toolwire.formats.detection.turn_ends import may_end_turn, rest_of_turn
+from toolwire.formats.detection.turn_ends import may_end_turn, tokens_ahead
 from toolwire.formats.mentions import Mentions
 from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
@@ -197,12 +197,14 @@ class OutputDetector:
                 self._idle = False
 
     def _end(self, token: str, size: int) -> Need[None]:
-        """Drop a token that ends the turn. Before anything else, or in Markdown, it is text."""
-        quotes, rest = self._quotes, 0
+        """Drop tokens that end the turn. Before anything else, or in Markdown, they are text."""
+        quotes, last = self._quotes, False
         if not quotes.marked() and may_end_turn(token, quotes.line):
-            rest = yield from rest_of_turn(self._reader)
-        self._reader.pos += rest
-        self._say(0 if rest else size)
+            size, last = yield from tokens_ahead(self._reader)
+        if last:
+            self._reader.pos += size
+        else:
+            self._say(size)
 
     def _stop(self) -> None:
         """Stop detection: the rest is text."""

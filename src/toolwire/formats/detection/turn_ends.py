@@ -15,13 +15,14 @@ def may_end_turn(token: str, line: str) -> bool:
     return not (line[-1:].isspace() or is_closed)
 
 
-def rest_of_turn(reader: Reader) -> Need[int]:
-    """Return the length of the rest of the text if it consists of such tokens, else 0."""
+def tokens_ahead(reader: Reader) -> Need[tuple[int, bool]]:
+    """Return the length of such tokens, and of whitespace between them, and whether nothing
+    follows."""
     size = 0
     while size < _MOST:
         marker, more = yield from _ENDS.at(reader, size)
         ahead = (yield from peek(reader, size + 1))[size:]
         if not marker and not ahead.isspace():
-            return 0 if ahead else size
+            return size, not ahead
         size += more or 1
-    return 0
+    return size, False
