@@ -48,16 +48,16 @@ class History(msgspec.Struct):
 
 def check_history(messages: Sequence[ChatMessage], *, repair: bool = False) -> History:
     """Check a conversation. Refuse one that breaks the rules, or repair it."""
-    for message in messages:
+    for first, message in enumerate(messages):
         if message.calls or message.role == "tool":
-            return _Checker(repair=repair).run(messages)
-    return History(list(messages))
+            return _Checker(repair, messages, History([*messages[:first]])).run(first)
+    return History([*messages])
 
 
 class _Checker(msgspec.Struct):
     repair: bool
-    messages: Sequence[ChatMessage] = ()
-    history: History = msgspec.field(default_factory=History)
+    messages: Sequence[ChatMessage]
+    history: History
     seen: set[str] = set()
     open: dict[str, ChatMessage | None] = {}
     """The calls of the last assistant message, and their results so far."""
@@ -65,10 +65,10 @@ class _Checker(msgspec.Struct):
     """Ids that an earlier call already used, and their replacements."""
     names: "_FreshIds | None" = None
 
-    def run(self, messages: Sequence[ChatMessage]) -> History:
-        self.messages = messages
+    def run(self, first: int) -> History:
+        """Check all messages from this one on: those before it make no calls."""
         add = self.history.messages.append
-        for position, message in enumerate(messages):
+        for position, message in enumerate(self.messages[first:], first):
             if message.role == "tool":
                 self._result(message, position)
                 continue
@@ -78,7 +78,7 @@ class _Checker(msgspec.Struct):
                 message = self._calls(message, position)  # noqa: PLW2901
             add(message)
         if self.open:
-            self._close(len(messages))
+            self._close(len(self.messages))
         return self.history
 
     def _result(self, message: ChatMessage, position: int) -> None:

@@ -36,6 +36,11 @@ class _Stopped(Exception):
 class Pump:
     """Runs one turn. Call `run` once."""
 
+    __slots__ = (
+        "_checker", "_deadline", "_flow", "_loop", "_model", "_new_call_id", "_observer",
+        "_retries", "_seen", "_sink", "_task", "_trace", "_watchdog", "report",
+    )  # fmt: skip
+
     def __init__(
         self,
         plan: Plan,
@@ -164,7 +169,7 @@ class Pump:
             self._new_call_id,
             final=self._retries.final,
             resumed=self._sink.committed,
-            seen=self._seen,
+            before=self._seen,
             trace=traced,
         )
         if strategy.rewrites and plan.is_long:
@@ -224,13 +229,15 @@ class Pump:
         """Record the results of an attempt. Its usage counts even if the answer was not used."""
         if traced is not None:
             traced.record(attempt.findings, attempt.repairs)
-        report = self.report
-        report.repairs |= attempt.repairs
+        report, about = self.report, attempt.about
+        if attempt.repairs:
+            report.repairs |= attempt.repairs
         report.findings = attempt.findings
         report.calls = attempt.calls
-        report.stopped_by = attempt.about.pop(STOPPED_BY, "")
-        report.ended_by = attempt.about.pop(ENDED_BY, "")
-        report.about = attempt.about
+        if about or report.about:
+            report.stopped_by = about.pop(STOPPED_BY, "")
+            report.ended_by = about.pop(ENDED_BY, "")
+            report.about = about
         report.usage = add_usage(report.usage, attempt.usage)
 
     def _deliver_spare(self, error: UpstreamError) -> bool:
@@ -250,6 +257,7 @@ class Pump:
 def _begun(backend: Backend, strategy: ToolStrategy, request: Request) -> Begun:
     known, effort = backend.capabilities, request.sampling.reasoning_effort
     own = request.origin is not None and request.origin.wire == known.wire
-    changed = effort is not None and nearest_effort(effort, known.efforts) != effort
-    adjusted = ("reasoning_effort",) if changed else ()
+    adjusted: tuple[str, ...] = ()
+    if effort is not None and nearest_effort(effort, known.efforts) != effort:
+        adjusted = ("reasoning_effort",)
     return Begun(backend.name, str(strategy), backend.ignored(request), adjusted, own)

@@ -238,19 +238,21 @@ class Connection(asyncio.BufferedProtocol):
 
     def _deliver(self) -> None:
         """Pass the data to the listener, and wake the waiter for the head or the end."""
-        if self._listener is not None and self._body and self._error is None:
-            body, self._body = self._body, []
+        listener, body = self._listener, self._body
+        if body and listener is not None and self._error is None:
+            self._body = []
             try:
-                self._listener(body[0] if len(body) == 1 else b"".join(body))
+                listener(body[0] if len(body) == 1 else b"".join(body))
             except Exception as error:  # noqa: BLE001 - re-raised in the task that awaits the end
                 self._fail(error)
                 return
-        if self._complete and self._drained is not None:
+        if self._drained is not None and self._complete:
             drained, self._drained = self._drained, None
             drained()
         waiter = self._waiter
-        over = self._complete or self._enough
-        if waiter is not None and (over or (self._started and self._listener is None)):
+        if waiter is None:
+            return
+        if self._complete or self._enough or (self._started and listener is None):
             self._waiter = None
             if not waiter.done():
                 waiter.set_result(None)

@@ -117,16 +117,12 @@ class AnswerDecoder(BodyDecoder):
         else:
             _check_width(choices)
             fragments = [_fragment(choice) for choice in choices]
-        if choices and choices[-1].index:
-            self._choices.update(choice.index for choice in choices)
-        if choices and choices[-1].finish_reason:
-            if choices[-1].error:
-                raise self._failure(choices[-1].error)
-            met = choices[-1].stop_reason or choices[-1].matched_stop
-            if met and isinstance(met, str):
-                fragments.append(Fragment(about=((STOPPED_BY, met),)))
-            if choices[-1].finish_reason == _FULL:
-                fragments.append(Fragment(about=((ENDED_BY, CONTEXT_FULL),)))
+        if choices:
+            last = choices[-1]
+            if last.index:
+                self._choices.update(choice.index for choice in choices)
+            if last.finish_reason:
+                fragments += self._ending(last)
         if not self._told:
             self._told = True
             if chunk.system_fingerprint or chunk.service_tier:
@@ -134,6 +130,17 @@ class AnswerDecoder(BodyDecoder):
         if chunk.usage is not None and (usage := _usage(chunk.usage)) is not None:
             fragments.append(Fragment(usage=usage))
         return fragments
+
+    def _ending(self, choice: _Choice) -> list[Fragment]:
+        """Return why a choice has ended, if its finish reason does not tell."""
+        if choice.error:
+            raise self._failure(choice.error)
+        met = choice.stop_reason or choice.matched_stop
+        if met and isinstance(met, str):
+            return [Fragment(about=((STOPPED_BY, met),))]
+        if choice.finish_reason == _FULL:
+            return [Fragment(about=((ENDED_BY, CONTEXT_FULL),))]
+        return []
 
     def _check_bare_error(self, data: bytes) -> None:
         """Raise if a chunk is an error without an `error` around it (vLLM before 0.10)."""

@@ -62,6 +62,8 @@ _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url"
 class OpenAiHttpAnswer:
     """One answer in progress."""
 
+    __slots__ = ("_closed", "_connection", "_decoder", "_max_bytes", "_pool")
+
     def __init__(
         self, pool: HttpPool, connection: Connection, decoder: BodyDecoder, max_bytes: int
     ) -> None:

@@ -98,10 +98,17 @@ def encode_body(
 
 def encode_messages(messages: Sequence[ChatMessage], dialect: Dialect) -> bytes:
     """Encode the history, with call ids in the form that the dialect requires."""
-    calls = [call for message in messages for call in message.calls]
+    calls = [call for message in messages if message.calls for call in message.calls]
     ids = provider_ids(calls, dialect.call_ids)
     names = {call.call_id: call.name for call in calls}
-    return _encode([_message(message, dialect, ids, names) for message in messages])
+    encoded = []
+    for message in messages:
+        said = message.content
+        if message.role in _PLAIN and message.name is None and type(said) is str:
+            encoded.append(_Message(message.role, said))
+        else:
+            encoded.append(_message(message, dialect, ids, names))
+    return _encode(encoded)
 
 
 def _message(
@@ -111,8 +118,6 @@ def _message(
     if message.is_error:
         said = error_content(said)
     content = encode_parts(said, files=dialect.files) if isinstance(said, tuple) else said
-    if role in _PLAIN and message.name is None:
-        return _Message(role, content)
     if role == "tool":
         # Clients do not send the tool's name, but some chat templates need it.
         call_id = message.call_id

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import msgspec
+
 from toolwire.errors import (
     InvalidToolArguments,
     ToolChoiceUnmet,
@@ -29,49 +31,43 @@ from toolwire.protocol.usage import TokenUsage
 Send = Callable[[int, list[Event]], None]
 
 
-class Attempt:
+class Attempt(msgspec.Struct, eq=False):
     """Feeds fragments to their choices, and sends the events that may go out.
 
     `final`: the model will not be asked again. `resumed`: the client has seen text of an earlier
-    attempt, `seen`.
+    attempt, `before`.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        strategy: ToolStrategy,
-        send: Send,
-        new_call_id: Callable[[], str],
-        *,
-        final: bool = True,
-        resumed: bool = False,
-        seen: str = "",
-        trace: AttemptTrace | None = None,
-    ) -> None:
-        self.usage: TokenUsage | None = None
-        self.about: dict[str, str] = {}
-        self.repairs: set[str] = set()
-        self.findings: list[Finding] = []
-        self.calls = 0
-        self.costly: list[CostlyCall] = []
-        """The calls to validate off the event loop."""
-        self.stopped = False
-        """Whether the answer is complete at a stop sequence, although the backend may go on."""
-        self._plan = plan
-        self._strategy = strategy
-        self._send = send if trace is None else trace.recording(send)
-        self._trace = trace
-        self._new_call_id = new_call_id
-        self._final = final
-        self._resumed = resumed
-        self._seen = seen
-        self._spoke = False
-        self._choices: dict[int, ChoicePipeline] = {}
-        self._sent: list[tuple[int, list[Event]]] = []
-        self._ends: list[tuple[int, list[Event]]] = []
-        self._allowance = Allowance()
-        self._more_ids: Callable[[], str] | None = None
-        self._may_be_repeated = not final and not plan.request.stream and plan.delivery == "whole"
+    plan: Plan
+    strategy: ToolStrategy
+    send: Send
+    new_call_id: Callable[[], str]
+    final: bool = True
+    resumed: bool = False
+    before: str = ""
+    trace: AttemptTrace | None = None
+    usage: TokenUsage | None = None
+    about: dict[str, str] = {}
+    repairs: set[str] = set()
+    findings: list[Finding] = []
+    calls: int = 0
+    costly: list[CostlyCall] = []
+    """The calls to validate off the event loop."""
+    stopped: bool = False
+    """Whether the answer is complete at a stop sequence, although the backend may go on."""
+    _spoke: bool = False
+    _choices: dict[int, ChoicePipeline] = {}
+    _sent: list[tuple[int, list[Event]]] = []
+    _ends: list[tuple[int, list[Event]]] = []
+    _allowance: Allowance = msgspec.field(default_factory=Allowance)
+    _more_ids: Callable[[], str] | None = None
+    _may_be_repeated: bool = False
+
+    def __post_init__(self) -> None:
+        if self.trace is not None:
+            self.send = self.trace.recording(self.send)
+        if not (self.final or self.plan.request.stream):
+            self._may_be_repeated = self.plan.delivery == "whole"
 
     def feed(self, fragments: list[Fragment]) -> bool:
         """Process the fragments of one read. Return whether any events were sent."""
@@ -85,7 +81,7 @@ class Attempt:
             index = fragment.choice
             choice = self._choices.get(index) or self._open(index)
             if events := choice.feed(fragment):
-                self._send(index, events)
+                self.send(index, events)
                 sent = self._spoke = True
                 if self._may_be_repeated:
                     self._sent.append((index, events))
@@ -120,7 +116,7 @@ class Attempt:
     def _leaves_out_prose(self) -> bool:
         """Whether choices without the required call are left out, of which nothing was sent: the
         model cannot be asked again, and another choice has made a call."""
-        last = self._final or (self._plan.request.stream and self._spoke)
+        last = self.final or (self.plan.request.stream and self._spoke)
         return last and any(choice.policy.calls for choice in self._choices.values())
 
     def resolve(self, checked: Sequence[CheckedCall]) -> None:
@@ -161,21 +157,21 @@ class Attempt:
         (choice,) = self._choices.values()
         validator = choice.validator
         return isinstance(validator, BufferedValidator) and (
-            self._resumed or validator.holds or choice.reading.in_text_call
+            self.resumed or validator.holds or choice.reading.in_text_call
         )
 
     @property
     def seen(self) -> str:
         """The text that the client has seen, if the attempt is `resumable`."""
-        if self._resumed:
-            return self._seen
+        if self.resumed:
+            return self.before
         validators = (choice.validator for choice in self._choices.values())
         return "".join(one.lead for one in validators if isinstance(one, BufferedValidator))
 
     @property
     def deliverable(self) -> bool:
         """Whether the attempt may be delivered if there is no better one."""
-        if self._plan.request.exact_calls or self.breaks_strict:
+        if self.plan.request.exact_calls or self.breaks_strict:
             return False
         validators = [choice.validator for choice in self._choices.values()]
         return not any(isinstance(v, BufferedValidator) and v.lacks_call for v in validators)
@@ -183,16 +179,16 @@ class Attempt:
     @property
     def breaks_strict(self) -> bool:
         """Whether a call of a strict tool is invalid."""
-        tools = self._plan.outgoing.tools.tools
+        tools = self.plan.outgoing.tools.tools
         return any(f.tool in tools and tools[f.tool].strict for f in self.findings)
 
     def deliver(self, *, again: bool = False) -> None:
         """Send the held events; with `again`, also the events that were sent before."""
-        if again and self._trace is not None:
-            self._trace.sent.clear()
+        if again and self.trace is not None:
+            self.trace.sent.clear()
         for index, events in [*(self._sent if again else ()), *self._ends]:
             if events:  # none while a call is validated off the event loop
-                self._send(index, events)
+                self.send(index, events)
 
     def correction(self) -> list[ChatMessage]:
         """Return the messages that tell the model what is wrong with its rejected calls."""
@@ -205,26 +201,26 @@ class Attempt:
     def _open(self, index: int) -> ChoicePipeline:
         if len(self._choices) >= MOST_CHOICES:
             raise UpstreamError(f"The backend's answer has more than {MOST_CHOICES} choices.")
-        plan, strategy = self._plan, self._strategy
-        new_call_id = self._new_call_id if not self._choices else self._further_ids()
+        plan, strategy = self.plan, self.strategy
+        new_call_id = self.new_call_id if not self._choices else self._further_ids()
         native = NativeReader(plan.outgoing.tools.tools, new_call_id)
         reading: Reading = native
         if strategy.reads_text(plan):
-            make_parser = partial(_parser, strategy, plan, self._trace, index, native.repairs)
+            make_parser = partial(_parser, strategy, plan, self.trace, index, native.repairs)
             reading = TextCallReader(native, make_parser, new_call_id, promoting=strategy.promotes)
         validator = plan.validator(
-            self._allowance, final=self._final, resumed=self._resumed, seen=self._seen
+            self._allowance, final=self.final, resumed=self.resumed, seen=self.before
         )
         more = plan.request.sampling.stop[SURE:]
         stops = StopWatcher(more) if more else None
-        policy = plan.policy(final=self._final)
+        policy = plan.policy(final=self.final)
         choice = self._choices[index] = ChoicePipeline(reading, policy, validator, stops)
         return choice
 
     def _further_ids(self) -> Callable[[], str]:
         """Return the ids for calls of all choices but the first, as many as one choice may have."""
         if self._more_ids is None:
-            self._more_ids = _limited(self._new_call_id)
+            self._more_ids = _limited(self.new_call_id)
         return self._more_ids
 
 

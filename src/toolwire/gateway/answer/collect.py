@@ -46,20 +46,20 @@ class Collector(msgspec.Struct):
     def feed(self, events: list[Event]) -> None:
         """Add the next events."""
         for event in events:
-            if isinstance(event, TextDelta):
+            if type(event) is TextDelta:
                 self._text.append(event.text)
                 if event.logprobs:
                     self._logprobs.append(event.logprobs)
-            elif isinstance(event, ArgsDelta):
+            elif type(event) is ArgsDelta:
                 self._arguments[event.index].append(event.json)
-            elif isinstance(event, CallStart):
+            elif type(event) is CallStart:
                 self._starts.append(event)
                 self._arguments.append([])
-            elif isinstance(event, TurnEnd):
+            elif type(event) is TurnEnd:
                 self._reason = event.reason
-            elif isinstance(event, ReasoningDelta):
+            elif type(event) is ReasoningDelta:
                 self._reasoning.append(event.text)
-            elif isinstance(event, Extra):
+            elif type(event) is Extra:
                 self._extras.setdefault(event.name, []).append(event.json)
 
     def whole(self) -> Whole:

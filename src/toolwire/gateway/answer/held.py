@@ -41,7 +41,7 @@ class HeldEvents:
     @property
     def text(self) -> str:
         """The text that is held."""
-        return "".join(event.text for event in self._events if isinstance(event, TextDelta))
+        return "".join(event.text for event in self._events if type(event) is TextDelta)
 
 
 def _joined(events: list[Event]) -> list[Event]:
@@ -52,9 +52,7 @@ def _joined(events: list[Event]) -> list[Event]:
     size = 0
     for event in events:
         of = type(event)
-        plain = isinstance(event, ReasoningDelta) or (
-            isinstance(event, TextDelta) and not event.logprobs
-        )
+        plain = type(event) is ReasoningDelta or (type(event) is TextDelta and not event.logprobs)
         if run and (not plain or of is not kind or size >= _PIECE):
             out.append(kind("".join(run)))
             run, size = [], 0

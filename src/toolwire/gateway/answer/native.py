@@ -40,6 +40,11 @@ _LONGEST_NAME = 1024
 class NativeReader:
     """Reads one choice. `feed` it each fragment, then `finish`."""
 
+    __slots__ = (
+        "_by_id", "_by_index", "_calls", "_finish", "_flowing", "_gap", "_new_call_id", "_released",
+        "_tools", "repairs", "said",
+    )  # fmt: skip
+
     in_text_call = False
     """See `Reading.in_text_call`."""
 
@@ -176,17 +181,19 @@ class NativeReader:
 
     def _owner(self, piece: CallFragment) -> NativeCall:
         """Return the call that this delta belongs to: an open one, or a new one."""
-        call = self._find(piece)
+        call, known = self._find(piece), piece.id
         if call is None:
-            call = NativeCall(piece.id or None, custom=piece.custom)
+            call = NativeCall(known or None, custom=piece.custom)
             self._add(call)
         if len(self._by_index) > _MOST_NAMES or len(self._by_id) > _MOST_NAMES:
             raise UpstreamError("The backend's answer has too many indexes or ids of tool calls.")
         if piece.index is not None:
             self._by_index[piece.index] = call
-        if piece.id and call.provider_id in (None, piece.id):
-            call.provider_id = piece.id
-            self._by_id[piece.id] = call
+        if known:
+            if call.provider_id is None:
+                call.provider_id = known
+            if call.provider_id == known:
+                self._by_id[known] = call
         return call
 
     def _add(self, call: NativeCall) -> None:
@@ -273,8 +280,8 @@ class NativeReader:
 
     def _release(self, events: list[Event], *, last: bool = False) -> None:
         """Release events, one call after the other."""
-        while self._released < len(self._calls):
-            index, call = self._released, self._calls[self._released]
+        while (index := self._released) < len(self._calls):
+            call = self._calls[index]
             followed = index + 1 < len(self._calls)
             if call.repeats is not None:
                 if not (last or followed):

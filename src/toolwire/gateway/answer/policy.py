@@ -7,6 +7,8 @@ so streamed and buffered answers agree.
 import re
 from collections.abc import Collection, Mapping
 
+import msgspec
+
 from toolwire.errors import Place, ToolChoiceUnmet, UpstreamError
 from toolwire.gateway.answer.held import HeldEvents
 from toolwire.protocol.events import (
@@ -30,32 +32,28 @@ _MARKED = re.compile(r"(?<![\s\w])[\w-]++")
 """A word after a symbol or at the start, like a tool's name in every call format."""
 
 
-class Policy:
+class Policy(msgspec.Struct, eq=False):
     """Filters one choice. Calls that are not allowed are dropped and reported.
 
     `final`: the model will not be asked again.
     """
 
-    def __init__(
-        self,
-        choice: ToolChoice,
-        *,
-        parallel: bool,
-        tools: Collection[str] = (),
-        aliases: Mapping[str, str] | None = None,
-        final: bool = True,
-    ) -> None:
-        self._tools = tools
-        self._aliases = aliases or {}
-        self._final = final
-        self.repairs: set[str] = set()
-        self.calls = 0
-        self._choice = choice
-        self._most = 0 if choice.mode == "none" else (None if parallel else 1)
-        self._kept: dict[int, int] = {}
-        self._blank: HeldEvents | None = None
-        self._spoke = False
-        self._held = HeldEvents() if choice.mode == "required" else None
+    choice: ToolChoice
+    parallel: bool
+    tools: Collection[str] = ()
+    aliases: Mapping[str, str] = {}
+    final: bool = True
+    repairs: set[str] = set()
+    calls: int = 0
+    _unread: int = 0
+    _kept: dict[int, int] = {}
+    _blank: HeldEvents | None = None
+    _spoke: bool = False
+    _held: HeldEvents | None = None
+
+    def __post_init__(self) -> None:
+        if self.choice.mode == "required":
+            self._held = HeldEvents()
 
     def feed(self, events: list[Event]) -> list[Event]:
         """Return the events that may go out, with consecutive indexes.
@@ -65,27 +63,27 @@ class Policy:
         """
         out: list[Event] = []
         for event in events:
-            if isinstance(event, TextDelta):
+            if type(event) is TextDelta:
                 if self._spoke:
                     out.append(event)
                 else:
                     self._text(event, out)
-            elif isinstance(event, ArgsDelta):
+            elif type(event) is ArgsDelta:
                 index = event.index
                 if (kept := self._kept.get(index)) is not None:
                     out.append(event if kept == index else ArgsDelta(kept, event.json))
-            elif isinstance(event, CallStart):
+            elif type(event) is CallStart:
                 self._start(event, out)
-            elif isinstance(event, CallEnd):
+            elif type(event) is CallEnd:
                 self._call_end(event, out)
-            elif isinstance(event, TurnEnd):
+            elif type(event) is TurnEnd:
                 self._end(event.reason, out)
             else:
                 out.append(event)
         if self._held is None:
             return out
         full = self._held.add(out)
-        if not (full or self.calls or any(isinstance(event, TurnEnd) for event in out)):
+        if not (full or self.calls or any(type(event) is TurnEnd for event in out)):
             return []
         out, self._held = self._held.release(), None
         return out
@@ -100,8 +98,8 @@ class Policy:
             return
         same = kept == event.index
         out.append(event if same else CallEnd(kept, event.complete, event.unread, event.cut))
-        if event.unread and self._most is not None:
-            self._most += 1  # it is text at best, so another call may be made
+        if event.unread:
+            self._unread += 1  # it is text at best, so another call may be made
 
     def _text(self, event: TextDelta, out: list[Event]) -> None:
         """Process the first text. Hold back white space, which may turn out to be next to calls."""
@@ -118,15 +116,14 @@ class Policy:
             out += self._blank.release()
 
     def _start(self, event: CallStart, out: list[Event]) -> None:
-        name = resolve(event.name, self._tools) or self._aliases.get(event.name, event.name)
-        if name != event.name:
-            self.repairs.add("tool_name_resolved")
-            event = CallStart(event.index, name, event.call_id, event.provider_id, event.kind)
-        if self._choice.mode == "none":
+        choice = self.choice
+        if event.name not in self.tools:
+            event = self._resolved(event)
+        if choice.mode == "none":
             self.repairs.add("call_dropped:tool_choice_none")
-        elif self._choice.allowed is not None and event.name not in self._choice.allowed:
+        elif choice.allowed is not None and event.name not in choice.allowed:
             self.repairs.add("call_dropped:tool_not_allowed")
-        elif self._most is not None and self.calls >= self._most:
+        elif not self.parallel and self.calls > self._unread:
             self.repairs.add("call_dropped:parallel_tool_calls_false")
         else:
             if self.calls >= MOST_CALLS:
@@ -139,28 +136,36 @@ class Policy:
                 else CallStart(kept, event.name, event.call_id, event.provider_id, event.kind)
             )
 
+    def _resolved(self, event: CallStart) -> CallStart:
+        """Return the call with the name of the tool that it means."""
+        name = resolve(event.name, self.tools) or self.aliases.get(event.name, event.name)
+        if name == event.name:
+            return event
+        self.repairs.add("tool_name_resolved")
+        return CallStart(event.index, name, event.call_id, event.provider_id, event.kind)
+
     def _end(self, reason: FinishReason, out: list[Event]) -> None:
         if self._blank is not None and not self.calls and not self._spoke:
             out += self._blank.release()
         cut = reason in ("length", "content_filter")
-        if self._choice.mode == "required" and not self.calls:
+        if self.choice.mode == "required" and not self.calls:
             said = self._said(out)
             if not cut:
                 raise self._unmet(said)
-            if reason == "length" and not self._final and self._is_prose(said):
+            if reason == "length" and not self.final and self._is_prose(said):
                 raise self._unmet(said[:_PROSE])  # the full text may have filled the context
         if not cut:
             reason = "tool_calls" if self.calls else "stop"
         out.append(TurnEnd(reason))
 
     def _said(self, out: list[Event]) -> str:
-        said = "".join(event.text for event in out if isinstance(event, TextDelta))
+        said = "".join(event.text for event in out if type(event) is TextDelta)
         return said if self._held is None else self._held.text + said
 
     def _is_prose(self, said: str) -> bool:
         """Whether the text is prose, rather than a truncated call, which would name its tool."""
         ends = said if len(said) <= 2 * _LOOKED else said[:_LOOKED] + said[-_LOOKED:]
-        return len(said) >= _PROSE and set(_MARKED.findall(ends)).isdisjoint(self._tools)
+        return len(said) >= _PROSE and set(_MARKED.findall(ends)).isdisjoint(self.tools)
 
     def _unmet(self, said: str) -> ToolChoiceUnmet:
         error = ToolChoiceUnmet(

@@ -29,11 +29,11 @@ class StopWatcher:
         for event in events:
             if self.met:
                 self._after(event, out)
-            elif isinstance(event, TextDelta):
+            elif type(event) is TextDelta:
                 self._text(event.text, out)
             else:
                 self._release(out)
-                if isinstance(event, CallStart):
+                if type(event) is CallStart:
                     self._calls.add(event.index)
                 out.append(event)
         return out
@@ -57,7 +57,7 @@ class StopWatcher:
 
     def _after(self, event: Event, out: list[Event]) -> None:
         """Drop what follows the stop sequence, except the rest of a call that began before it."""
-        if isinstance(event, TurnEnd):
+        if type(event) is TurnEnd:
             out.append(TurnEnd("stop"))
         elif isinstance(event, ArgsDelta | CallEnd) and event.index in self._calls:
             out.append(event)

@@ -27,6 +27,11 @@ _MOST_VALUES = 100_000
 class TextCallReader:
     """Reads one choice. `promoting`: the backend should have found the calls itself."""
 
+    __slots__ = (
+        "_calls", "_gap", "_logprobs", "_make_parser", "_native", "_new_call_id", "_parser",
+        "_promoting",
+    )  # fmt: skip
+
     def __init__(
         self,
         native: NativeReader,
@@ -122,10 +127,10 @@ class TextCallReader:
                 self._calls.from_text(event, out)
                 continue
             said = event
-            if self._logprobs and isinstance(event, TextDelta):
+            if self._logprobs and type(event) is TextDelta:
                 said = TextDelta(event.text, _joined(self._logprobs))
                 self._logprobs = []
-            if self._calls is not None and isinstance(said, TextDelta):
+            if self._calls is not None and type(said) is TextDelta:
                 self._calls.text(said, out)
             else:
                 out.append(said)
@@ -133,7 +138,7 @@ class TextCallReader:
 
 def _is_read(event: Event) -> bool:
     """Whether an event is part of a call that can be read."""
-    return isinstance(event, ArgsDelta) or (isinstance(event, CallEnd) and event.complete)
+    return type(event) is ArgsDelta or (type(event) is CallEnd and event.complete)
 
 
 def _numbered(events: list[Event], calls: CallSequencer) -> list[Event]:

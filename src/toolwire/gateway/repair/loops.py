@@ -17,15 +17,8 @@ def find_loop(messages: Sequence[ChatMessage], tools: ToolSet, most: int) -> Fin
     """
     if not tools.tools or most <= 0:
         return None
-    turns: list[Sequence[AssistantCall]] = []
-    for message in reversed(messages):
-        if message.role == "assistant":
-            if not message.calls:
-                return None
-            turns.append(message.calls)
-            if len(turns) == most:
-                break
-    if len(turns) < most:
+    turns = [message.calls for message in messages if message.role == "assistant"][-most:]
+    if len(turns) < most or not all(turns):
         return None
     repeated = set.intersection(*map(_keys, turns))
     allowance = Allowance()

@@ -105,15 +105,15 @@ class StreamingValidator:
         """See `Validator.feed`."""
         out: list[Event] = []
         for event in events:
-            if isinstance(event, ArgsDelta):
+            if type(event) is ArgsDelta:
                 self._arguments(event, out)
-            elif isinstance(event, CallEnd):
+            elif type(event) is CallEnd:
                 self._end(event, out)
             else:
-                if isinstance(event, CallStart):
+                if type(event) is CallStart:
                     self._call, self._pieces = event, []
                     self._passing = self._other = False
-                cut = self._cut and isinstance(event, TurnEnd) and event.reason == "tool_calls"
+                cut = self._cut and type(event) is TurnEnd and event.reason == "tool_calls"
                 out.append(_CUT_OFF if cut else event)
         return out
 
@@ -204,7 +204,7 @@ class _Held(msgspec.Struct):
         return [start, ArgsDelta(index, self.arguments), CallEnd(index, self.complete)]
 
 
-class BufferedValidator:
+class BufferedValidator(msgspec.Struct, eq=False):
     """Holds calls until the end of the turn, then repairs and validates them.
 
     `final`: the model is not asked again, so an invalid call is delivered unchanged, or as text if
@@ -216,36 +216,24 @@ class BufferedValidator:
 
     live: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        tools: ToolSet,
-        rules: RepairRules,
-        allowance: Allowance,
-        *,
-        final: bool,
-        resumed: bool = False,
-        seen: str = "",
-        demanded: bool = False,
-        exact: bool = False,
-    ) -> None:
-        self.costly: list[CostlyCall] = []
-        self.findings: list[Finding] = []
-        self.repairs: set[str] = set()
-        self.rejected: Finding | None = None
-        """The first finding that prevents delivery of this turn."""
-        self._tools = tools
-        self._rules = rules
-        self._allowance = allowance
-        self._end = TurnEnd("stop")
-        self._final = final
-        self._resumed = resumed
-        self._seen = seen
-        self._demanded = demanded
-        self._exact = exact
-        self._calls: list[_Held] = []
-        self._unread: _Held | None = None
-        self._text: list[str] = []
-        self._led: int | None = None
+    tools: ToolSet
+    rules: RepairRules
+    allowance: Allowance
+    final: bool
+    resumed: bool = False
+    seen: str = ""
+    demanded: bool = False
+    exact: bool = False
+    costly: list[CostlyCall] = []
+    findings: list[Finding] = []
+    repairs: set[str] = set()
+    rejected: Finding | None = None
+    """The first finding that prevents delivery of this turn."""
+    _end: TurnEnd = TurnEnd("stop")
+    _calls: list[_Held] = []
+    _unread: _Held | None = None
+    _text: list[str] = []
+    _led: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -255,7 +243,7 @@ class BufferedValidator:
     @property
     def lacks_call(self) -> bool:
         """Whether a call is demanded, and clients can decode none of those that were made."""
-        return self._demanded and not any(held.readable for held in self._calls)
+        return self.demanded and not any(held.readable for held in self._calls)
 
     @property
     def said(self) -> str:
@@ -284,23 +272,20 @@ class BufferedValidator:
         """See `Validator.feed`."""
         out: list[Event] = []
         for event in events:
-            if isinstance(event, TextDelta):
+            if type(event) is TextDelta:
                 self._text.append(event.text)
                 if self._unread is not None:
                     self._unread.behind.append(event.text)
-                elif not self._resumed:
+                elif not self.resumed:
                     out.append(event)
-            elif isinstance(event, ArgsDelta):
+            elif type(event) is ArgsDelta:
                 self._calls[-1].pieces.append(event.json)
-            elif isinstance(event, CallStart):
+            elif type(event) is CallStart:
                 self._calls.append(_Held(event))
-            elif isinstance(event, CallEnd):
-                held = self._calls[-1]
-                held.complete, held.unread, held.cut = event.complete, event.unread, event.cut
-                if held.unread:
-                    self._led = len(self._text) if self._led is None else self._led
-                    self._unread = held
-            elif isinstance(event, TurnEnd):
+            elif type(event) is CallEnd:
+                if not event.complete or event.unread:
+                    self._note_end(event)
+            elif type(event) is TurnEnd:
                 self._end = event
                 for index, held in enumerate(self._calls):
                     self._repair(index, held)
@@ -309,6 +294,14 @@ class BufferedValidator:
             else:
                 out.append(event)
         return out
+
+    def _note_end(self, end: CallEnd) -> None:
+        """Note the end of a call that is incomplete, or cannot be read."""
+        held = self._calls[-1]
+        held.complete, held.unread, held.cut = end.complete, end.unread, end.cut
+        if held.unread:
+            self._led = len(self._text) if self._led is None else self._led
+            self._unread = held
 
     def resolve(self, checked: Sequence[CheckedCall]) -> list[Event]:
         """See `Validator.resolve`."""
@@ -350,8 +343,8 @@ class BufferedValidator:
 
     def _add_lead(self, out: list[Event]) -> None:
         """Send the text that was held back because of an earlier attempt, if it is another one."""
-        lead = self.lead if self._resumed else ""
-        if lead and lead.strip() != self._seen.strip():
+        lead = self.lead if self.resumed else ""
+        if lead and lead.strip() != self.seen.strip():
             out.append(TextDelta("\n\n" + lead))
 
     def _ending(self, made: list[_Held], kept: list[_Held]) -> TurnEnd:
@@ -367,13 +360,14 @@ class BufferedValidator:
             held.finding = Finding("malformed_tool_arguments", index, name, _UNREAD)
             return
         try:
-            self._apply(held, self._rules.repair(index, name, text, self._tools, self._allowance))
+            self._apply(held, self.rules.repair(index, name, text, self.tools, self.allowance))
         except TooCostly:
-            tool = self._tools.tools[name]
-            self.costly.append(CostlyCall(index, tool, text, self._rules.names))
+            tool = self.tools.tools[name]
+            self.costly.append(CostlyCall(index, tool, text, self.rules.names))
 
     def _apply(self, held: _Held, checked: CheckedCall) -> None:
-        held.finding = checked.finding
+        if checked.finding is not None:
+            held.finding = checked.finding
         if checked.repairs:
             held.pieces = [checked.arguments]
             held.complete = True
@@ -386,7 +380,7 @@ class BufferedValidator:
 
     def _select(self, *, cut_off: bool) -> list[_Held]:
         """Return the calls to deliver if some are invalid, or set `rejected`."""
-        if self._exact:
+        if self.exact:
             self.findings = [held.finding for held in self._calls if held.finding is not None]
             self.rejected = self.findings[0]
             return []
@@ -409,8 +403,8 @@ class BufferedValidator:
         """Whether this finding prevents delivery. An unchecked call prevents it only if its tool
         is strict: asking again does not help if it is unknown what is wrong."""
         is_known = finding.code != "unchecked_tool_arguments"
-        return (is_known and not self._final) or self._is_strict(finding)
+        return (is_known and not self.final) or self._is_strict(finding)
 
     def _is_strict(self, finding: Finding | None) -> bool:
-        tool = self._tools.tools.get(finding.tool) if finding else None
+        tool = self.tools.tools.get(finding.tool) if finding else None
         return tool is not None and tool.strict

@@ -110,7 +110,7 @@ def _run(recorded: Mapping[str, Any], plan: Plan, check: CheckCalls, seen: str) 
         lambda: f"call_{next(numbers)}",
         final=recorded["final"],
         resumed=recorded["resumed"],
-        seen=seen,
+        before=seen,
     )
     error = None
     try:

@@ -193,12 +193,15 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._fed = self._bare = 0
         self._body_deadline = 0.0
         self._unwanted = False
-        request.method = self._parser.get_method().decode("latin-1")
-        request.keep_alive = self._parser.should_keep_alive() and not self._server.draining
-        version = self._parser.get_http_version()
-        request.chunked_ok = version == "1.1"
+        parser = self._parser
+        request.method = parser.get_method().decode("latin-1")
+        version = parser.get_http_version()
+        if self._server.draining or not parser.should_keep_alive():
+            request.keep_alive = False
+        if version != "1.1":
+            request.chunked_ok = False
         headers = self._headers(request)
-        self._upgrade = self._parser.should_upgrade()
+        self._upgrade = parser.should_upgrade()
         if self._upgrade:
             return
         check_head(request, version)
@@ -207,16 +210,16 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _headers(self, request: HttpRequest) -> dict[bytes, bytes]:
         """Collect the headers of a request. Repeated ones are joined with a comma."""
-        lines, headers = self._lines, request.headers
+        lines = self._lines
         if len(lines) > self._limits.headers:
             raise Refused(431)
         if not (self._fits and self._new):
             size = sum(len(name) + len(value) for name, value in lines)
             if size > self._most_head:
                 raise Refused(431)
-        for name, value in lines:
-            key = name.lower()
-            headers[key] = headers[key] + b", " + value if key in headers else value
+        headers = request.headers = {name.lower(): value for name, value in lines}
+        if len(headers) < len(lines):
+            _join(lines, headers)
         return headers
 
     def _before_body(self, request: HttpRequest) -> None:
@@ -391,3 +394,11 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _drop(self) -> None:
         if self.transport is not None:
             self.transport.abort()
+
+
+def _join(lines: list[tuple[bytes, bytes]], headers: dict[bytes, bytes]) -> None:
+    """Join the values of repeated headers with a comma."""
+    headers.clear()
+    for name, value in lines:
+        key = name.lower()
+        headers[key] = headers[key] + b", " + value if key in headers else value

@@ -90,7 +90,7 @@ class Pipeline:
         """Cancel the current answer, which can still report the reason. Return False if there is
         none."""
         if self._task is not None:
-            self._task.cancel()
+            self._stop(self._task)
         elif self.exchange is not None:
             self.give_up()
         else:
@@ -103,7 +103,7 @@ class Pipeline:
         self._connection = None  # it references this pipeline: avoid a cycle
         self._drop_waiting()
         if self._task is not None:
-            self._task.cancel()
+            self._stop(self._task)
         elif self.exchange is not None:
             self._release(self.exchange.request)
             self.exchange = None
@@ -112,8 +112,7 @@ class Pipeline:
         """See `QueuedRequest.begin`."""
         if self.exchange is None:
             return  # the client has disconnected
-        self._task = self._server.loop.create_task(self._server.app(self.exchange))
-        self._task.add_done_callback(self._answered)
+        self._task = self._server.loop.create_task(self._serve(self.exchange))
 
     def give_up(self) -> None:
         """See `QueuedRequest.give_up`."""
@@ -141,10 +140,21 @@ class Pipeline:
             self._server.refuse(HttpExchange(self._connection, request), refusal.status)
             self._connection.finish()
 
-    def _answered(self, task: "asyncio.Task[None]") -> None:
-        self._task = None
-        if not task.cancelled() and (error := task.exception()) is not None:
+    async def _serve(self, exchange: HttpExchange) -> None:
+        """Answer a request. The next one begins right away, without a callback of the task."""
+        try:
+            await self._server.app(exchange)
+        except Exception as error:  # noqa: BLE001 - the last resort
             self._server.defect(error)
+        finally:
+            self._end()
+
+    def _stop(self, task: "asyncio.Task[None]") -> None:
+        task.add_done_callback(lambda _task: self._end())  # it may not have begun
+        task.cancel()
+
+    def _end(self) -> None:
+        self._task = None
         self._over()
 
     def _over(self) -> None:

@@ -26,7 +26,9 @@ class Accounting:
         metrics.request_done(context.route, status, stream, seconds)
         turn = None
         if report is not None:
-            self._count(report, stream=stream)
+            metrics.call_count += report.calls
+            if stream or report.repairs or report.findings:
+                self._count(report, stream=stream)
             turn = _facts(report, usage or report.usage)
         if usage is not None:
             metrics.tokens(usage.prompt_tokens, usage.completion_tokens)
@@ -51,7 +53,6 @@ class Accounting:
 
     def _count(self, report: Report, *, stream: bool) -> None:
         metrics = self._metrics
-        metrics.call_count += report.calls
         if stream and report.first_token_after is not None:
             metrics.first_token(report.backend, report.first_token_after)
         for rule in report.repairs:

@@ -114,7 +114,7 @@ class Logs:
 
     def _turn(self, turn: TurnFacts) -> str:
         """Return the part of an access line about a turn."""
-        repairs = sorted(set(turn.repairs)) if turn.repairs else []
+        repairs = sorted(set(turn.repairs)) if turn.repairs else ()
         first = turn.first_token
         if self._as_json:
             facts = {

@@ -174,6 +174,9 @@ class ChatParams(msgspec.Struct):
             self.extras[name] = raw
 
 
+NO_PARAMS = ChatParams()
+
+
 def read_params(fields: dict[str, Raw], depth: int) -> ChatParams:
     """Check known parameters and keep unknown ones. The backend's dialect filters them later."""
     params = ChatParams()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from toolwire.errors import RequestError
 from toolwire.protocol.content import Content, Part
@@ -17,7 +17,7 @@ from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import ChatMessage, Request, Role
 from toolwire.protocol.tool_cache import is_safe_name, safe_name
 from toolwire.protocol.tools import FREE_CHOICE, NO_TOOLS, AssistantCall, ToolChoice, ToolSet
-from toolwire.surfaces.chat.params import read_params
+from toolwire.surfaces.chat.params import NO_PARAMS, read_params
 from toolwire.surfaces.chat.parts import read_part
 from toolwire.surfaces.explain import (
     check_length,
@@ -46,7 +46,7 @@ _ROLES: dict[type[Any], Role] = {
     SystemMessageWire: "system", DeveloperMessageWire: "developer", UserMessageWire: "user",
     AssistantMessageWire: "assistant", ToolMessageWire: "tool",
 }  # fmt: skip
-_SPOKEN = (UserMessageWire, SystemMessageWire, DeveloperMessageWire)
+_SPOKEN = {kind: role for kind, role in _ROLES.items() if role not in ("assistant", "tool")}
 _decode_messages = msgspec.json.Decoder(list[MessageWire])
 _decode_bool = msgspec.json.Decoder(bool | None)
 _decode_str = msgspec.json.Decoder(str)
@@ -54,7 +54,7 @@ _decode_stream_options = msgspec.json.Decoder(StreamOptions | None)
 
 _FLAGS = {b"true": True, b"false": False}
 _NULL = Raw(b"null")
-_NO_CALLS = (msgspec.UNSET, _NULL, Raw(b"[]"))
+_NO_CALLS = (UNSET, _NULL, Raw(b"[]"))
 _NEEDED = frozenset({"model", "messages"})
 _OURS = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"}
@@ -75,10 +75,10 @@ class RequestReader:
         """Decode one body. Raises `RequestError`."""
         check_width(body, "", self.max_values)
         fields = self._split(body)
-        rest = {}
+        params = NO_PARAMS
         if not fields.keys() <= _OURS:
             rest = {name: raw for name, raw in fields.items() if name not in _OURS}
-        params = read_params(rest, self.tools.max_depth)
+            params = read_params(rest, self.tools.max_depth)
         toolset = NO_TOOLS
         if "tools" in fields:
             toolset = self.tools.read(fields["tools"], lenient_names=lenient_names)
@@ -134,9 +134,10 @@ class RequestReader:
         for at, said in enumerate(wire):
             text = said.content
             content = self._parts(text, at) if isinstance(text, list) else text
-            if isinstance(said, _SPOKEN) and said.tool_calls is msgspec.UNSET:
-                role = _ROLES[type(said)]
-                messages.append(ChatMessage(role, content, (), "", None, said.name))
+            role = _SPOKEN.get(type(said))
+            if role is not None and said.tool_calls is UNSET:
+                name = said.name  # type: ignore[union-attr]  # `_SPOKEN` has no tool messages
+                messages.append(ChatMessage(role, content, (), "", None, name))
                 continue
             message = _message(said, content, at, lenient_names)
             if message.calls:
