@@ -71,6 +71,7 @@ class EmbeddedEngine:
         self.marks = marks_of(facts.chat_template, tokens)
         self.name = settings.name or facts.name
         self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
+        self.most_characters = tokens.longest * self.context or sys.maxsize
         self.threads = settings.threads or default_threads()
         self.has_tools = "tools" in facts.chat_template
         self.tuning = settings.tuning
