@@ -16,6 +16,8 @@ _MOST_WAITING = 256
 _QUIET = 60.0
 """Seconds between two log lines: a full disk loses the trace of every request."""
 _PARTIAL = ".part"
+_BLOCK = 4096
+"""What a file takes on most disks, however small it is."""
 
 
 class TraceStore:
@@ -82,8 +84,7 @@ class TraceStore:
             path.unlink(missing_ok=True)  # left by a killed process
         found = [(path.stat().st_mtime, path) for path in self._folder.glob("req_*.json")]
         for _, path in sorted(found):
-            self._files[path] = path.stat().st_size
-            self._size += self._files[path]
+            self._add(path, path.stat().st_size)
 
     def _write(self, trace: TurnTrace) -> None:
         try:
@@ -91,16 +92,19 @@ class TraceStore:
             if len(text) > self._max_bytes:
                 self._lose(f"that of {trace.request_id} is larger than trace.max_bytes")
                 return
-            self._make_room(len(text))
+            self._make_room(_on_disk(len(text)))
             path = self._folder / f"{trace.request_id}.json"
             _write_whole(path, text)
-            self._files[path] = len(text)
-            self._size += len(text)
+            self._add(path, len(text))
         except OSError as error:
             self._lose(error.strerror or str(error))
         finally:
             self._waiting -= 1
             trace.drop_frames()
+
+    def _add(self, path: Path, size: int) -> None:
+        self._files[path] = _on_disk(size)
+        self._size += self._files[path]
 
     def _lose(self, why: str) -> None:
         """Log that a trace was lost, but not too often."""
@@ -117,6 +121,10 @@ class TraceStore:
             self._size -= self._files.pop(oldest)
             with contextlib.suppress(FileNotFoundError):
                 oldest.unlink()
+
+
+def _on_disk(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK
 
 
 def _write_whole(path: Path, text: bytes) -> None:
