@@ -10,6 +10,7 @@ from toolwire.backends.anthropic.own import HEADERS, WIRE, own_request
 from toolwire.backends.anthropic.request import encode_count, encode_request, is_ignored_format
 from toolwire.backends.base import Answer, BackendRequest, Capabilities
 from toolwire.backends.openai.backend import OpenAiHttpBackend
+from toolwire.backends.tokenizers import Count
 from toolwire.errors import UpstreamError
 from toolwire.protocol.lru import ByteLru
 from toolwire.protocol.requests import Request
@@ -21,7 +22,7 @@ _COUNT = "/messages/count_tokens"
 
 
 class _Counted(msgspec.Struct):
-    input_tokens: int
+    input_tokens: Count
 
 
 _read_count = msgspec.json.Decoder(_Counted).decode

@@ -375,8 +375,9 @@ class OpenAiHttpBackend:
         head = self.pool.head("POST", "/tokenize", headers, base=self.pool.origin.root)
         body = tokenize_body(text, self._model or model)
         try:
-            return read_count(await self._read(head, "/tokenize", [body]))
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+            async with asyncio.timeout(_PROBE_TIMEOUT):  # the client waits for its last event
+                return read_count(await self._read(head, "/tokenize", [body]))
+        except (msgspec.MsgspecError, TimeoutError, ValueError, RecursionError):
             raise UpstreamError(f"The backend '{self.name}' does not count tokens.") from None
 
     async def _read(self, head: bytes, target: str, body: Sequence[bytes] = ()) -> bytes:
