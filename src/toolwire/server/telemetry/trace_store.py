@@ -7,12 +7,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 from toolwire.gateway.trace.records import TraceSwitch, TurnTrace
 from toolwire.gateway.trace.text import encode_trace
 
 _log = logging.getLogger("toolwire.trace")
 _MOST_WAITING = 256
+_WAITING_BYTES = 64 << 20
+"""Of the bodies of requests whose traces wait for the disk."""
 _QUIET = 60.0
 """Seconds between two log lines: a full disk loses the trace of every request."""
 _PARTIAL = ".part"
@@ -45,7 +48,8 @@ class TraceStore:
         self._lost = 0
         self._quiet_until = 0.0
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="toolwire-trace")
-        self._waiting = 0
+        self._waiting = self._waiting_bytes = 0
+        self._counting = Lock()
         self._files: dict[Path, int] = {}
         self._size = 0
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -53,10 +57,11 @@ class TraceStore:
 
     def keep(self, trace: TurnTrace) -> None:
         """Queue a trace for writing. It is dropped if the disk is too slow."""
-        if self._waiting >= _MOST_WAITING:
+        full = self._waiting_bytes + len(trace.body) > _WAITING_BYTES
+        if self._waiting >= _MOST_WAITING or (self._waiting and full):
             trace.drop_frames()
             return
-        self._waiting += 1
+        self._count(1, len(trace.body))
         self._worker.submit(self._write, trace)
 
     def watch(self) -> None:
@@ -99,8 +104,13 @@ class TraceStore:
         except OSError as error:
             self._lose(error.strerror or str(error))
         finally:
-            self._waiting -= 1
+            self._count(-1, -len(trace.body))
             trace.drop_frames()
+
+    def _count(self, traces: int, size: int) -> None:
+        with self._counting:
+            self._waiting += traces
+            self._waiting_bytes += size
 
     def _add(self, path: Path, size: int) -> None:
         self._files[path] = _on_disk(size)

@@ -3,6 +3,7 @@
 import logging
 import resource
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -131,3 +132,14 @@ def test_the_traces_of_a_folder_can_be_read_again_the_newest_first(tmp_path: Pat
     assert b'"request_id"' in (later.load(f"req_{2:032x}") or b"")
     assert later.load("other") is None
     assert later.load("../req") is None
+
+
+def test_traces_that_wait_for_a_slow_disk_do_not_fill_memory(tmp_path: Path) -> None:
+    traces, disk = store(tmp_path), threading.Event()
+    traces._worker.submit(disk.wait)
+    for number in range(20):
+        traces.keep(trace(number, b'"' + bytes(10 << 20) + b'"'))
+    assert traces._waiting == 6  # of 10 MiB each
+    disk.set()
+    traces.close()
+    assert (traces._waiting, traces._waiting_bytes) == (0, 0)
