@@ -1,4 +1,4 @@
-"""How a backend is reached: directly, and in time."""
+"""How a backend is reached: directly, and in time (R10)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
