@@ -48,18 +48,19 @@ class Pruner:
                     await self._stored.delete(owner, entry.id)
 
     def _excess(self, responses: Sequence[Entry], items: Sequence[Entry]) -> Sequence[Entry]:
-        """Return the oldest responses that are too many, or too large together with later ones.
+        """Return the responses that are too many, or too large together with later ones, the oldest
+        first: if the store fails meanwhile, no hole is left.
 
         Items are stored right after their response, so they count with it.
         """
-        newest, oldest_items = sorted(responses, key=_age), sorted(items, key=_age, reverse=True)
+        newest, uncounted = sorted(responses, key=_age), sorted(items, key=_age, reverse=True)
         size = 0
         for kept, entry in enumerate(newest):
-            while oldest_items and oldest_items[-1].created >= entry.created:
-                size += oldest_items.pop().size
+            while uncounted and uncounted[-1].created >= entry.created:
+                size += uncounted.pop().size
             size += entry.size
             if kept == self._most or size > self._most_bytes:
-                return newest[kept:]
+                return newest[kept:][::-1]
         return ()
 
 

@@ -5,6 +5,7 @@ import itertools
 
 from msgspec import Raw
 
+from toolwire.sessions.base import Entry
 from toolwire.sessions.memory import MemoryStore
 from toolwire.surfaces.responses import pruning
 from toolwire.surfaces.responses.pruning import Pruner
@@ -88,3 +89,9 @@ def test_more_than_one_page_is_read() -> None:
         assert pruning._PAGE + 5 <= len(names) < number
 
     asyncio.run(work())
+
+
+def test_the_oldest_go_first_so_that_a_store_that_fails_leaves_no_hole() -> None:
+    pruner = Pruner(ResponseStore(None, TTL, 1 << 20), most=7, most_bytes=1 << 30)
+    entries = [Entry(name(number), number, number, 10) for number in range(10)]
+    assert [entry.id for entry in pruner._excess(entries, [])] == [name(0), name(1), name(2)]
