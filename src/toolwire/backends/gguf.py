@@ -14,6 +14,9 @@ _VERSIONS = (2, 3)
 _STRING, _ARRAY = 8, 9
 _CONTROL = 3
 """The type of control tokens."""
+_LOSSLESS = ("gpt2", "llama")
+"""Tokenizers (BPE, SentencePiece with bytes) that write every character of a text into a token. In
+the file a token is at least as long as what it stands for."""
 _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
@@ -43,6 +46,8 @@ class GgufTokens:
     adds_bos: bool = True
     """Whether the tokenizer prepends `bos` to a prompt."""
     control: tuple[str, ...] = ()
+    longest: int = 0
+    """No token stands for more characters than this; 0 if that cannot be said."""
 
 
 def read_facts(path: Path) -> GgufFacts:
@@ -67,11 +72,13 @@ def read_tokens(path: Path) -> GgufTokens:
         bos, eos = (_number(metadata, f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos"))
         control = [number for number, kind in enumerate(types) if kind == _CONTROL]
         tokens = head.strings("tokenizer.ggml.tokens", {bos, eos, *control})
+        longest = head.longest("tokenizer.ggml.tokens")
     return GgufTokens(
         tokens.get(bos, ""),
         tokens.get(eos, ""),
         adds_bos=metadata.get("tokenizer.ggml.add_bos_token") is not False,
         control=tuple(tokens[number] for number in control if number in tokens),
+        longest=longest if _text(metadata, "tokenizer.ggml.model") in _LOSSLESS else 0,
     )
 
 
@@ -103,6 +110,8 @@ class _Array:
     kind: int
     count: int
     at: int
+    longest: int = 0
+    """The bytes of its longest string."""
 
 
 class _Head:
@@ -133,6 +142,11 @@ class _Head:
         if array is None or array.kind == _STRING:
             return ()
         return struct.unpack_from(f"<{array.count}{_SCALARS[array.kind]}", self._view, array.at)
+
+    def longest(self, key: str) -> int:
+        """Return the bytes of the longest string of an array; 0 if there is no such array."""
+        array = self._arrays.get(key)
+        return 0 if array is None else array.longest
 
     def strings(self, key: str, wanted: Collection[int]) -> dict[int, str]:
         """Return the wanted strings of an array, by index."""
@@ -169,9 +183,12 @@ class _Head:
         if kind != _STRING:
             self._pass_bytes(count * struct.calcsize("<" + _SCALARS[kind]))
             return array
+        longest = 0
         for _ in range(count):
-            self._pass_bytes(self._scalar("Q"))
-        return array
+            length = self._scalar("Q")
+            longest = max(longest, length)
+            self._pass_bytes(length)
+        return _Array(kind, count, array.at, longest)
 
     def _pass_bytes(self, count: int) -> None:
         self._at += count

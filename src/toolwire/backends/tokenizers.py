@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -90,9 +90,13 @@ def server_tokenizer(backend: object) -> ServerTokenizer | None:
     return None
 
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+"""A number of tokens that a server may report."""
+
+
 class _Counted(msgspec.Struct):
-    count: int | None = None
-    tokens: list[Any] | None = None
+    count: Count | None = None
+    tokens: list[int] | None = None  # nothing larger: there may be millions
 
 
 _decode = msgspec.json.Decoder(_Counted).decode

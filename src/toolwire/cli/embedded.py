@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from toolwire.backends.embedded.engine import (
+    PROMPT_CACHE_MIB,
     EmbeddedEngine,
     EngineError,
     EngineSettings,
@@ -48,7 +49,8 @@ def _start(config: Config) -> EmbeddedEngine:
     click.echo(
         f"Loaded {engine.name} in {engine.load_seconds:.1f} s: context {engine.context} tokens, "
         f"{engine.threads} thread{'s' if engine.threads > 1 else ''}, "
-        f"{_peak_megabytes()} MB of memory in all.",
+        f"{_peak_megabytes()} MB of memory in all, and later up to {PROMPT_CACHE_MIB} more for "
+        "prompts.",
         err=True,
     )
     return engine

@@ -35,6 +35,8 @@ _SWEEP_AGAIN = 0.05
 _SWEPT = 50
 _SWEPT_BYTES = 1024 * 1024
 """What one transaction removes at most, because other processes wait for it."""
+_SHRUNK = 256
+"""Pages that one transaction gives back."""
 
 
 class _Abandoned(Exception):
@@ -245,7 +247,7 @@ class SqliteStore:
                 self._connection = None
 
     async def _sweep(self) -> None:
-        """Remove what has expired, a little at a time."""
+        """Remove what has expired, and give back what is free in the file, a little at a time."""
         pause = self._sweep_every
         while True:
             await asyncio.sleep(pause)
@@ -253,6 +255,15 @@ class SqliteStore:
             with suppress(StoreUnavailable):
                 if await self._do(self._remove_some):
                     pause = _SWEEP_AGAIN
+                elif await self._do(_shrink):
+                    await asyncio.get_running_loop().run_in_executor(self._thread, self._checkpoint)
+                    pause = _SWEEP_AGAIN
+
+    def _checkpoint(self) -> None:
+        """Write the journal to the file, which only then becomes smaller."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.execute(sql.CHECKPOINT)
 
     def _remove_some(self, db: sqlite3.Connection) -> bool:
         """Remove some of what has expired; True if there may be more."""
@@ -319,6 +330,17 @@ def _set_up(db: sqlite3.Connection) -> None:
         db.executescript(
             f"BEGIN IMMEDIATE; {sql.TABLES} PRAGMA user_version = {sql.VERSION}; COMMIT;"
         )
+
+
+def _shrink(db: sqlite3.Connection) -> bool:
+    """Give back some of the file if more than an eighth of it is free, which is kept for what comes
+    next; True if there may be more. A file of an earlier version keeps its size."""
+    free, pages = db.execute(sql.FREE).fetchone()
+    if free * 8 <= pages:
+        return False
+    for _ in range(_SHRUNK):  # for a larger number Python would only take the first step
+        db.execute(sql.SHRINK)
+    return bool(db.execute(sql.FREE).fetchone()[0] < free)
 
 
 def _name(key: Key) -> tuple[str, str, str]:

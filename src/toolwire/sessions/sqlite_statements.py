@@ -9,9 +9,10 @@ BUSY_SECONDS = 0.7
 VERSION = 1
 
 PRAGMAS = (
+    "PRAGMA auto_vacuum = INCREMENTAL",  # of a new file, before anything is written to it
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
-    "PRAGMA journal_size_limit = 67108864",
+    "PRAGMA journal_size_limit = 8388608",
 )
 
 TABLES = """
@@ -66,3 +67,8 @@ TO_REMOVE = """SELECT rowid, size FROM documents AS d WHERE expires <= :now AND 
         WHERE l.kind = d.kind AND l.owner = d.owner AND l.id = d.id AND l.until > :now)
     ORDER BY expires LIMIT :limit"""
 REMOVE = "DELETE FROM documents WHERE rowid = ?"
+
+# The sizes of the file and of what is free in it, in pages.
+FREE = "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count"
+SHRINK = "PRAGMA incremental_vacuum(1)"
+CHECKPOINT = "PRAGMA wal_checkpoint"

@@ -136,3 +136,28 @@ def test_a_form_that_the_client_wants_for_text_is_kept_to(client: openai.OpenAI)
         messages=[said("I want 3 pens.")], response_format=form, **PLAIN
     )
     jsonschema_rs.validate(schema, json.loads(answer.choices[0].message.content or ""))
+
+
+def test_a_schema_that_is_too_complex_is_refused_and_one_that_is_not_is_kept_to(
+    client: openai.OpenAI,
+) -> None:
+    def ask(schema: Any) -> Any:
+        form: Any = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+        return client.chat.completions.create(
+            messages=[said("I want 3 pens.")], response_format=form, **{**PLAIN, "max_tokens": 30}
+        )
+
+    def optional(count: int, name: str = "p") -> Any:
+        return {"type": "object", "properties": {f"{name}{i}": STRING for i in range(count)}}
+
+    for complex_one in (optional(520), {"anyOf": [optional(20, f"p{i}_") for i in range(300)]}):
+        with pytest.raises(openai.BadRequestError, match=r"optional|too complex"):
+            ask(complex_one)
+    assert ask(optional(400)).choices[0].message.content.startswith('{"p')
+
+
+def test_a_prompt_of_megabytes_is_refused_before_it_is_read(client: openai.OpenAI) -> None:
+    started = time.monotonic()
+    with pytest.raises(openai.BadRequestError, match="maximum context length"):
+        client.chat.completions.create(messages=[said("x" * 9_000_000)], **PLAIN)
+    assert time.monotonic() - started < 4

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwire.backends.gguf import GgufFacts, NotGguf, read_facts
+from toolwire.backends.gguf import GgufFacts, NotGguf, read_facts, read_tokens
 
 
 def text(value: str) -> bytes:
@@ -74,3 +74,16 @@ def test_what_is_not_gguf_is_refused_with_its_reason(
 ) -> None:
     with pytest.raises(NotGguf, match=reason):
         facts_of(tmp_path, content)
+
+
+@pytest.mark.parametrize(("model", "longest"), [("gpt2", 2), ("llama", 2), ("bert", 0)])
+def test_a_token_stands_for_no_more_than_the_longest_one_is_written_with(
+    tmp_path: Path, model: str, longest: int
+) -> None:
+    # BERT's tokenizer writes one unknown token for a word of any length.
+    path = tmp_path / "model.gguf"
+    kind, vocabulary = text(model), struct.pack("<IQ", 8, 2) + text("ab") + text("c")
+    path.write_bytes(
+        head(entry("tokenizer.ggml.model", 8, kind), entry("tokenizer.ggml.tokens", 9, vocabulary))
+    )
+    assert read_tokens(path).longest == longest

@@ -91,10 +91,31 @@ def test_a_server_is_asked_at_its_root() -> None:
     assert server.asked == ["/at/tokenize"]
 
 
-@pytest.mark.parametrize("answer", [(404, b""), (200, b"<html>"), (200, b"{}"), (500, b"{}")])
+NO_NUMBER = [b"<html>", b"{}", b'{"count":-1}', b'{"count":%d}' % 10**30, b'{"tokens":[[1],[2]]}']
+
+
+@pytest.mark.parametrize("answer", [(404, b""), (500, b"{}"), *((200, said) for said in NO_NUMBER)])
 def test_a_server_that_does_not_count_is_an_error(answer: tuple[int, bytes]) -> None:
     async def use(backend: OpenAiHttpBackend) -> None:
         with pytest.raises(UpstreamError):
             await backend.tokenize("Hi", "m")
 
     met(Told(answer), "generic", use)
+
+
+def test_a_server_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolwire.backends.openai.backend._PROBE_TIMEOUT", 0.1)
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n")
+        await reader.read(-1)
+        writer.close()
+
+    async def use(backend: OpenAiHttpBackend) -> None:
+        async with asyncio.timeout(5):
+            with pytest.raises(UpstreamError):
+                await backend.tokenize("Hi", "m")
+        await asyncio.sleep(0.1)  # until the server has noticed
+
+    met(silent, "generic", use)  # type: ignore[arg-type]

@@ -278,6 +278,24 @@ def test_large_documents_are_removed_a_few_at_a_time(tmp_path: Path) -> None:
     with_store(tmp_path / "sessions.db", use, clock=lambda: now[0], sweep=3600)
 
 
+def test_the_file_gives_back_what_was_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+
+    async def use(store: SqliteStore) -> None:
+        for n in range(60):
+            await store.put({key(n): bytes(500_000)}, 600)
+            if n >= 10:
+                await store.delete(key(n - 10))
+        for n in range(50, 58):
+            await store.delete(key(n))
+        await until(lambda: path.stat().st_size < 1_500_000)
+        assert await store.get(key(59)) == bytes(500_000)
+        journal = path.with_name("sessions.db-wal").stat().st_size
+        assert journal <= 8 << 20
+
+    with_store(path, use, sweep=0.05)
+
+
 def test_others_are_served_while_much_is_removed(tmp_path: Path) -> None:
     """Each transaction of the sweep is short: a turn waits for one of them, not for all."""
     now = [1000.0]

@@ -10,16 +10,19 @@ from toolwire.backends.anthropic.own import HEADERS, WIRE, own_request
 from toolwire.backends.anthropic.request import encode_count, encode_request, is_ignored_format
 from toolwire.backends.base import Answer, BackendRequest, Capabilities
 from toolwire.backends.openai.backend import OpenAiHttpBackend
+from toolwire.backends.tokenizers import Count
 from toolwire.errors import UpstreamError
+from toolwire.protocol.lru import ByteLru
 from toolwire.protocol.requests import Request
 
 VERSION = "2023-06-01"
-_MOST_HEADS = 256
+_KEPT_HEADS = 1 << 20
+"""Bytes of the heads that are kept: a client's own headers may have 64 KiB."""
 _COUNT = "/messages/count_tokens"
 
 
 class _Counted(msgspec.Struct):
-    input_tokens: int
+    input_tokens: Count
 
 
 _read_count = msgspec.json.Decoder(_Counted).decode
@@ -37,7 +40,8 @@ class AnthropicBackend(OpenAiHttpBackend):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._own_heads: dict[tuple[bool, tuple[tuple[str, str], ...]], bytes] = {}
+        self._own_heads: ByteLru[tuple[bool, tuple[tuple[str, str], ...]], bytes]
+        self._own_heads = ByteLru(_KEPT_HEADS)
 
     @classmethod
     def key_headers(cls, key: str | None) -> dict[str, str]:
@@ -78,11 +82,9 @@ class AnthropicBackend(OpenAiHttpBackend):
         """Return the head of a request with the client's own headers."""
         headers = tuple((name, given[name]) for name in HEADERS if name in given)
         key = (stream, headers)
-        if key not in self._own_heads:
-            if len(self._own_heads) >= _MOST_HEADS:
-                self._own_heads.clear()
+        head = self._own_heads.get(key)
+        if head is None:
             accept = "text/event-stream" if stream else "application/json"
-            self._own_heads[key] = self._head(
-                "POST", self.endpoint, "application/json", accept, **dict(headers)
-            )
-        return self._own_heads[key]
+            head = self._head("POST", self.endpoint, "application/json", accept, **dict(headers))
+            self._own_heads.put(key, head, 2 * len(head))
+        return head

@@ -29,6 +29,7 @@ from toolwire.backends.embedded.tuning import AS_WRITTEN
 from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.errors import Place, ResourceNotFound, ToolsRefused, UpstreamError, UpstreamRefused
+from toolwire.protocol.content import text_of
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Request
 
@@ -216,6 +217,7 @@ class EmbeddedBackend:
                 "The chat template of the embedded model has no tools. "
                 'Give its route mode = "auto" or "prompted".'
             )
+        self._require_room(outgoing)
         if self._warming is not None:
             self._warming.close()
         answer = EmbeddedAnswer(self.engine, outgoing, self._check)
@@ -225,6 +227,12 @@ class EmbeddedBackend:
             answer.close()
             raise
         return answer
+
+    def _require_room(self, outgoing: BackendRequest) -> None:
+        """Refuse what cannot fit into the context, before the engine reads megabytes to see it."""
+        written = sum(len(text_of(message.content)) for message in outgoing.messages)
+        if written > self.engine.most_characters:
+            raise _too_long(self.engine.context, f"{written} characters")
 
     async def forward(self, _method: str, target: str, _body: NamedBody) -> NoReturn:
         """Refuse what is not a chat completion."""
@@ -265,14 +273,17 @@ def capabilities_of(engine: EmbeddedEngine) -> Capabilities:
 def _refusal(error: _Error) -> UpstreamError:
     """Translate the engine's error for the client."""
     if error.type == "exceed_context_size_error":
-        return UpstreamRefused(
-            f"This model's maximum context length is {error.n_ctx} tokens. However, your messages "
-            f"resulted in {error.n_prompt_tokens} tokens. Shorten them, or give the model a longer "
-            "context with --ctx.",
-            status=400,
-            place=Place("messages"),
-            code="context_length_exceeded",
-        )
+        return _too_long(error.n_ctx, f"{error.n_prompt_tokens} tokens")
     if 400 <= error.code < 500:
         return UpstreamRefused(error.message, status=error.code)
     return UpstreamError(f"The embedded model failed: {error.message}")
+
+
+def _too_long(context: int, written: str) -> UpstreamRefused:
+    return UpstreamRefused(
+        f"This model's maximum context length is {context} tokens. However, your messages "
+        f"resulted in {written}. Shorten them, or give the model a longer context with --ctx.",
+        status=400,
+        place=Place("messages"),
+        code="context_length_exceeded",
+    )

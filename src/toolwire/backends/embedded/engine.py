@@ -36,7 +36,7 @@ _BATCH = 64
 """Prompt tokens per batch. A cancelled turn ends after the current batch. Larger batches are not
 faster on a CPU."""
 
-_PROMPT_CACHE_MIB = 512
+PROMPT_CACHE_MIB = 512
 """Memory for the cached prompts of other conversations, so that two can alternate."""
 
 _LLGUIDANCE = "%llguidance"
@@ -71,6 +71,7 @@ class EmbeddedEngine:
         self.marks = marks_of(facts.chat_template, tokens)
         self.name = settings.name or facts.name
         self.context = min(settings.context or MOST_CONTEXT, facts.context or sys.maxsize)
+        self.most_characters = tokens.longest * self.context or sys.maxsize
         self.threads = settings.threads or default_threads()
         self.has_tools = "tools" in facts.chat_template
         self.tuning = settings.tuning
@@ -123,7 +124,7 @@ class EmbeddedEngine:
             # Two slots in the same memory, so prompts with and without examples stay cached.
             params.n_parallel, params.kv_unified, params.cache_idle_slots = 2, True, False
         params.n_batch = params.n_ubatch = _BATCH
-        params.cache_ram_mib = _PROMPT_CACHE_MIB
+        params.cache_ram_mib = PROMPT_CACHE_MIB
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self.threads
         params.hostnames = [os.fspath(folder / "engine.sock")]
         params.api_keys = [secrets.token_hex(32)]

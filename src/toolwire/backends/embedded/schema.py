@@ -19,6 +19,9 @@ from toolwire.protocol.schemas.walk import walk
 MOST_ITEMS = 1000
 """The longest array with a bound: a grammar has a rule for each item."""
 
+MOST_OPTIONAL = 400
+"""The most optional properties of an object: from 500 on, llguidance drops the grammar midway."""
+
 _ON_ONE_LINE = {
     "whitespace_flexible": False,
     "item_separator": ", ",
@@ -81,6 +84,8 @@ def _narrow(schema: dict[str, Any], bounds: Bounds) -> None:
         # Any object: without nested objects, or it could nest forever.
         schema["additionalProperties"] = {"type": _SCALARS, "maxLength": bounds.string}
         _limit(schema, "Properties", bounds.array)
+    if len(schema.get("properties", {}).keys() - schema.get("required", ())) > MOST_OPTIONAL:
+        raise ValueError(f"an object has more than {MOST_OPTIONAL} optional properties")
     if _LOOKS_AROUND.search(str(schema.get("pattern", ""))):
         del schema["pattern"]
     if not any(key in schema for key in _FIXED):

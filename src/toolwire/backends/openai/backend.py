@@ -54,6 +54,8 @@ _REMEMBERED = 600.0
 """Seconds between probes of a server: its model may have changed."""
 _REMEMBERED_UNKNOWN = 60.0
 """Seconds between probes of a server that was not identified: it may not have been up."""
+_REMEMBERED_MISS = 10.0
+"""Seconds between probes of a server that answers turns, but fails when probed."""
 _MOST_REPORTED = 1024
 _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url", "no route")
 """Messages for a path that does not exist. "Refused" is our own text for an empty message."""
@@ -193,6 +195,7 @@ class OpenAiHttpBackend:
         self._adapt = adapt
         self._detects = dialect.name == AUTO
         self._detected = ""
+        self._told_unknown = False
         self._reported: set[tuple[str, str]] = set()
         self._model = model
         self._headers = {**(headers or {}), "accept-encoding": "identity"}
@@ -236,6 +239,7 @@ class OpenAiHttpBackend:
                         await self._ask_capabilities(self._probe)
             except UpstreamUnavailable:
                 self._missed += 1
+                self._met_until = asyncio.get_running_loop().time() + _REMEMBERED_MISS
                 return  # the turn will most likely fail, too
             except (UpstreamError, TimeoutError, ValueError):
                 pass  # another kind of server, or one that does not report it
@@ -248,7 +252,8 @@ class OpenAiHttpBackend:
         found = await detect(self._fetch, lambda path: self._fetch(path, self.pool.origin.root))
         self._detects = found is None
         if found is None or found.dialect == AUTO:
-            if not self._met_until:
+            if not self._told_unknown:
+                self._told_unknown = True
                 _log.info("backend %s could not be identified: dialect openai", self.name)
             return
         self._detected = f"dialect {found.dialect}, {found.why}"
@@ -265,7 +270,7 @@ class OpenAiHttpBackend:
         noticed = self.tells and head.headers.get(b"server") == llamacpp.SERVER
         if noticed:
             self._probe = self._probe or llamacpp.PROBE
-        if noticed or self._detects:
+        if noticed or self._detects or self._missed:
             self.needs_probe = asyncio.get_running_loop().time() >= self._met_until
 
     def ignored(self, request: Request) -> list[str]:
@@ -372,8 +377,9 @@ class OpenAiHttpBackend:
         head = self.pool.head("POST", "/tokenize", headers, base=self.pool.origin.root)
         body = tokenize_body(text, self._model or model)
         try:
-            return read_count(await self._read(head, "/tokenize", [body]))
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+            async with asyncio.timeout(_PROBE_TIMEOUT):  # the client waits for its last event
+                return read_count(await self._read(head, "/tokenize", [body]))
+        except (msgspec.MsgspecError, TimeoutError, ValueError, RecursionError):
             raise UpstreamError(f"The backend '{self.name}' does not count tokens.") from None
 
     async def _read(self, head: bytes, target: str, body: Sequence[bytes] = ()) -> bytes:

@@ -7,15 +7,20 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 from toolwire.gateway.trace.records import TraceSwitch, TurnTrace
 from toolwire.gateway.trace.text import encode_trace
 
 _log = logging.getLogger("toolwire.trace")
 _MOST_WAITING = 256
+_WAITING_BYTES = 64 << 20
+"""Of the bodies of requests whose traces wait for the disk."""
 _QUIET = 60.0
 """Seconds between two log lines: a full disk loses the trace of every request."""
 _PARTIAL = ".part"
+_BLOCK = 4096
+"""What a file takes on most disks, however small it is."""
 
 
 class TraceStore:
@@ -43,7 +48,8 @@ class TraceStore:
         self._lost = 0
         self._quiet_until = 0.0
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="toolwire-trace")
-        self._waiting = 0
+        self._waiting = self._waiting_bytes = 0
+        self._counting = Lock()
         self._files: dict[Path, int] = {}
         self._size = 0
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -51,10 +57,11 @@ class TraceStore:
 
     def keep(self, trace: TurnTrace) -> None:
         """Queue a trace for writing. It is dropped if the disk is too slow."""
-        if self._waiting >= _MOST_WAITING:
+        full = self._waiting_bytes + len(trace.body) > _WAITING_BYTES
+        if self._waiting >= _MOST_WAITING or (self._waiting and full):
             trace.drop_frames()
             return
-        self._waiting += 1
+        self._count(1, len(trace.body))
         self._worker.submit(self._write, trace)
 
     def watch(self) -> None:
@@ -82,8 +89,7 @@ class TraceStore:
             path.unlink(missing_ok=True)  # left by a killed process
         found = [(path.stat().st_mtime, path) for path in self._folder.glob("req_*.json")]
         for _, path in sorted(found):
-            self._files[path] = path.stat().st_size
-            self._size += self._files[path]
+            self._add(path, path.stat().st_size)
 
     def _write(self, trace: TurnTrace) -> None:
         try:
@@ -91,16 +97,24 @@ class TraceStore:
             if len(text) > self._max_bytes:
                 self._lose(f"that of {trace.request_id} is larger than trace.max_bytes")
                 return
-            self._make_room(len(text))
+            self._make_room(_on_disk(len(text)))
             path = self._folder / f"{trace.request_id}.json"
             _write_whole(path, text)
-            self._files[path] = len(text)
-            self._size += len(text)
+            self._add(path, len(text))
         except OSError as error:
             self._lose(error.strerror or str(error))
         finally:
-            self._waiting -= 1
+            self._count(-1, -len(trace.body))
             trace.drop_frames()
+
+    def _count(self, traces: int, size: int) -> None:
+        with self._counting:
+            self._waiting += traces
+            self._waiting_bytes += size
+
+    def _add(self, path: Path, size: int) -> None:
+        self._files[path] = _on_disk(size)
+        self._size += self._files[path]
 
     def _lose(self, why: str) -> None:
         """Log that a trace was lost, but not too often."""
@@ -117,6 +131,10 @@ class TraceStore:
             self._size -= self._files.pop(oldest)
             with contextlib.suppress(FileNotFoundError):
                 oldest.unlink()
+
+
+def _on_disk(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK
 
 
 def _write_whole(path: Path, text: bytes) -> None:

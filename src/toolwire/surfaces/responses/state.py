@@ -97,18 +97,18 @@ class ResponseStore:
         new: NewResponse,
         output: Sequence[Fields],
         size: int = 0,
-    ) -> bool:
-        """Store a response, and each of its items. False if it is too large. `size`: about how many
-        bytes its input has."""
+    ) -> int:
+        """Store a response, and each of its items. Return their bytes; 0 if it is too large, and
+        not stored. `size`: about how many bytes its input has."""
         assert self.store is not None  # noqa: S101
         whole = await off_loop(size + len(new.response), _encode, new)
         if len(whole) > self.max_bytes:
-            return False
+            return 0
         values = {Key(RESPONSE, owner, response_id): whole}
         for item in output:
             values[Key(ITEM, owner, item["id"])] = _encode(item)
         await self.store.put(values, self.ttl)
-        return True
+        return sum(map(len, values.values()))
 
     async def resolve(
         self, owner: str, previous: str | None, items: Sequence[Item]

@@ -1,6 +1,7 @@
 """`POST /v1/responses`: the surface, and one request to it."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from msgspec import Raw
@@ -146,13 +147,13 @@ class ResponsesCaller(SurfaceCaller):
         name = head.response_id
         new = NewResponse(Raw(head.encode(fields)), as_kept(self._items, name))
         put, output = self._api.stored.put, fields["output"]
-        try:
-            fields["store"] = await put(self._owner, name, new, output, self._size)
-        except StoreUnavailable:
-            # Sending the answer matters more than storing it.
-            fields["store"] = False
-        if fields["store"] and self._api.pruner is not None:
-            self._api.pruner.added(self._owner)
+        size = 0
+        # Sending the answer matters more than storing it.
+        with suppress(StoreUnavailable):
+            size = await put(self._owner, name, new, output, self._size)
+        fields["store"] = size > 0
+        if size and self._api.pruner is not None:
+            self._api.pruner.added(self._owner, size)
 
     def sink(self, plan: Plan) -> ResponseStreamSink | ResponseWholeSink:
         """See `Caller.sink`."""

@@ -42,6 +42,8 @@ class FakeEngine:
     facts = GgufFacts("fake", "llama", 512, "")
     marks = ("<end>",)
     has_grammars = True
+    context = 512
+    most_characters = 512 * 10
     tuning = ModelTuning(call_threshold=-5.0, bounds=Bounds(string=100, array=10, tokens=500))
 
     def __init__(self, *chunks: dict[str, Any], end: Callable[[], None] = lambda: None) -> None:
@@ -113,6 +115,22 @@ def test_a_prompt_that_is_too_long_gets_openais_code() -> None:
     assert "512 tokens" in error.message
     assert "900 tokens" in error.message
     assert not getattr(error, "retryable", True)
+
+
+def test_a_prompt_that_cannot_fit_is_refused_before_the_engine_reads_it() -> None:
+    engine = FakeEngine(USAGE)
+    backend = EmbeddedBackend("embedded", engine)  # type: ignore[arg-type]
+
+    def ask(*lengths: int) -> None:
+        messages = tuple(ChatMessage("user", "x" * length) for length in lengths)
+        asyncio.run(backend.open(BackendRequest(Request("m", messages), messages, NO_TOOLS)))
+
+    with pytest.raises(UpstreamRefused, match=r"512 tokens.*5121 characters") as caught:
+        ask(5000, 121)
+    assert (caught.value.status, caught.value.code) == (400, "context_length_exceeded")
+    assert not engine.bodies
+    ask(5000, 120)
+    assert engine.bodies
 
 
 def test_what_the_engine_refuses_is_an_error_of_the_request() -> None:
@@ -282,14 +300,14 @@ def test_a_form_that_the_client_wants_is_a_grammar_too(wanted: bytes, is_held: b
 
 
 class TemptedEngine(FakeEngine):
-    """Says `A` if it is tempted to, as an engine does that keeps to no grammar."""
+    """Breaks the line if it is tempted to, as an engine does that keeps to no grammar."""
 
     keeps = False
     too_long = False
 
     def generate(self, body: bytes, take: Callable[[bytes], bool]) -> None:
         asked = json.loads(body)
-        word = "A" if "logit_bias" in asked and not self.keeps else '{"'
+        word = "{\n" if "logit_bias" in asked and not self.keeps else '{"'
         self.chunks = (said("" if word in asked.get("stop", ()) else word), USAGE)
         if self.too_long:
             self.chunks = ({"error": OVERFLOW},)
@@ -301,7 +319,7 @@ def test_a_schema_that_the_engine_does_not_keep_to_is_refused() -> None:
     with pytest.raises(UpstreamRefused, match="nothing fits the JSON Schema") as caught:
         held(engine)
     assert caught.value.status == 400
-    assert [body["max_tokens"] for body in engine.bodies] == [1]
+    assert [body["max_tokens"] for body in engine.bodies] == [2]
     # It is no reason to think that the backend can hold to nothing.
     assert Constrained().lack(caught.value) is None
 
@@ -340,7 +358,7 @@ def test_a_stop_sequence_ends_neither_the_trial_of_a_grammar_nor_the_one_token()
     engine = TemptedEngine()
     form = b'{"type":"json_object"}'
     with pytest.raises(UpstreamRefused, match="nothing fits the JSON Schema"):
-        relay(engine, response_format=form, stop=b'["A"]')
+        relay(engine, response_format=form, stop=b'["{\\n"]')
     assert "stop" not in engine.body
     request = asking(MESSAGES, {"stop": b'["["]'})
     probe, text = asked(BackendRequest(request, MESSAGES, NO_TOOLS, MAY_CALL), The=0.9)

@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from toolwire.backends.embedded.schema import MOST_ITEMS, grammar_of, narrowed
+from toolwire.backends.embedded.schema import MOST_ITEMS, MOST_OPTIONAL, grammar_of, narrowed
 from toolwire.backends.embedded.tuning import Bounds
 
 BOUNDS = Bounds(string=5, array=2)
@@ -130,3 +130,10 @@ def test_an_object_of_any_kind_has_an_end_too() -> None:
     assert fits({"type": "object", "minProperties": 3}, {"a": 1, "b": 2, "c": 3})
     assert narrow({"type": "object"}, Bounds()) == {"type": "object"}
     assert fits({"type": "object", "required": ["a"]}, {"a": {"b": {}}})
+
+
+def test_more_optional_properties_than_a_grammar_holds_are_refused_wherever_they_stand() -> None:
+    many = {f"p{number}": STRING for number in range(MOST_OPTIONAL + 1)}
+    with pytest.raises(ValueError, match="more than 400 optional properties"):
+        narrow({"properties": {"inner": {"type": "object", "properties": many}}})
+    narrow({"type": "object", "properties": many, "required": ["p0"]})

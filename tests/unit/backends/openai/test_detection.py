@@ -71,7 +71,8 @@ class Server:
         else:
             self.asked.append(path)
         body = json.dumps(told).encode()
-        status = self.failing or (404 if told is None else 200)
+        failing = 0 if method == "POST" else self.failing
+        status = failing or (404 if told is None else 200)
         writer.write(
             f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nconnection: close\r\n"
             f"content-length: {len(body)}\r\n\r\n".encode()
@@ -122,6 +123,24 @@ def test_a_server_that_is_not_up_yet_is_asked_again(status: int) -> None:
         assert backend._dialect.name == "vllm"
 
     use(server, go)
+
+
+@pytest.mark.parametrize("dialect", ["auto", "llamacpp"])
+def test_one_that_answers_turns_but_fails_when_asked_is_not_asked_for_each(dialect: str) -> None:
+    server = Server({})
+    server.failing = 503
+    asking = BackendRequest(REQUEST, SAID, NO_TOOLS)
+
+    async def go(backend: OpenAiHttpBackend) -> None:
+        await backend.probe()
+        for _ in range(2):
+            (await backend.open(asking)).close()
+            assert not backend.needs_probe
+        backend._met_until -= 10
+        (await backend.open(asking)).close()
+        assert backend.needs_probe
+
+    use(server, go, dialect)
 
 
 def test_one_that_was_unknown_is_asked_again_after_a_while() -> None:

@@ -5,6 +5,7 @@ import itertools
 
 from msgspec import Raw
 
+from toolwire.sessions.base import Entry
 from toolwire.sessions.memory import MemoryStore
 from toolwire.surfaces.responses import pruning
 from toolwire.surfaces.responses.pruning import Pruner
@@ -18,11 +19,11 @@ def name(number: int) -> str:
     return f"resp_{9999 - number}"
 
 
-async def keep(stored: ResponseStore, owner: str, number: int, size: int = 10) -> None:
+async def keep(stored: ResponseStore, owner: str, number: int, size: int = 10) -> int:
     """Store a response with one item."""
     item = {"id": f"msg_{number}", "type": "message", "text": "a" * size}
     raw = Raw(b'{"output":[{"id":"msg_%d"}]}' % number)
-    await stored.put(owner, name(number), NewResponse(raw, [{"text": "a" * size}]), [item])
+    return await stored.put(owner, name(number), NewResponse(raw, [{"text": "a" * size}]), [item])
 
 
 async def pruned(*owners: str, number: int, size: int = 10, **bounds: int) -> MemoryStore:
@@ -33,8 +34,7 @@ async def pruned(*owners: str, number: int, size: int = 10, **bounds: int) -> Me
     pruner = Pruner(stored, **{"most": 1000, "most_bytes": 1 << 30, **bounds})
     for at in range(number):
         for owner in owners:
-            await keep(stored, owner, at, size)
-            pruner.added(owner)
+            pruner.added(owner, await keep(stored, owner, at, size))
         await asyncio.sleep(0)
     await asyncio.gather(*pruner._tasks.values())
     return store
@@ -58,8 +58,18 @@ def test_the_oldest_are_deleted_with_their_items() -> None:
 
 def test_bytes_are_limited_too() -> None:
     async def work() -> None:
-        store = await pruned("one", number=pruning._EVERY + 2, size=10_000, most_bytes=55_000)
-        assert await ids(store, "one") == [name(at) for at in range(21, 16, -1)]
+        store = await pruned("one", number=pruning._EVERY + 2, size=10_000, most_bytes=110_000)
+        names = await ids(store, "one")
+        assert names == [name(21 - at) for at in range(len(names))]
+        assert 5 <= len(names) <= 6  # of 20,000 bytes, with the item; one came while it pruned
+
+    asyncio.run(work())
+
+
+def test_large_responses_are_not_waited_for_to_be_many() -> None:
+    async def work() -> None:
+        store = await pruned("one", number=10, size=10_000, most_bytes=50_000)
+        assert len(await ids(store, "one")) <= 3
 
     asyncio.run(work())
 
@@ -79,3 +89,9 @@ def test_more_than_one_page_is_read() -> None:
         assert pruning._PAGE + 5 <= len(names) < number
 
     asyncio.run(work())
+
+
+def test_the_oldest_go_first_so_that_a_store_that_fails_leaves_no_hole() -> None:
+    pruner = Pruner(ResponseStore(None, TTL, 1 << 20), most=7, most_bytes=1 << 30)
+    entries = [Entry(name(number), number, number, 10) for number in range(10)]
+    assert [entry.id for entry in pruner._excess(entries, [])] == [name(0), name(1), name(2)]
