@@ -367,6 +367,7 @@ ODD_DELTA: list[dict[str, Any]] = [
     {"annotations": "x"}, {"audio": []}, {"audio": "x"}, {"tool_calls": {}}, {"tool_calls": ""},
     {"tool_calls": False}, {"function_call": ""}, {"function_call": []},
     {"reasoning_content": False}, {"reasoning_content": []}, {"reasoning": {}}, {"reasoning": 0},
+    {"reasoning": {"effort": "low"}}, {"reasoning": True}, {"reasoning_content": ["hm"]},
 ]  # fmt: skip
 ODD_CALL: list[dict[str, Any]] = [
     {"index": 0.0}, {"index": []}, {"index": {}}, {"index": False}, {"type": 1}, {"type": []},
