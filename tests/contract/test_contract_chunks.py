@@ -212,6 +212,15 @@ def test_a_break_in_mid_stream_is_an_error_event_with_four_keys_and_no_done() ->
     assert (client.aborted, client.ended) == (False, True)
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_break_inside_a_call_that_is_held_is_told_in_the_same_way(streamed: bool) -> None:
+    client = chat(body(tools=TOOLS, stream=streamed), speaking(CALL, MORE, done=False))
+    message = client.json["error"]["message"]
+    assert client.status == 502
+    assert message.startswith("The backend 'backend' failed in the middle of its answer: ")
+    assert "Send the request again" in message
+
+
 @pytest.mark.parametrize("done", [True, False])
 def test_a_half_received_call_is_never_presented_as_complete(done: bool) -> None:
     for client in (stream(CALL, MORE, done=done, live=True), stream(TEXT, CALL, MORE, done=done)):

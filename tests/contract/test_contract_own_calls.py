@@ -33,6 +33,21 @@ def test_what_was_delivered_live_may_come_back(mode: Any, repair: bool) -> None:
     assert "arguments_quoted" in client.headers["toolwire-repairs"]
 
 
+@pytest.mark.parametrize("name", ["container.exec", "a b", "é", "x" * 65])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_of_a_tool_with_an_invalid_name_may_come_back(name: str, stream: bool) -> None:
+    made_up = CallFragment(0, "a", name, "{}")
+    backend = speaking(Fragment(calls=(made_up,)), Fragment(finish="tool_calls"))
+    client = chat(body(tools=TOOLS, stream=stream), backend)
+    if stream:
+        deltas = [d for c in client.chunks for d in c["choices"][0]["delta"].get("tool_calls", ())]
+        delivered = deltas[0]["function"]["name"]
+    else:
+        delivered = client.json["choices"][0]["message"]["tool_calls"][0]["function"]["name"]
+    history = [USER, asked(call("c", delivered)), result("c", "Error: no such tool")]
+    assert chat(body(messages=history, tools=TOOLS), said()).status == 200
+
+
 @pytest.mark.parametrize("name", sorted(unreadable()))
 def test_arguments_that_are_no_json_reach_the_backend_as_json(name: str) -> None:
     text = unreadable()[name]

@@ -108,7 +108,7 @@ class Pump:
             if retry is None:
                 if self._deliver_spare(error):
                     return
-                if tried.committed:
+                if tried.committed or (tried.begun is not None and type(error) is UpstreamError):
                     explain_break(error, tried.member.backend.name)
                 try:
                     raise error

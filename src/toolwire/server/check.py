@@ -69,6 +69,8 @@ async def _tools(
         need = await try_tools(model, backend, name, request_reader(config), time.perf_counter)
     except GatewayError as error:
         text = f"{found.text}; a request with a tool to '{name}' failed: {error.message}"
+        if error.status == 404:
+            text = f"{text.rstrip('.')}. For a server with only /completions, set 'chat_template'."
         return BackendCheck(backend.name, ok=not error.lasting, text=text)
     return BackendCheck(backend.name, ok=True, text=f"{found.text}; {name}: {need}")
 

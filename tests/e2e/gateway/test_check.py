@@ -96,6 +96,15 @@ def test_one_request_with_a_tool_tells_which_mode_a_backend_needs(
         assert said.endswith(need)
 
 
+@pytest.mark.parametrize("variant", ["refuses_tools", "ignores_tools"])
+def test_a_model_that_makes_no_call_at_all_is_said_to(variant: str) -> None:
+    with ScriptedServer(variant, ["I cannot."] * 4) as backend:
+        said = check(backend.url)
+    assert said.startswith("ok")
+    assert "scripted: the model made no call, even with the tools in the prompt" in said
+    assert "tool_choice" not in said
+
+
 def test_a_key_that_lists_models_and_no_more_is_no_good() -> None:
     with ScriptedServer("err401") as backend:
         said = check(backend.url)

@@ -85,7 +85,7 @@ class _Chunk(msgspec.Struct):
 
 _NEEDED = frozenset(
     {"choices", "delta", "message", "content", "text", "tool_calls", "function_call", "function"}
-    | {"custom", "name", "input", "reasoning_content", "reasoning", "index"}
+    | {"custom", "name", "input", "index"}
 )
 """Fields that are part of the answer. Other fields of a chunk may have any type."""
 _strict = msgspec.json.Decoder(_Chunk).decode

@@ -53,6 +53,8 @@ _FULL_CONTEXT = (
     r"too many tokens: size limit exceeded",  # Cohere
     r"context window exceeds",  # MiniMax
     r"input_?length_?error",  # LMDeploy
+    r"context shift is disabled",  # llama.cpp: full in mid-answer
+    r"greater than max_seq_len",  # TabbyAPI
 )
 _FILTER = (
     r"content_?filter",
@@ -79,13 +81,16 @@ _RATE = (
     r"rate.limited",
     r"too many requests",
     r"requests per (?:minute|second|day)",
-    r"resource_exhausted",  # Google
+    r"resource_exhausted|resource has been exhausted",  # Google
+    r"^model is overloaded",  # TGI
     r"\bthrottl(?:ed|ing)(?:\b|e)",  # AWS: ThrottlingException
 )
-_BUSY = ("overloaded_error", "server_is_overloaded", "slow_down")
-"""Types and codes of a server that is busy: Anthropic, OpenAI."""
-_REFUSED = ("invalid_prompt", "bio_policy")
-"""Codes of a permanent refusal within a stream: OpenAI's Responses."""
+_RATE_CODES = (429, "429")
+"""Codes of a rate limit within a stream, in place of the status."""
+_BUSY = ("overloaded_error", "server_is_overloaded", "slow_down", 503, 529)
+"""Types and codes of a server that is busy: Anthropic, OpenAI, OpenRouter."""
+_REFUSED = ("invalid_prompt", "bio_policy", 400, 413, 422)
+"""Codes of a permanent refusal within a stream: OpenAI's Responses, vLLM."""
 _KINDS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = (
     ("context_length_exceeded", re.compile("|".join(_FULL_CONTEXT))),
     ("content_filter", re.compile("|".join(_FILTER))),
@@ -114,6 +119,8 @@ def reported_error(error: object, redact: Redact) -> UpstreamError:
     fields = error if isinstance(error, dict) else {}
     own_type, code = fields.get("type"), fields.get("code")
     kind = kind_of_error(words, own_type, code)
+    if kind is None and code in _RATE_CODES:
+        kind = "rate_limit_exceeded"
     if kind is not None:
         return known_refusal(kind, words)
     if own_type in _BUSY or code in _BUSY:

@@ -1,4 +1,4 @@
-"""Explains an answer that was cut off after the client had started to read it."""
+"""Explains an answer that was cut off after it had started."""
 
 from toolwire.errors import (
     InvalidToolArguments,

@@ -7,6 +7,7 @@ import msgspec
 
 from toolwire.backends.base import Backend
 from toolwire.backends.pool import BackendPool
+from toolwire.errors import ToolChoiceUnmet
 from toolwire.gateway.plan import make_plan
 from toolwire.gateway.pump import Pump
 from toolwire.gateway.report import Report
@@ -43,6 +44,12 @@ _NEEDS = {
     "hybrid": "the server's own tools work (mode native)",
     "prompted": "tools have to be written into the prompt (mode prompted)",
     "constrained": "tools have to be written into the prompt (mode prompted)",
+}
+_NO_CALL = {
+    "native": "with the server's own tools (mode native)",
+    "hybrid": "with the server's own tools (mode native)",
+    "prompted": "even with the tools in the prompt (mode prompted)",
+    "constrained": "even with the tools in the prompt (mode prompted)",
 }
 _PROMOTED = "the server leaves calls in its text: they are found there (mode hybrid)"
 
@@ -81,7 +88,11 @@ async def try_tools(
         flow=lambda *_: None,
         watchdog=Watchdog(),
     )
-    return _need(await turn.run(), sink.mode)
+    try:
+        return _need(await turn.run(), sink.mode)
+    except ToolChoiceUnmet:
+        how = _NO_CALL[sink.mode.partition(":")[0]]
+        return f"the model made no call, {how}: `toolwire doctor` finds out why"
 
 
 def _need(report: Report, mode: str) -> str:

@@ -20,6 +20,7 @@ from toolwire.protocol.events import (
     TurnEnd,
 )
 from toolwire.protocol.sse import DONE
+from toolwire.protocol.tool_cache import safe_name
 from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.chat.answer import encode_usage
 
@@ -35,6 +36,11 @@ class CompletionHead(msgspec.Struct, frozen=True):
     names: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Original names of tools that were renamed for backends."""
     call_id_in_deltas: bool = False
+
+    def client_name(self, name: str) -> str:
+        """Return a tool's name for the client. A name that the model made up may be invalid, and
+        the client would be refused when it sends the call back."""
+        return self.names.get(name) or safe_name(name)
 
 
 class ChunkEncoder:
@@ -126,7 +132,7 @@ class ChunkEncoder:
         )
 
     def _call(self, choice: int, event: CallStart) -> bytes:
-        name = _encode(self._head.names.get(event.name, event.name))
+        name = _encode(self._head.client_name(event.name))
         call_id = _encode(event.call_id)
         extra = b""
         if event.kind == "custom":

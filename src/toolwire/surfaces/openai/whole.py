@@ -63,7 +63,7 @@ def _choice(index: int, whole: Whole, head: CompletionHead) -> dict[str, Any]:
 
 
 def _call(call: AssistantCall, head: CompletionHead) -> dict[str, Any]:
-    name = head.names.get(call.name, call.name)
+    name = head.client_name(call.name)
     if call.kind == "custom":
         return {
             "id": call.call_id,

@@ -219,6 +219,28 @@ class TestFailures:
         assert failure(sse(chunk({"content": "x"}), said)) == words
         assert failure(json.dumps(said).encode(), streamed=False) == words
 
+    @pytest.mark.parametrize(
+        ("error", "status", "code", "retryable"),
+        [
+            ({"message": "Slow down.", "code": 429}, 429, "rate_limit_exceeded", True),
+            ({"message": "Slow down.", "code": "429"}, 429, "rate_limit_exceeded", True),
+            ("Model is overloaded", 429, "rate_limit_exceeded", True),
+            ("Resource has been exhausted (e.g. check quota).", 429, "rate_limit_exceeded", True),
+            ({"message": "No provider.", "code": 503}, 503, "upstream_error", True),
+            ({"message": "Bad top_k.", "code": 400, "type": "BadRequestError"}, 400, None, False),
+            ({"message": "Boom.", "code": 500}, 502, "upstream_error", True),
+            ({"message": "Boom.", "code": [429]}, 502, "upstream_error", True),
+        ],
+    )
+    def test_its_code_may_be_a_status(
+        self, error: Any, status: int, code: str | None, retryable: bool
+    ) -> None:
+        with pytest.raises(UpstreamError) as raised:
+            decode(sse({"error": error}))
+        assert raised.value.status == status
+        assert raised.value.retryable is retryable
+        assert code is None or raised.value.code == code
+
     def test_so_is_an_error_without_anything_around_it(self) -> None:
         said = {"object": "error", "message": "Boom.", "type": "BadRequestError", "code": 400}
         assert failure(sse(said)) == "Boom."
@@ -345,6 +367,7 @@ ODD_DELTA: list[dict[str, Any]] = [
     {"annotations": "x"}, {"audio": []}, {"audio": "x"}, {"tool_calls": {}}, {"tool_calls": ""},
     {"tool_calls": False}, {"function_call": ""}, {"function_call": []},
     {"reasoning_content": False}, {"reasoning_content": []}, {"reasoning": {}}, {"reasoning": 0},
+    {"reasoning": {"effort": "low"}}, {"reasoning": True}, {"reasoning_content": ["hm"]},
 ]  # fmt: skip
 ODD_CALL: list[dict[str, Any]] = [
     {"index": 0.0}, {"index": []}, {"index": {}}, {"index": False}, {"type": 1}, {"type": []},

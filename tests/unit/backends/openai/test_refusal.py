@@ -44,6 +44,9 @@ FULL_CONTEXT = {
         "n_prompt_tokens": 5000, "n_ctx": 4096}),
     "llama.cpp, older": (500, {"code": 500, "message": "the request exceeds the available context "
         "size. try increasing the context size", "type": "server_error"}),
+    "llama.cpp, in mid-answer": (500, {"code": 500, "message": "context shift is disabled",
+        "type": "server_error"}),
+    "TabbyAPI": (422, "Prompt length 5000 is greater than max_seq_len 4096"),
     "llama-cpp-python": (400, "Requested tokens (516) exceed context window of 512"),
     "Ollama": (400, {"message": "input length exceeds maximum context length"}),
     "Ollama, newer": (400, "prompt too long; exceeded max context length by 904 tokens"),

@@ -155,3 +155,11 @@ def test_prose_beside_such_a_call_stays(stream: bool) -> None:
     for pieces in ([text], text):
         content, calls, _ = shown(turn(pieces, stream=stream, finish="stop")[0])
         assert (content, calls) == ("I look <b>it</b> up, [see] above.", [FIRST])
+
+
+@STREAMED
+def test_so_does_all_of_a_thought(stream: bool) -> None:
+    text = f"<think>It is far.</think>\n<tool_call>{CALL}</tool_call>"
+    for pieces in ([text], text):
+        content, calls, _ = shown(turn(pieces, stream=stream, finish="stop")[0])
+        assert (content, calls) == ("<think>It is far.</think>", [FIRST])
