@@ -119,8 +119,10 @@ class ArrivalOrder(_Checker):
 class ForgetsTheEnd(_Checker):
     """Calls of the last message need no results."""
 
-    def run(self, messages: Sequence[ChatMessage]) -> History:
-        return super().run([*messages, ChatMessage("user", "x")] if messages else messages)
+    def run(self, first: int) -> History:
+        if self.messages:
+            self.messages = [*self.messages, ChatMessage("user", "x")]
+        return super().run(first)
 
 
 class TakesAnyResult(_Checker):
@@ -144,14 +146,14 @@ class LosesRepeatedCalls(_Checker):
 class MendsInSilence(_Checker):
     """What was mended is not said."""
 
-    def run(self, messages: Sequence[ChatMessage]) -> History:
-        history = super().run(messages)
+    def run(self, first: int) -> History:
+        history = super().run(first)
         history.repairs.clear()
         return history
 
 
 def with_(mutant: type[_Checker]) -> Check:
-    return lambda messages, repair: mutant(repair=repair).run(messages)
+    return lambda messages, repair: mutant(repair, messages, History()).run(0)
 
 
 QUICKLY = settings(max_examples=2_000, phases=[Phase.generate], deadline=None, database=None)

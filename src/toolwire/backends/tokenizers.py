@@ -94,9 +94,15 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 """A number of tokens that a server may report."""
 
 
+class _Piece(msgspec.Struct, gc=False):
+    """A token of llama.cpp, if it was asked for the pieces."""
+
+    id: int
+
+
 class _Counted(msgspec.Struct):
     count: Count | None = None
-    tokens: list[int] | None = None  # nothing larger: there may be millions
+    tokens: list[int | _Piece] | None = None  # nothing larger: there may be millions
 
 
 _decode = msgspec.json.Decoder(_Counted).decode

@@ -64,13 +64,16 @@ class _Checker(msgspec.Struct):
     renamed: dict[str, list[str]] = {}
     """Ids that an earlier call already used, and their replacements."""
     names: "_FreshIds | None" = None
+    moved: set[int] = set()
+    """The positions of results that belong to earlier calls, and were moved there."""
 
     def run(self, first: int) -> History:
         """Check all messages from this one on: those before it make no calls."""
         add = self.history.messages.append
         for position, message in enumerate(self.messages[first:], first):
             if message.role == "tool":
-                self._result(message, position)
+                if position not in self.moved:
+                    self._result(message, position)
                 continue
             if self.open:
                 self._close(position)
@@ -122,14 +125,32 @@ class _Checker(msgspec.Struct):
 
     def _close(self, position: int) -> None:
         """End a run of results: all must be present, and they go out in call order."""
-        if not self.repair and None in self.open.values():
-            raise _not_answered(self._unanswered(), position)
+        later: dict[str, int] = {}
+        if None in self.open.values():
+            if not self.repair:
+                raise _not_answered(self._unanswered(), position)
+            later = self._later_results(position)
         for call_id, result in self.open.items():
-            if result is None:
+            if result is None and call_id in later:
+                self.moved.add(later[call_id])
+                result = self.messages[later[call_id]]  # noqa: PLW2901
+                self._repaired("result_moved", call_id)
+            elif result is None:
                 self._repaired("missing_result", call_id)
             self.history.messages.append(result or ChatMessage("tool", NO_RESULT, call_id=call_id))
         self.open = {}
         self.renamed = {}
+
+    def _later_results(self, position: int) -> dict[str, int]:
+        """Return where results stand that come later, up to the next message with calls."""
+        found: dict[str, int] = {}
+        for at in range(position, len(self.messages)):
+            message = self.messages[at]
+            if message.calls:
+                break
+            if message.role == "tool":
+                found.setdefault(message.call_id, at)
+        return found
 
     def _calls(self, message: ChatMessage, position: int) -> ChatMessage:
         calls = []

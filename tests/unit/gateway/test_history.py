@@ -174,9 +174,15 @@ class TestRepaired:
     def test_a_missing_result_at_the_end_is_made_up_too(self) -> None:
         assert repaired(asked("a"))[0] == ["a(a)", "t:a"]
 
-    def test_a_result_that_came_too_late_is_replaced(self) -> None:
-        assert repaired(asked("a"), USER, result("a")) == (
-            ["a(a)", "t:a", "u"],
+    def test_a_result_that_came_too_late_is_moved(self) -> None:
+        history = check_history([asked("a"), USER, result("a", "late")], repair=True)
+        assert shape(history) == ["a(a)", "t:a", "u"]
+        assert history.messages[1].content == "late"
+        assert history.repairs == ["result_moved:a"]
+
+    def test_a_result_behind_further_calls_is_not_moved(self) -> None:
+        assert repaired(asked("a"), USER, asked("b"), result("a"), result("b")) == (
+            ["a(a)", "t:a", "u", "a(b)", "t:b"],
             ["missing_result:a", "orphan_result:a"],
         )
 
