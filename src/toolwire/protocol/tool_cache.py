@@ -100,16 +100,24 @@ class ToolCache:
         # Keyed by a sample of the bytes: hashing them all costs more than comparing them.
         self._sets: ByteLru[object, tuple[Raw, ToolSet]] = ByteLru(cache_bytes // 2)
         self._schemas: ByteLru[tuple[bytes, bool], CheckedSchema] = ByteLru(cache_bytes // 2)
+        self._last: tuple[Raw | None, object, ToolSet] = (None, None, NO_TOOLS)
+        """The set that was used last: usually one agent sends several requests in a row."""
 
     def toolset(self, raw: Raw, kind: object, read: ToolSetReader) -> ToolSet:
         """Return the tools in this JSON, decoded by `read` unless cached. `kind` is part of the
         key, because the same bytes can mean other tools on another surface."""
+        last, last_kind, tools = self._last
+        if raw is last and kind == last_kind:
+            return tools
         view = memoryview(raw)
         size, middle = len(view), len(view) // 2
         sample = bytes(view[:64]), bytes(view[middle : middle + 64]), bytes(view[-64:])
         key = (size, sample, kind)
         known = self._sets.get(key)
-        if known is not None and (known[0] is raw or known[0] == raw):
+        if known is not None and known[0] is raw:
+            self._last = (raw, kind, known[1])
+            return known[1]
+        if known is not None and known[0] == raw:
             return known[1]
         raw = raw.copy()  # do not keep a large body alive for a small part of it
         draft = read(raw)

@@ -15,10 +15,17 @@ def find_loop(messages: Sequence[ChatMessage], tools: ToolSet, most: int) -> Fin
 
     Each assistant message is a turn: other messages between them are no progress.
     """
-    if not tools.tools or most <= 0:
+    if not tools.tools or most <= 0 or len(messages) < 2 * most:  # each call has its result
         return None
-    turns = [message.calls for message in messages if message.role == "assistant"][-most:]
-    if len(turns) < most or not all(turns):
+    turns: list[Sequence[AssistantCall]] = []
+    for message in reversed(messages):
+        if message.role == "assistant":
+            if not message.calls:
+                return None
+            turns.append(message.calls)
+            if len(turns) == most:
+                break
+    if len(turns) < most:
         return None
     repeated = set.intersection(*map(_keys, turns))
     allowance = Allowance()
