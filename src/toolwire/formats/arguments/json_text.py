@@ -168,7 +168,7 @@ def _pass_comma(reader: Reader, put: Put, stack: list[str]) -> Need[int]:
         if end < len(reader.buf):
             break
         if reader.final:
-            _copy_begun(reader, put, end - reader.pos)
+            reader.pos = end  # truncated
             return _WRONG
         yield
     reader.pos += 1
@@ -233,11 +233,14 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
             put("'")
             reader.pos = pos = end + 2
         elif not _SURROGATE.match(buf, end + 1):
-            if escape_begun := _ESCAPE_BEGUN.match(buf, end):
-                _copy_begun(reader, put, len(escape_begun.group()))
+            if _ESCAPE_BEGUN.fullmatch(buf, end):
+                reader.pos = len(buf)  # truncated
             return False
-        elif len(buf) - end < _PAIR_LENGTH and not reader.final and _may_pair(buf, end):
-            yield  # a split surrogate pair
+        elif len(buf) - end < _PAIR_LENGTH and _may_pair(buf, end):  # a split surrogate pair
+            if reader.final:
+                reader.pos = len(buf)
+                return False
+            yield
             buf, pos = reader.buf, 0
         else:
             put(scalars.NO_CHARACTER)

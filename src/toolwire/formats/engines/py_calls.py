@@ -84,10 +84,10 @@ class PyCalls:
             reader.pos += 1
             turn.settle()
             return False
-        if self.brackets:
-            return char.isalpha() or char == "_"
+        if not (char.isalpha() or char == "_"):
+            return False
         marker, _ = yield from turn.stop.at(reader)
-        return bool(char) and not marker
+        return not marker
 
     def _read_call(self, turn: TurnState, ends: "_Ends", *, strict: bool) -> Need[bool]:
         reader = turn.reader
@@ -184,8 +184,9 @@ class _Ends:
             return True
         if char in self._after or (self._lines and (char.isalpha() or char == "_")):
             return True
-        marker, _ = yield from self._turn.stop.at(reader, ahead)
-        return bool(marker)
+        stop = self._turn.stop
+        marker, _ = yield from stop.at(reader, ahead)
+        return bool(marker) or (reader.final and stop.begun(reader, ahead))
 
 
 class _Keys:
