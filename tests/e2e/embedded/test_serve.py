@@ -155,7 +155,8 @@ def test_it_stops_in_the_middle_of_an_answer_when_told_to(environment: dict[str,
 
 def test_a_schema_of_megabytes_makes_nobody_wait(served: Gateway) -> None:
     text = {"type": "string", "description": "x" * 160}
-    schema = {"type": "object", "properties": {f"property_{n}": text for n in range(45_000)}}
+    properties = {f"property_{n}": text for n in range(45_000)}
+    schema = {"type": "object", "properties": properties, "required": [*properties]}
     form = {"type": "json_schema", "json_schema": {"name": "form", "schema": schema}}
     data = json.dumps(chat_body(response_format=form)).encode()
     with pinging(served) as pings:
