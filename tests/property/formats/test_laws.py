@@ -191,7 +191,7 @@ def test_what_is_cut_off_anywhere_is_certain(name: str, dice: random.Random) -> 
     for case in (c for c in cases_of(name) if c.calls and not c.malformed):
         for _ in range(6):
             end = dice.randrange(len(case.text))
-            laws.what_is_cut_off_is_certain(case.parser, case.text[:end])
+            laws.what_is_cut_off_is_certain(case.parser, case.text, end)
 
 
 class Hasty(Parser):
@@ -206,7 +206,22 @@ def test_a_parser_that_sends_half_a_tag_breaks_law_3() -> None:
     text = "<tool_call>\n<function=get_time>\n<parameter=tz>\nCET\n</parameter>\n<parameter=a"
     with pytest.raises(AssertionError):
         laws.what_is_cut_off_is_certain(
-            lambda delivery: Hasty(get("qwen3_coder"), delivery=delivery), text
+            lambda delivery: Hasty(get("qwen3_coder"), delivery=delivery), text, len(text)
+        )
+
+
+class Guessing(Parser):
+    """Ends every string when the text is over, as an engine once did with half an escape."""
+
+    def finish(self) -> list[Event]:
+        return [ArgsDelta(0, "n"), *super().finish()]
+
+
+def test_a_parser_that_completes_an_escape_breaks_law_3() -> None:
+    text = '<tool_call>{"name": "get_time", "arguments": {"tz": "a\\tb"}}</tool_call>'
+    with pytest.raises(AssertionError):
+        laws.what_is_cut_off_is_certain(
+            lambda delivery: Guessing(get("hermes"), delivery=delivery), text, text.index("\\")
         )
 
 

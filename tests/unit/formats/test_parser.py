@@ -49,11 +49,18 @@ def test_whole_sends_a_call_when_it_is_complete() -> None:
     ]
 
 
-@pytest.mark.parametrize("end", ["", ",", ", ", ", n", ", n "])
+@pytest.mark.parametrize("end", [",", ", ", ", n", ", n "])
 def test_a_python_string_ends_where_the_next_key_is_cut_off(end: str) -> None:
     parser = parser_for("pythonic", [WRITE])
     events = [*parser.feed(f"[write(text='ab'{end}"), *parser.finish()]
     assert join(events).calls[0].arguments == '{"text": "ab"'
+
+
+@pytest.mark.parametrize("end", ["", "'", "' ", "\\", "\\x", "\\u00e", "\\ud83d\\ude0"])
+def test_a_python_string_has_only_what_is_certain_where_it_is_cut_off(end: str) -> None:
+    parser = parser_for("pythonic", [WRITE])
+    events = [*parser.feed(f"[write(text='ab{end}"), *parser.finish()]
+    assert join(events).calls[0].arguments == '{"text": "ab'
 
 
 def test_a_string_parameter_streams_and_another_waits_for_its_end() -> None:

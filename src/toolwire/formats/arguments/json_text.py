@@ -236,8 +236,11 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
             if escape_begun := _ESCAPE_BEGUN.match(buf, end):
                 _copy_begun(reader, put, len(escape_begun.group()))
             return False
-        elif len(buf) - end < _PAIR_LENGTH and not reader.final and _may_pair(buf, end):
-            yield  # a split surrogate pair
+        elif len(buf) - end < _PAIR_LENGTH and _may_pair(buf, end):  # a split surrogate pair
+            if reader.final:
+                reader.pos = len(buf)
+                return False
+            yield
             buf, pos = reader.buf, 0
         else:
             put(scalars.NO_CHARACTER)

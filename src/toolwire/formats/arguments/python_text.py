@@ -114,6 +114,8 @@ class _Brackets:
             self._put(held)
             self._reader.pos += 1
             return _AFTER
+        if not char:
+            return _WRONG  # the text is truncated
         self._put("[" + held)
         self._stack.append(closer)
         return _AFTER
@@ -135,8 +137,8 @@ def _copy_scalar(
         return (yield from scalars.copy_python_string(reader, put, ends))
     token = yield from bare_token(reader)
     converted = scalars.from_python_bare(token)
-    if converted is None:
-        return False
+    if converted is None or (reader.final and reader.pos + len(token) == len(reader.buf)):
+        return False  # not a literal, or truncated
     reader.pos += len(token)
     put(converted)
     return True
@@ -159,7 +161,7 @@ def _as_key(json: str) -> str:
 def python_to_json(text: str) -> str | None:
     """Convert a complete Python literal to JSON; None if `text` is not exactly one literal."""
     reader = Reader()
-    reader.add(text)
+    reader.add(text + ",")  # shows that the literal is not truncated
     reader.final = True
     pieces: list[str] = []
     copying = copy_literal(reader, pieces.append)

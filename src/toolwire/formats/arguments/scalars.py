@@ -54,6 +54,7 @@ def _copied(delimiter: str, escaped: str = _ESCAPED) -> re.Pattern[str]:
 _COPIED = {delimiter: _copied(delimiter) for delimiter in ("'", '"', "'''", '"""')}
 _ALIKE = _copied('"', _SHARED)  # as long as Python and JSON write the same
 _JSON_ESCAPE = re.compile(rf"\\(?:{UNICODE})")
+_CUT_ESCAPE = re.compile(r"\\(?:[xuU][0-9a-fA-F\\u]{0,10}+)?+")  # at the end of a truncated text
 _ESCAPE_LENGTH = 12  # the longest escape, a surrogate pair
 _SPACES = re.compile(r"\s*+")
 
@@ -144,6 +145,9 @@ def _string_body(reader: Reader, put: Put, head: re.Match[str], ends: Ends) -> N
         elif buf[end] == quote and (yield from _at_end(reader, delimiter, ends)):
             reader.pos += len(delimiter)
             return True
+        elif _is_cut(reader, delimiter):
+            reader.pos = len(reader.buf)
+            return False
         else:
             put(encode_basestring(buf[end])[1:-1])
             reader.pos += 1
@@ -178,7 +182,16 @@ def _at_end(reader: Reader, delimiter: str, ends: Ends) -> Need[bool]:
         return False
     if size == 3:
         return True
-    return (yield from _adjacent(reader, size)) or (yield from ends(reader, size))
+    ended = (yield from _adjacent(reader, size)) or (yield from ends(reader, size))
+    return ended and not _is_cut(reader, delimiter)
+
+
+def _is_cut(reader: Reader, delimiter: str) -> bool:
+    """Whether the text is truncated in or after a quote, which may end the string or not."""
+    if not reader.final:
+        return False
+    rest = reader.buf[reader.pos : reader.pos + _LOOK].rstrip()
+    return delimiter.startswith(rest) and len(reader.buf) - reader.pos < _LOOK
 
 
 def before_mark(reader: Reader, ahead: int) -> Need[bool]:
@@ -213,6 +226,9 @@ def _read_escape(reader: Reader, *, raw: bool) -> Need[str]:
             break
         yield
     text = reader.buf[reader.pos : reader.pos + _ESCAPE_LENGTH]
+    if reader.final and _CUT_ESCAPE.fullmatch(reader.buf, reader.pos):
+        reader.pos = len(reader.buf)
+        return ""
     if not raw and (own := _JSON_ESCAPE.match(text)):
         # A JSON escape is copied, like those that were not split.
         reader.pos += own.end()

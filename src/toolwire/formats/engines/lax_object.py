@@ -226,8 +226,9 @@ class _ObjectCopy:
 
     def _ends_quoted(self, reader: Reader, ahead: int) -> Need[bool]:
         delimiter = self.engine.delimiter
-        if (yield from peek(reader, ahead + len(delimiter)))[ahead:] == delimiter:
-            ahead += len(delimiter)
+        rest = (yield from peek(reader, ahead + len(delimiter)))[ahead:]
+        if rest and delimiter.startswith(rest):  # it is truncated if it is not whole
+            ahead += len(rest)
         return (yield from scalars.before_mark(reader, ahead))
 
     def _delimited(self, put: Callable[[str], None]) -> Need[bool]:

@@ -184,8 +184,9 @@ class _Ends:
             return True
         if char in self._after or (self._lines and (char.isalpha() or char == "_")):
             return True
-        marker, _ = yield from self._turn.stop.at(reader, ahead)
-        return bool(marker)
+        stop = self._turn.stop
+        marker, _ = yield from stop.at(reader, ahead)
+        return bool(marker) or (reader.final and stop.begun(reader, ahead))
 
 
 class _Keys:

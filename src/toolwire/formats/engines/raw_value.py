@@ -33,11 +33,16 @@ class RawValue:
         self.key = key
         self.open_keys = open_keys
 
-    def copy(self, put: Put) -> Need[bool]:
-        """Copy raw text up to the certain end of the value."""
+    def copy(self, put: Put, *, begun: bool = False) -> Need[bool]:
+        """Copy raw text up to the certain end of the value. `begun`: its start was passed."""
+        if not begun and (yield from self._value_start(put)):
+            held: list[str] = []
+            if not (yield from self.copy(held.append, begun=True)):
+                return False
+            put("".join(held))
+            return True
         reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
         keeps, depth = not self.tags.trim, 0
-        yield from self._value_start(put)
         while True:
             start, end, marker = lexer.search(reader)
             if not marker and reader.final:
@@ -58,6 +63,9 @@ class RawValue:
             kind, size = lexer.kinds[marker], lead + end - start
             if kind in ("param", "close") and (yield from self._ends_value(kind, marker, size)):
                 return True
+            if kind == "param" and self._key_is_cut(size):
+                reader.pos = len(reader.buf)
+                return False
             ends = kind == "end" and not depth and (yield from self._can_follow(size))
             depth += {"nest": 1, "end": -bool(depth)}.get(kind, 0)
             put(reader.buf[reader.pos : reader.pos + (lead if ends else size)])
@@ -65,19 +73,21 @@ class RawValue:
             if ends:
                 return True
 
-    def _value_start(self, put: Put) -> Need[None]:
-        """Pass the newline before the value, and unwrap a CDATA section."""
+    def _value_start(self, put: Put) -> Need[bool]:
+        """Pass the newline before the value, and unwrap a CDATA section. True if the text ends in
+        what may be one."""
         reader = self.turn.reader
         if self.tags.trim and (yield from peek(reader, 1)) == "\n":
             reader.pos += 1
         while (yield from peek(reader, 1)) == "<":
-            if (yield from peek(reader, len(_CDATA))) != _CDATA:
-                return
+            if (ahead := (yield from peek(reader, len(_CDATA)))) != _CDATA:
+                return reader.final and _CDATA.startswith(ahead)
             end = yield from self._find(_CDATA_END, len(_CDATA))
             if end < 0 or not (yield from self._ends_section(end + len(_CDATA_END))):
-                return
+                return reader.final
             put(reader.buf[reader.pos + len(_CDATA) : reader.pos + end])
             reader.pos += end + len(_CDATA_END)
+        return False
 
     def _find(self, text: str, ahead: int) -> Need[int]:
         """Return the distance to `text`, or -1. Everything up to it is kept."""
@@ -93,7 +103,7 @@ class RawValue:
         """Whether the value ends after a section, or another section follows."""
         reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
         then = (yield from peek(reader, ahead + len(_CDATA)))[ahead:]
-        if then == _CDATA or (not then and reader.final):
+        if then == _CDATA:
             return True
         marker, size = yield from lexer.at(reader, ahead)
         return lexer.kinds.get(marker) == "end" and (yield from self._can_follow(ahead + size))
@@ -137,6 +147,17 @@ class RawValue:
             yield
         head = reader.buf[start:found]
         return key_of(tags, unglyph(head) if tags.glyphs else head)
+
+    def _key_is_cut(self, ahead: int) -> bool:
+        """Whether the text is truncated in the key of a parameter, or before it."""
+        reader, tags = self.turn.reader, self.tags
+        start = reader.pos + ahead
+        return (
+            reader.final
+            and not tags.declared
+            and len(reader.buf) - start <= _MAX_KEY
+            and tags.key_end not in reader.buf[start:]
+        )
 
     def _look_past_space(self, ahead: int) -> Need[int]:
         reader, limit = self.turn.reader, ahead + _LOOK

@@ -204,7 +204,8 @@ class _CallBody:
         if tags.type_tags[0]:
             given["type"] = yield from self._read_type()
         if tags.value_open and not (yield from self._pass(tags.value_open)):
-            if reader.final and self._cut_off(tag_lexer(tags, tags.value_open)):
+            begun = (tag for tag in (tags.type_tags[0], tags.value_open) if tag)
+            if reader.final and self._cut_off(*(tag_lexer(tags, tag) for tag in begun)):
                 return None
             kind, *_ = yield from self._structure()
             if kind:
@@ -266,7 +267,10 @@ class _CallBody:
         start, end = self.tags.type_tags
         if not (yield from self._pass(start)):
             return ""
-        return ((yield from self._read_until(tag_lexer(self.tags, end))) or "").strip()
+        stated = yield from self._read_until(tag_lexer(self.tags, end))
+        if stated is None:
+            self._begun_at_end()
+        return (stated or "").strip()
 
     def _skip_doubled(self, head: str) -> Need[None]:
         """Pass a duplicate of the opening tag."""
