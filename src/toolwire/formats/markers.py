@@ -38,7 +38,7 @@ TURN_ENDS = (
 )
 """The tokens that end a turn, which some servers pass on. After a call they are never text. While
 the format is unknown, they are not text at the end of an answer either."""
-LAYOUT = 4  # maximum whitespace between or after calls that counts as layout
+LAYOUT = 16  # maximum whitespace between or after calls that counts as layout
 
 
 @dataclass(frozen=True, slots=True)
