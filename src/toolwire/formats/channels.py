@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from toolwire.formats.arguments.scalars import look_past_space
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.mentions import Mentions, is_special
@@ -143,9 +144,14 @@ class ChannelFramer:
 
     def _begun_header(self) -> Need[None]:
         """Read a header without its START, if the text here shows one."""
-        marker, size = yield from self._lexers.first.at(self._reader)
+        reader, lexer = self._reader, self._lexers.first
+        lead = (yield from look_past_space(reader, 0)) if self._channels.named else 0
+        marker, size = yield from lexer.at(reader, lead)
+        if lead and len(marker) < 2:
+            lead = 0
+            marker, size = yield from lexer.at(reader)
         if marker:
-            yield from self._header(size, self._lexers.first.kinds[marker])
+            yield from self._header(size, lexer.kinds[marker], lead)
 
     def _body(self) -> Need[tuple[str, int]]:
         """Read text or reasoning up to the next marker, which is not consumed; "" at the end."""
@@ -188,13 +194,12 @@ class ChannelFramer:
         else:
             self._sink.reasoning(text)
 
-    def _header(self, size: int, kind: str) -> Need[None]:
-        """Read a header, starting at its marker of `size` characters."""
+    def _header(self, size: int, kind: str, lead: int = 0) -> Need[None]:
+        """Read a header, starting at its marker of `size` characters, behind so much space."""
         reader = self._reader
         begin = reader.offset
         reader.mark()
-        if kind == "start":
-            reader.pos += size
+        reader.pos += lead + (size if kind == "start" else 0)
         found = yield from self._read_header()
         route = self._channels.route(*found, self._turn.tools) if found else None
         if found is None or route is None:
