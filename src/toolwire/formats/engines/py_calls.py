@@ -84,10 +84,10 @@ class PyCalls:
             reader.pos += 1
             turn.settle()
             return False
-        if self.brackets:
-            return char.isalpha() or char == "_"
+        if not (char.isalpha() or char == "_"):
+            return False
         marker, _ = yield from turn.stop.at(reader)
-        return bool(char) and not marker
+        return not marker
 
     def _read_call(self, turn: TurnState, ends: "_Ends", *, strict: bool) -> Need[bool]:
         reader = turn.reader
