@@ -301,7 +301,7 @@ class _CallObject:
         turn = self.turn
         if not self.name:
             return turn.refuse("the object has no name")
-        if self.held is None and (self.strict or self.strange):
+        if self.held is None and (self.strange or (self.strict and not self.listed)):
             return turn.refuse("the object has no arguments")
         if self.strange and self.name_key in _WORDS:
             return turn.refuse("the object has other members than a call")
