@@ -28,7 +28,7 @@ from toolwire.formats.stripped import HeaderWords, StrippableChannels
 _messages = partial(Format, family="messages")
 _lax = partial(Format, family="lax object")
 
-_HARMONY_ENDS = ("<|end|>", "<|call|>", "<|return|>")
+_HARMONY_ENDS = ("<|end|>", "<|call|>", "<|return|>", "<|endoftext|>")
 _RFL = Tagged(
     param="<rfl:parameter",
     key="name",
