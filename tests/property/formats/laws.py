@@ -110,7 +110,7 @@ def calls_are_well_formed(events: list[Event]) -> None:
 def what_is_cut_off_is_certain(make: Callable[[Delivery], Parser], whole: str, end: int) -> None:
     """Law 3, of a text that is cut off: arguments that were sent are the beginning of a JSON
     object, and of what the whole text sends, and whole delivers the calls that live delivers
-    complete. A quote, a comma or half an escape at their end may turn out to mean something else."""
+    complete. A quote, a comma or half an escape at their end may still mean something else."""
     text = whole[:end]
     *_, calls, complete = outcome(parse(make("live"), [text]))
     *_, sent, _ = outcome(parse(make("live"), [whole]))

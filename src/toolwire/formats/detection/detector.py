@@ -117,6 +117,20 @@ class OutputDetector:
             next(self._run)
 
     @property
+    def spoken(self) -> bool:
+        """Whether there is text so far, or a call."""
+        return self.found is not None or self.over or bool(self._plain or self._before.strip())
+
+    def again(self) -> "OutputDetector":
+        """Return a detector of the same calls for another text. Fences do not count in it."""
+        return OutputDetector(
+            self._tools,
+            only_fences=self._only_fences,
+            only_start=self._only_start,
+            delivery=self._delivery,
+        )
+
+    @property
     def held(self) -> int:
         """The number of characters currently held back."""
         return 0 if self._parser else self._reader.held()
