@@ -14,11 +14,13 @@ from typing import Literal, TypeAlias
 from toolwire.formats.arguments.scalars import look_past_space
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
+from toolwire.formats.markers import TURN_ENDS
 from toolwire.formats.mentions import Mentions, is_special
 from toolwire.formats.quotes import Quotes
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.record import Framer
 from toolwire.formats.trace import SpanKind
+from toolwire.formats.turn_ends import tokens_ahead
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState, pass_rest
 
 _MAX_HEADER = 512
@@ -94,6 +96,8 @@ class _Lexers:
     first: Lexer
     header: Lexer
     body: Lexer
+    text: Lexer
+    foreign: Lexer
 
 
 @lru_cache(maxsize=64)
@@ -101,10 +105,13 @@ def _lexers(channels: Channels) -> _Lexers:
     starts = dict.fromkeys(channels.starts, "start")
     inner = dict.fromkeys(channels.inner, "inner")
     ends = dict.fromkeys(channels.message_ends, "end")
+    foreign = {token: "turn_end" for token in TURN_ENDS if token not in ends}
     return _Lexers(
         first=Lexer({**dict.fromkeys(channels.first, "inner"), **inner, **starts}),
         header=Lexer({**starts, **dict.fromkeys(channels.header_ends, "header_end"), **ends}),
         body=Lexer({**inner, **ends, **starts}),
+        text=Lexer({**foreign, **inner, **ends, **starts}),
+        foreign=Lexer(foreign),
     )
 
 
@@ -155,12 +162,14 @@ class ChannelFramer:
 
     def _body(self) -> Need[tuple[str, int]]:
         """Read text or reasoning up to the next marker, which is not consumed; "" at the end."""
-        reader, lexer = self._reader, self._lexers.body
+        reader, lexer = self._reader, self._lexers.text
         while True:
             start, end, marker = lexer.search(reader)
             if start > reader.pos:
                 self._say(start - reader.pos)
-            if marker in self._plain and self._target == "text" and self._quotes.open():
+            if lexer.kinds.get(marker) == "turn_end":
+                yield from self._end_turn()
+            elif marker in self._plain and self._target == "text" and self._quotes.open():
                 quoted = yield from self._mention(end - start)
                 if not quoted:
                     return marker, end - start
@@ -169,6 +178,15 @@ class ChannelFramer:
                 return marker, end - start
             else:
                 yield
+
+    def _end_turn(self) -> Need[None]:
+        """Drop tokens of other formats at the end of the answer. Before anything else they are
+        text."""
+        size, last = yield from tokens_ahead(self._reader, self._lexers.foreign)
+        if last:
+            self._take(size, "markup")
+        else:
+            self._say(size)
 
     def _mention(self, size: int) -> Need[int]:
         """Return the length of the mention that starts at this quotable marker."""

@@ -30,6 +30,7 @@ from toolwire.formats.mentions import Mentions, is_special
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek, skip_space
 from toolwire.formats.trace import SpanKind
+from toolwire.formats.turn_ends import may_end_turn, tokens_ahead
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState, pass_rest
 
 _JSON = ("{", "[")
@@ -108,6 +109,9 @@ class MarkerFramer:
         return True
 
     def _meet(self, marker: str, size: int, kind: str) -> Need[None]:
+        if kind == "turn_end":
+            yield from self._end_turn(marker, size)
+            return
         calls = kind in ("open", "bare", "section")
         why = ""
         if self._quotes.open() and (calls or not is_special(marker)):
@@ -125,6 +129,14 @@ class MarkerFramer:
             self._drop(size)
             if kind == "think":
                 yield from self._reasoning(spoken=marker in self._words)
+
+    def _end_turn(self, token: str, size: int) -> Need[None]:
+        """Drop tokens at the end of the answer. Before anything else, or in Markdown, they are
+        text."""
+        last = False
+        if not self._quotes.marked() and may_end_turn(token, self._quotes.line):
+            size, last = yield from tokens_ahead(self._reader)
+        (self._drop if last else self._text)(size)
 
     def calls(self) -> Need[bool]:
         """Read the calls that begin here, of declared tools, and nothing else. False if there are

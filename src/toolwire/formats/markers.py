@@ -162,6 +162,7 @@ def _content_kinds(markers: MarkerSet) -> dict[str, str]:
     tokens = tuple(end for end in markers.ends if is_token(end))
     kinds = _kinds(drop=(*tokens, *markers.drop), citation=markers.citations)
     return {
+        **_kinds(turn_end=TURN_ENDS),
         **kinds,
         **_reasoning_kinds(markers),
         **_kinds(bare=markers.bare),

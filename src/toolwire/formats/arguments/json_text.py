@@ -168,7 +168,7 @@ def _pass_comma(reader: Reader, put: Put, stack: list[str]) -> Need[int]:
         if end < len(reader.buf):
             break
         if reader.final:
-            reader.pos = end  # truncated
+            _copy_begun(reader, put, end - reader.pos)
             return _WRONG
         yield
     reader.pos += 1
@@ -233,8 +233,8 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
             put("'")
             reader.pos = pos = end + 2
         elif not _SURROGATE.match(buf, end + 1):
-            if _ESCAPE_BEGUN.fullmatch(buf, end):
-                reader.pos = len(buf)  # truncated
+            if escape_begun := _ESCAPE_BEGUN.match(buf, end):
+                _copy_begun(reader, put, len(escape_begun.group()))
             return False
         elif len(buf) - end < _PAIR_LENGTH and _may_pair(buf, end):  # a split surrogate pair
             if reader.final:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from toolwire.formats.detection.announcements import AnswerBeginning
 from toolwire.formats.detection.detect import Detection
 from toolwire.formats.detection.detector import OutputDetector
+from toolwire.formats.detection.unclosed_reasoning import UnclosedReasoning
 from toolwire.formats.text_reader import MarkedReader
 from toolwire.formats.trace import Trace
 from toolwire.protocol.events import CallStart, Event, TextDelta
@@ -21,6 +22,8 @@ _SHORT = 16  # characters that hold no beginning of a call and another marker
 
 class DetectingReader:
     """Reads with `expected`, and detects calls in the text that it leaves.
+
+    A call at the end of reasoning that was never closed counts, too.
 
     `settled` is called once with the format of this turn's calls: None if it is the expected one.
     `trace` is told why something like a call stayed text. `opening` finds out whether the
@@ -42,6 +45,7 @@ class DetectingReader:
         self._why = ""
         self._opening = (expected, opening) if opening is not None else None
         self._format: Detection | None = None  # the announced format
+        self._reasoning = UnclosedReasoning(detector.again)
 
     @property
     def idle(self) -> bool:
@@ -70,6 +74,7 @@ class DetectingReader:
             elif detector.over:
                 self._why, self._detector = detector.why, None
             return events
+        self._reasoning.see(text, events)
         return self._passed(events)
 
     def _feed_other(self, text: str) -> list[Event]:
@@ -93,12 +98,17 @@ class DetectingReader:
     def finish(self) -> list[Event]:
         """See `TextReader.finish`."""
         events = [] if self._opening is None else self._open(*self._opening, "", final=True)
-        events += self._passed(self._expected.finish()) if self._expected is not None else []
+        rest = self._expected.finish() if self._expected is not None else []
+        self._reasoning.see("", rest)
+        events += self._passed(rest)
         detector = self._detector
         if detector is not None:
             events += detector.finish()
             if self._expected is not None and detector.found is not None:
                 self._settled(detector.found)
+            elif not detector.spoken and (unclosed := self._reasoning.calls()):
+                self._settled(unclosed[1])
+                events += unclosed[0]
             self._why = "" if detector.found is not None else detector.why
         if self._trace is not None and self._why:
             self._trace.explain(self._why)

@@ -30,12 +30,12 @@ from toolwire.formats.detection.fenced_answer import FencedAnswer, Inner, Python
 from toolwire.formats.detection.signatures import TAG, is_structure, signatures, without_tags
 from toolwire.formats.detection.tool_names import ToolNames
 from toolwire.formats.detection.trial import Trial
-from toolwire.formats.detection.turn_ends import may_end_turn, tokens_ahead
 from toolwire.formats.mentions import Mentions
 from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
 from toolwire.formats.record import Format
+from toolwire.formats.turn_ends import may_end_turn, tokens_ahead
 from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.tools import ToolSpec
 
@@ -115,6 +115,20 @@ class OutputDetector:
         self._run = self._read()
         if self._tools:
             next(self._run)
+
+    @property
+    def spoken(self) -> bool:
+        """Whether there is text so far, or a call."""
+        return self.found is not None or self.over or bool(self._plain or self._before.strip())
+
+    def again(self) -> "OutputDetector":
+        """Return a detector of the same calls for another text. Fences do not count in it."""
+        return OutputDetector(
+            self._tools,
+            only_fences=self._only_fences,
+            only_start=self._only_start,
+            delivery=self._delivery,
+        )
 
     @property
     def held(self) -> int:

@@ -168,4 +168,13 @@ def dashed_key(wire: Wire) -> Iterator[Case]:
     yield {**case_of(told("dashed_key", 7, call, note=note), wire), "tools": [tool]}
 
 
-WRITERS = (no_calls, own_markers, reasoning, broken, streamed, unions, dashed_key)
+def end_token(wire: Wire) -> Iterator[Case]:
+    """Pattern 6: the token that ends the turn, passed on by the server behind words."""
+    if wire.behind:
+        turn = (Calls((TIME,)), Text("\nThat is all."))
+        note = "at the end of an answer it is never text"
+        case = case_of(Scenario("end_token_behind_text", 6, turn, note), wire)
+        yield {**case, "text": case["text"] + "<|im_end|>"}
+
+
+WRITERS = (no_calls, own_markers, reasoning, broken, streamed, unions, dashed_key, end_token)

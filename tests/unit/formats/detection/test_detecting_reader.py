@@ -223,3 +223,45 @@ def test_a_beginning_is_held_no_longer_than_a_marker() -> None:
         given += sum(len(e.text) for e in reader.feed(char) if isinstance(e, TextDelta))
         assert fed - given <= 32, text[:fed]
         assert reader.idle == (fed == given)
+
+
+UNMARKED = ("cline_xml", "functionary_v32", "glm4_0414", "trinity")
+"""Formats whose calls begin with a tool's name, or count in reasoning anyway."""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", [name for name in names() if name not in UNMARKED])
+def test_a_call_at_the_end_of_unclosed_reasoning_is_made(name: str, size: int) -> None:
+    settled: SEEN = []
+    _, reasoning, calls = outcome(read(f"<think>\nI will look.\n{call_of(name)}", size, settled))
+    assert calls == [("get_time", '{"tz": "CET"}')]
+    assert reasoning.startswith("I will look.")
+    assert len(settled) == 1
+
+
+DRAFTS = {
+    "closed": "<think>\nMaybe {call}</think>",
+    "closed before text": "<think>\nMaybe {call}</think>No need.",
+    "with more reasoning": "<think>\nMaybe {call} would do.",
+    "cut off": "<think>\nMaybe {half}",
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("shape", DRAFTS.values(), ids=DRAFTS)
+@pytest.mark.parametrize("name", ["mistral", "qwen3_coder", "llama3_json", "kimi_k2", "glm47"])
+def test_a_draft_of_another_format_in_reasoning_is_not_made(
+    name: str, shape: str, size: int
+) -> None:
+    call = call_of(name)
+    half = call[: call.index("CET") + 1]
+    _, reasoning, calls = outcome(read(shape.format(call=call, half=half), size))
+    assert not calls
+    assert half.strip() in reasoning
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_draft_does_not_hide_the_call_that_reasoning_ends_with(size: int) -> None:
+    draft, call = call_of("mistral").replace("CET", "UTC"), call_of("mistral")
+    found = outcome(read(f"<think>\nFirst {draft}, no.\nBetter: {call}", size))
+    assert found[2] == [("get_time", '{"tz": "CET"}')]

@@ -15,12 +15,12 @@ def may_end_turn(token: str, line: str) -> bool:
     return not (line[-1:].isspace() or is_closed)
 
 
-def tokens_ahead(reader: Reader) -> Need[tuple[int, bool]]:
+def tokens_ahead(reader: Reader, ends: Lexer = _ENDS) -> Need[tuple[int, bool]]:
     """Return the length of such tokens, and of whitespace between them, and whether nothing
     follows."""
     size = 0
     while size < _MOST:
-        marker, more = yield from _ENDS.at(reader, size)
+        marker, more = yield from ends.at(reader, size)
         ahead = (yield from peek(reader, size + 1))[size:]
         if not marker and not ahead.isspace():
             return size, not ahead
