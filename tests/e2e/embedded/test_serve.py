@@ -154,12 +154,13 @@ def test_it_stops_in_the_middle_of_an_answer_when_told_to(environment: dict[str,
 
 
 def test_a_schema_of_megabytes_makes_nobody_wait(served: Gateway) -> None:
-    text = {"type": "string", "description": "x" * 160}
-    properties = {f"property_{n}": text for n in range(45_000)}
+    text = {"type": "string", "description": "x" * 200}
+    properties = {f"property_{n}": text for n in range(35_000)}
     schema = {"type": "object", "properties": properties, "required": [*properties]}
     form = {"type": "json_schema", "json_schema": {"name": "form", "schema": schema}}
     data = json.dumps(chat_body(response_format=form)).encode()
     with pinging(served) as pings:
         answer = ask(served.port, data, timeout=120)
-    assert (answer.status, b"too complex" in answer.body) == (400, True)
+    assert answer.status == 400
+    assert b"too complex" in answer.body
     assert pings.worst <= 0.25
