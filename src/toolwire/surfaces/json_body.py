@@ -39,14 +39,6 @@ def read_members(body: bytes) -> dict[str, Raw]:
     return members
 
 
-def decode_members(body: bytes) -> dict[str, Raw]:
-    """Return what `read_members` returns; nothing if that would raise an error."""
-    try:
-        return read_members(body)
-    except RequestError:
-        return {}
-
-
 def places(body: bytes, members: dict[str, Raw]) -> dict[str, tuple[int, int]]:
     """Return the start and end of each member's value.
 

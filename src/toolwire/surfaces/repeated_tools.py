@@ -6,12 +6,18 @@ To compare them with those of an earlier body takes next to none.
 """
 
 import re
+from collections.abc import Callable
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Raw
 
+from toolwire.errors import RequestError
 from toolwire.protocol.lru import ByteLru
-from toolwire.surfaces.json_body import decode_members, read_members
+from toolwire.surfaces.json_body import read_members
+
+MemberReader: TypeAlias = Callable[[bytes], dict[str, Raw]]
+"""Returns the top-level values of a body. Raises `RequestError`."""
 
 _SHORTEST = 1024
 """Tools that are worth it."""
@@ -46,25 +52,35 @@ class _End(msgspec.Struct, frozen=True):
 
 
 class RepeatedTools:
-    """Splits bodies into their members, and remembers how they ended."""
+    """Splits bodies into their members with `read`, and remembers how they ended."""
 
-    def __init__(self, max_bytes: int = 4 << 20) -> None:
+    def __init__(self, max_bytes: int = 4 << 20, read: MemberReader = read_members) -> None:
+        self._read = read
         self._ends: ByteLru[bytes, _End] = ByteLru(max_bytes)
 
     def members(self, body: bytes) -> dict[str, Raw]:
-        """Return the top-level values, as `read_members` does, but `tools` may be the last."""
+        """Return the top-level values, as `read` does, but `tools` may be the last. Raises
+        `RequestError`."""
         end = self._ends.get(body[-_SAMPLE:])
         if end is not None and (at := end.before(body)):
-            members = decode_members(body[:at] + end.rest)
+            members = self._before(body[:at] + end.rest)
             if members:
                 members["tools"] = end.tools
                 return members
-        members = read_members(body)
+        members = self._read(body)
         tools = members.get("tools")
         if tools is not None and len(memoryview(tools)) >= _SHORTEST:
             # The same object from now on, so that whoever keeps it need not compare it either.
             members["tools"] = self._remembered(body, Raw(bytes(tools)))
         return members
+
+    def _before(self, body: bytes) -> dict[str, Raw]:
+        """Return the members of a body without its tools. Nothing if it cannot be read: then all
+        of it is read, for an error message about the body as it is."""
+        try:
+            return self._read(body)
+        except RequestError:
+            return {}
 
     def _remembered(self, body: bytes, tools: Raw) -> Raw:
         rest = _REST.search(body, max(0, len(body) - _LONGEST_REST))

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolwire.errors import RequestError
-from toolwire.surfaces import repeated_tools
 from toolwire.surfaces.json_body import read_members
 from toolwire.surfaces.repeated_tools import RepeatedTools
 
@@ -41,29 +40,29 @@ def members_of(read: Callable[[bytes], dict[str, msgspec.Raw]], body: bytes) -> 
         return str(error)
 
 
-def scanned(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The bodies that are read in full from now on."""
-    bodies: list[bytes] = []
+class Reading:
+    """Notes what is scanned."""
 
-    def read(body: bytes) -> dict[str, msgspec.Raw]:
-        bodies.append(body)
+    def __init__(self) -> None:
+        self.scanned: list[bytes] = []
+
+    def __call__(self, body: bytes) -> dict[str, msgspec.Raw]:
+        self.scanned.append(body)
         return read_members(body)
-
-    monkeypatch.setattr(repeated_tools, "read_members", read)
-    return bodies
 
 
 @pytest.mark.parametrize("write", WRITERS)
 @pytest.mark.parametrize("order", ORDERS)
 def test_known_tools_are_not_scanned_again(
-    write: Callable[[Any], bytes], order: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    write: Callable[[Any], bytes], order: dict[str, Any]
 ) -> None:
-    reader = RepeatedTools()
+    read = Reading()
+    reader = RepeatedTools(read=read)
     first = reader.members(write(order))
-    bodies = scanned(monkeypatch)
     longer = write(order | {"messages": [*MESSAGES, {"role": "assistant", "content": "Hi"}]})
     second = reader.members(longer)
-    assert not bodies
+    assert b"tool_5" in read.scanned[0]
+    assert b"tool_5" not in b"".join(read.scanned[1:])
     assert second["tools"] is first["tools"]
     assert members_of(lambda _: second, longer) == members_of(read_members, longer)
 
@@ -96,23 +95,23 @@ def test_a_body_of_the_same_size_with_another_end_is_read_in_full(old: bytes, ne
     assert members_of(reader.members, body) == members_of(read_members, body)
 
 
-def test_short_tools_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = RepeatedTools()
+def test_short_tools_are_not_remembered() -> None:
+    read = Reading()
+    reader = RepeatedTools(read=read)
     body = msgspec.json.encode({"model": "m", "tools": TOOLS[:1]})
     reader.members(body)
-    bodies = scanned(monkeypatch)
     reader.members(body)
-    assert bodies == [body]
+    assert read.scanned == [body, body]
 
 
-def test_ends_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = RepeatedTools(max_bytes=3000)
+def test_ends_are_limited_in_bytes() -> None:
+    read = Reading()
+    reader = RepeatedTools(max_bytes=3000, read=read)
     body = msgspec.json.encode({"model": "m", "tools": TOOLS[:15]})
     reader.members(body)
     reader.members(msgspec.json.encode({"model": "m", "tools": TOOLS[:16]}))
-    bodies = scanned(monkeypatch)
     reader.members(body)
-    assert bodies == [body]
+    assert read.scanned[-1] == body
 
 
 BEGINNINGS = [

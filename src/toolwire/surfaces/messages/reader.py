@@ -6,7 +6,7 @@ request several times with fewer features.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
@@ -23,6 +23,7 @@ from toolwire.surfaces.messages.conversation import ConversationBuilder, WireMes
 from toolwire.surfaces.messages.notes import Notes, Rule, invalid
 from toolwire.surfaces.messages.own_form import with_own_form
 from toolwire.surfaces.messages.tools import MessagesToolReader, read_choice
+from toolwire.surfaces.repeated_tools import RepeatedTools
 
 T = TypeVar("T")
 
@@ -168,6 +169,7 @@ class MessagesReader:
     tools: MessagesToolReader
     max_messages: int
     max_values: int
+    bodies: RepeatedTools = field(default_factory=lambda: RepeatedTools(read=_split))
 
     def read(
         self, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, counting: bool = False
@@ -175,7 +177,7 @@ class MessagesReader:
         """Decode one body; token counting requires fewer fields. `headers` are those that a backend
         of the same API gets. Raises `RequestError`."""
         check_width(body, "", self.max_values)
-        fields, notes = split(body), Notes()
+        fields, notes = self.bodies.members(body), Notes()
         _refuse(fields)
         conversation = ConversationBuilder(notes)
         messages = self._messages(fields, conversation, counting=counting)
@@ -219,7 +221,7 @@ class MessagesReader:
         return conversation.read(system, wire)
 
 
-def split(body: bytes) -> Fields:
+def _split(body: bytes) -> Fields:
     """Return the top-level fields as raw JSON. `null` means "not given"."""
     try:
         if not body.isascii():

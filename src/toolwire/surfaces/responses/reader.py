@@ -2,7 +2,7 @@
 conversation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from toolwire.protocol.json_limits import MOST_VALUES, check_width
 from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import FREE_CHOICE, ToolChoice
 from toolwire.surfaces.explain import check_depth, check_length, could_be_deeper, decode, missing
-from toolwire.surfaces.json_body import read_members
+from toolwire.surfaces.repeated_tools import RepeatedTools
 from toolwire.surfaces.responses.fields import ResponsesParams, read_params
 from toolwire.surfaces.responses.items import Item, ReadInput, is_reference, read_items
 from toolwire.surfaces.responses.tool_choice import read_choice
@@ -60,11 +60,12 @@ class ResponseReader:
     max_items: int
     strict_parallel: bool = False
     max_values: int = MOST_VALUES
+    bodies: RepeatedTools = field(default_factory=RepeatedTools)
 
     def read(self, body: bytes) -> ParsedResponsesRequest:
         """Decode one body. Raises `RequestError`."""
         check_width(body, "", self.max_values)
-        fields = read_members(body)
+        fields = self.bodies.members(body)
         if _NULL in fields.values():
             fields = {name: raw for name, raw in fields.items() if raw != _NULL}
         params = read_params(fields, self.tools.max_depth)
