@@ -123,7 +123,7 @@ def what_is_cut_off_is_certain(make: Callable[[Delivery], Parser], whole: str, e
     assert list(held) == sure, f"whole and live differ in {text!r}"
 
 
-_UNSURE = re.compile(r"""(?:"|,\s*|(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3})?)$""")
+_UNSURE = re.compile(r"""(?:"|,\s*|(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3})?)\Z""")
 _ENDS = ("", "0", '"', '": 0', "n", "e", "rue", "ue", "alse", "lse", "se", "ull", "ll", "l")
 _ESCAPE_BEGUN = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)$")
 

@@ -11,7 +11,7 @@ from toolwire.formats.catalog.routes import (
     harmony,
 )
 from toolwire.formats.channels import Channels
-from toolwire.formats.engines.either import Either
+from toolwire.formats.engines.either import Either, json_or
 from toolwire.formats.engines.head_json import HeadJson
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.lax_object import LaxObject
@@ -227,7 +227,7 @@ GEMMA4 = _lax(
             ),
         ),
     ),
-    engine=LaxObject('<|"|>'),
+    engine=json_or(LaxObject('<|"|>'), JsonCalls()),
     writing=Writing("<|tool_call>call:{name}{lax}<tool_call|>", delimiter='<|"|>'),
     results=Results(
         '<|tool_response>response:{name}{value:<|"|>{result}<|"|>}<tool_response|>',
@@ -245,7 +245,7 @@ FUNCTIONGEMMA = _lax(
         ends=("<end_function_call>",),
         drop=("<start_function_response>", "<end_of_turn>"),
     ),
-    engine=LaxObject("<escape>", typed=True),
+    engine=json_or(LaxObject("<escape>", typed=True), JsonCalls()),
     writing=Writing(
         "<start_function_call>call:{name}{lax}<end_function_call>", delimiter="<escape>"
     ),

@@ -33,6 +33,7 @@ _KEY = re.compile(rf"[^:,{{}}()\[\]<]{{0,{_MAX_KEY}}}+")
 _NAMED = re.compile(rf"[^:=,{{}}()\[\]<]{{0,{_MAX_KEY}}}+")
 _QUOTES = ("'", '"')
 _AHEAD = 512  # how far past a possible end of a call to look for the delimiter
+_FAR = 65_536  # the same, where brackets of the call are still open
 _BRACKETS = frozenset(")]}")
 _AFTER_STRING = ",:)]}"
 _BEFORE_STRING = ":=,[{("
@@ -252,7 +253,7 @@ class _ObjectCopy:
                 if start - lead > pos:
                     put(buf[pos : start - lead])
                     reader.pos = start - lead
-            size = lead + end - start
+            size, is_end = lead + end - start, lead == len(self.closers)
             if not marker and reader.final:
                 return False
             if not marker:
@@ -261,11 +262,11 @@ class _ObjectCopy:
                 put(reader.buf[reader.pos : reader.pos + lead])
                 reader.pos += size
                 return True
-            elif (yield from self._delimiter_behind(size)):
+            elif (yield from self._delimiter_behind(size, _AHEAD if is_end else _FAR)):
                 put(reader.buf[reader.pos : reader.pos + size])
                 reader.pos += size
             else:
-                return lead == len(self.closers)
+                return is_end
 
     def _closers_before(self, start: int) -> int:
         """Return how many characters before `start` may close all open brackets."""
@@ -275,16 +276,18 @@ class _ObjectCopy:
             size -= 1
         return size
 
-    def _delimiter_behind(self, ahead: int) -> Need[bool]:
-        """Whether a delimiter that ends a string follows soon after a possible end of the call."""
+    def _delimiter_behind(self, ahead: int, most: int) -> Need[bool]:
+        """Whether a delimiter that ends a string follows after a possible end of the call."""
         reader, delimiter = self.turn.reader, self.engine.delimiter
-        yield from peek(reader, ahead + _AHEAD)
-        start, end = reader.pos + ahead, reader.pos + ahead + _AHEAD
-        found = reader.buf.find(delimiter, start, end)
-        if found < 0:
-            return False
-        then = reader.buf[found + len(delimiter) : end].lstrip()[:1]
-        return then in _AFTER_STRING
+        end = ahead + most
+        while (found := reader.buf.find(delimiter, reader.pos + ahead, reader.pos + end)) < 0:
+            if reader.final or len(reader.buf) - reader.pos >= end:
+                return False
+            ahead = max(ahead, len(reader.buf) - reader.pos - len(delimiter) + 1)
+            yield
+        then = found + len(delimiter) - reader.pos
+        then = yield from scalars.look_past_space(reader, then)
+        return reader.buf[reader.pos + then : reader.pos + then + 1] in _AFTER_STRING
 
     def _bare(self, types: Types) -> Need[bool]:
         """Copy a bare value: a JSON word or number, or else text converted by the schema."""

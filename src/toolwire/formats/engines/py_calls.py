@@ -94,7 +94,7 @@ class PyCalls:
         written = yield from _word(turn, _NAME)
         if not written or (yield from skip_space(reader, _SPACE)) != "(":
             return turn.refuse("not NAME(")
-        if written in self.wrappers:
+        if written in self.wrappers and not turn.tools.known(written):
             reader.pos += 1
             yield from skip_space(reader, _SPACE)
             inner = yield from self._read_call(turn, ends.wrapped(), strict=strict)

@@ -196,6 +196,8 @@ class _CallBody:
         head = marker[1:-1] if tags.declared else (yield from self._read_until(key_lexer(tags)))
         if head is None:
             return self._begun_at_end()
+        if tags.tree and head[:1] == "/" and head[1:] in self.seen:
+            return True  # a doubled closing tag
         written, head = head, unglyph(head) if tags.glyphs else head
         given = attributes(head) if tags.key else {}
         key = head if tags.declared else key_of(tags, head)
@@ -210,8 +212,10 @@ class _CallBody:
             kind, *_ = yield from self._structure()
             if kind:
                 return None if kind == "end" else True  # it has no value
-        yield from self._skip_doubled(written)
-        return (yield from self._value(key, self._converter(key, given)))
+        convert = self._converter(key, given)
+        if not (tags.tree and convert):  # in a tree, an object may have a member of its own name
+            yield from self._skip_doubled(written)
+        return (yield from self._value(key, convert))
 
     def _unopened(self) -> Need[bool]:
         """Read a value whose parameter is named by the closing tag alone."""
