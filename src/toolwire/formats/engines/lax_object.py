@@ -92,7 +92,7 @@ def _string_lexer(delimiter: str, stop: Lexer) -> Lexer:
 class _ObjectCopy:
     """Converts the arguments of one call to JSON."""
 
-    __slots__ = ("closers", "engine", "name", "put", "turn")
+    __slots__ = ("closers", "delimiter_at", "engine", "name", "put", "turn")
 
     def __init__(self, engine: LaxObject, turn: TurnState, name: str) -> None:
         self.engine = engine
@@ -100,6 +100,7 @@ class _ObjectCopy:
         self.name = name
         self.put = turn.sink.args
         self.closers = ""  # closers of the open brackets, innermost first
+        self.delimiter_at = -1  # the offset of the delimiter that was found last
 
     def bracket(self, closer: str, depth: int) -> Need[bool]:
         """Copy the content of a bracket, from after the opening to after the closing one."""
@@ -280,14 +281,19 @@ class _ObjectCopy:
         """Whether a delimiter that ends a string follows after a possible end of the call."""
         reader, delimiter = self.turn.reader, self.engine.delimiter
         end = ahead + most
+        if reader.offset + ahead <= self.delimiter_at:  # found before, do not look at it again
+            return self.delimiter_at + len(delimiter) <= reader.offset + end
         while (found := reader.buf.find(delimiter, reader.pos + ahead, reader.pos + end)) < 0:
             if reader.final or len(reader.buf) - reader.pos >= end:
                 return False
             ahead = max(ahead, len(reader.buf) - reader.pos - len(delimiter) + 1)
             yield
-        then = found + len(delimiter) - reader.pos
-        then = yield from scalars.look_past_space(reader, then)
-        return reader.buf[reader.pos + then : reader.pos + then + 1] in _AFTER_STRING
+        ahead = found - reader.pos
+        then = yield from scalars.look_past_space(reader, ahead + len(delimiter))
+        if reader.buf[reader.pos + then : reader.pos + then + 1] not in _AFTER_STRING:
+            return False
+        self.delimiter_at = reader.offset + ahead
+        return True
 
     def _bare(self, types: Types) -> Need[bool]:
         """Copy a bare value: a JSON word or number, or else text converted by the schema."""
