@@ -38,6 +38,9 @@ TURN_ENDS = (
 )
 """The tokens that end a turn, which some servers pass on. After a call they are never text. While
 the format is unknown, they are not text at the end of an answer either."""
+TAGGED_TURN_ENDS = tuple(token for token in TURN_ENDS if token[0] == "<")
+"""Those that are looked for in all text. A bracket is too common there: it would end every run of
+openers that is skipped in one search."""
 LAYOUT = 16  # maximum whitespace between or after calls that counts as layout
 
 
@@ -162,7 +165,7 @@ def _content_kinds(markers: MarkerSet) -> dict[str, str]:
     tokens = tuple(end for end in markers.ends if is_token(end))
     kinds = _kinds(drop=(*tokens, *markers.drop), citation=markers.citations)
     return {
-        **_kinds(turn_end=TURN_ENDS),
+        **_kinds(turn_end=TAGGED_TURN_ENDS),
         **kinds,
         **_reasoning_kinds(markers),
         **_kinds(bare=markers.bare),

@@ -11,7 +11,7 @@ import msgspec
 from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.event_sink import EventSink
 from toolwire.formats.lexer import any_of
-from toolwire.formats.markers import TURN_ENDS
+from toolwire.formats.markers import TAGGED_TURN_ENDS
 from toolwire.formats.reader import Reader
 from toolwire.formats.record import Format, Framing
 from toolwire.formats.trace import Trace
@@ -85,8 +85,8 @@ class Parser:
 def _marker(framing: Framing) -> tuple[str, re.Pattern[str]]:
     """Return a character of every marker, and what matches any of them. The tokens that
     end a turn are among them. Single characters are too common to be a marker by themselves."""
-    ends = (token for token in TURN_ENDS if token[0] == "<")
-    markers = [marker for marker in (*framing.markers(), *ends) if len(marker) > 1]
+    markers = [marker for marker in framing.markers() if len(marker) > 1]
+    markers += TAGGED_TURN_ENDS
     shared = (mark for mark in "<[|" if all(mark in marker for marker in markers))
     return next(shared, ""), any_of(markers)
 
