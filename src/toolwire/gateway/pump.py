@@ -234,10 +234,9 @@ class Pump:
             report.repairs |= attempt.repairs
         report.findings = attempt.findings
         report.calls = attempt.calls
-        if about or report.about:
-            report.stopped_by = about.pop(STOPPED_BY, "")
-            report.ended_by = about.pop(ENDED_BY, "")
-            report.about = about
+        report.stopped_by = about.pop(STOPPED_BY, "")
+        report.ended_by = about.pop(ENDED_BY, "")
+        report.about = about
         report.usage = add_usage(report.usage, attempt.usage)
 
     def _deliver_spare(self, error: UpstreamError) -> bool:

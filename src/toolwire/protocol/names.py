@@ -16,8 +16,10 @@ def resolve(
 
     Pass precomputed `spellings` to resolve many names.
     """
-    if name in tools or not tools:
-        return name if tools else None
+    if name in tools:
+        return name
+    if not tools:
+        return None
     forms = _forms(name)
     for form in forms:
         if form in tools:

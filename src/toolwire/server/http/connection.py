@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import httptools
 
-from toolwire.server.http.head import Refused, check_head, wants_continue
+from toolwire.server.http.head import Refused, check_head, joined, wants_continue
 from toolwire.server.http.incoming_body import IncomingBody
 from toolwire.server.http.pipeline import Pipeline, Refusal
 from toolwire.server.http.upgrade import head_without_upgrade
@@ -219,7 +219,7 @@ class ClientConnection(asyncio.BufferedProtocol):
                 raise Refused(431)
         headers = request.headers = {name.lower(): value for name, value in lines}
         if len(headers) < len(lines):
-            _join(lines, headers)
+            headers = request.headers = joined(lines)
         return headers
 
     def _before_body(self, request: HttpRequest) -> None:
@@ -394,11 +394,3 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _drop(self) -> None:
         if self.transport is not None:
             self.transport.abort()
-
-
-def _join(lines: list[tuple[bytes, bytes]], headers: dict[bytes, bytes]) -> None:
-    """Join the values of repeated headers with a comma."""
-    headers.clear()
-    for name, value in lines:
-        key = name.lower()
-        headers[key] = headers[key] + b", " + value if key in headers else value

@@ -5,6 +5,7 @@ this server does not support.
 """
 
 import re
+from collections.abc import Iterable
 
 from toolwire.surfaces.exchange import HttpRequest
 
@@ -20,6 +21,15 @@ class Refused(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(status)
         self.status = status
+
+
+def joined(lines: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Return headers by name, the values of repeated ones joined with a comma."""
+    headers: dict[bytes, bytes] = {}
+    for name, value in lines:
+        key = name.lower()
+        headers[key] = headers[key] + b", " + value if key in headers else value
+    return headers
 
 
 def check_head(request: HttpRequest, version: str) -> None:
