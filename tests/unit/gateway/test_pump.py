@@ -15,7 +15,7 @@ from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.watchdog import Watchdog
 from toolwire.protocol.events import Event
-from toolwire.protocol.fragments import Fragment
+from toolwire.protocol.fragments import STOPPED_BY, Fragment
 from toolwire.protocol.requests import ChatMessage, Request
 
 AT_ONCE = TurnLimits(backoff=0.0)
@@ -116,3 +116,19 @@ def test_the_time_between_two_attempts_counts_against_the_total() -> None:
     backend = Backend(BackendTimeouts(), None, 0.0)
     with pytest.raises(UpstreamTimeout, match=r"did not finish within 0\.3 s"):
         turn(backend, TurnLimits(backoff=5.0, total=0.3))
+
+
+class Stopped(Answer):
+    """Says why it ended, and breaks."""
+
+    async def relay(self, listener: FragmentListener) -> bool:
+        listener([Fragment(text="no"), Fragment(about=((STOPPED_BY, "###"),))])
+        raise UpstreamError("The backend closed the connection.")
+
+
+def test_why_a_discarded_attempt_ended_is_forgotten() -> None:
+    backend = Backend(BackendTimeouts(), 0.0)
+    backend.answers.insert(0, Stopped(None))
+    report = turn(backend)
+    assert not backend.answers
+    assert report.stopped_by == ""
