@@ -11,7 +11,7 @@ from toolwire.formats.detection.detect import Detection
 from toolwire.formats.detection.detector import OutputDetector
 from toolwire.protocol.events import CallEnd, CallStart, Event, ReasoningDelta, TextDelta
 
-_MOST = 16_384  # characters at the end of the reasoning in which calls are looked for
+_MOST = 8_192  # characters at the end of the reasoning in which calls are looked for
 _TAIL = 64  # characters that show whether the answer ends as the reasoning does
 
 
