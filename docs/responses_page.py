@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from toolwire.surfaces.responses.fields import FIELDS, OWN
-from toolwire.surfaces.responses.items import ITEMS
-from toolwire.surfaces.responses.tools import TOOLS
+from toolwire.surfaces.responses.request.fields import FIELDS, OWN
+from toolwire.surfaces.responses.request.items import ITEMS
+from toolwire.surfaces.responses.request.tools import TOOLS
 
 Table = Callable[[Iterable[str], Iterable[Iterable[str]]], str]
 

@@ -5,7 +5,6 @@ Its calls are converted to the items that the client expects, and back.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -34,8 +33,7 @@ class WireTool(msgspec.Struct, frozen=True):
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CallKind:
+class CallKind(msgspec.Struct, frozen=True):
     """How calls of one kind of tool look."""
 
     item: str
@@ -55,7 +53,7 @@ class CallKind:
     name: str = ""
     """The tool's name for the model, if clients do not name it."""
     description: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 def free_text(arguments: str) -> str:

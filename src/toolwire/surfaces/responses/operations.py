@@ -13,7 +13,7 @@ from toolwire.errors import HistoryError, StoreUnavailable, ToolChoiceUnmet
 from toolwire.surfaces.openai_error import ErrorBody
 from toolwire.surfaces.operations import ANYWHERE, OF_A_TURN, Api, Operation, Parameter
 from toolwire.surfaces.responses.errors import ResponseNotFound
-from toolwire.surfaces.responses.fields import FIELDS, FieldRule
+from toolwire.surfaces.responses.request.fields import FIELDS, FieldRule
 
 _Object = dict[str, Any]
 _NEEDED = "model"

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
+import msgspec
 from msgspec import Raw
 
 from toolwire.errors import GatewayError, RequestError, StoreUnavailable
@@ -18,22 +18,26 @@ from toolwire.surfaces.base import SurfaceCaller, error_headers, profile_of, sen
 from toolwire.surfaces.exchange import ESTIMATED, Exchange, Headers
 from toolwire.surfaces.explain import missing
 from toolwire.surfaces.responses.errors import error_body
-from toolwire.surfaces.responses.fields import ENCRYPTED
-from toolwire.surfaces.responses.items import Item
-from toolwire.surfaces.responses.pruning import Pruner
-from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
-from toolwire.surfaces.responses.response import (
+from toolwire.surfaces.responses.output.response import (
     ResponseHead,
     echo_of,
     long_echo_of,
 )
-from toolwire.surfaces.responses.sinks import (
+from toolwire.surfaces.responses.output.sinks import (
     ResponseContext,
     ResponseStreamSink,
     ResponseWholeSink,
     empty_answer,
 )
-from toolwire.surfaces.responses.state import NewResponse, ResponseStore, as_kept
+from toolwire.surfaces.responses.request.fields import ENCRYPTED
+from toolwire.surfaces.responses.request.items import Item
+from toolwire.surfaces.responses.request.reader import (
+    ParsedResponsesRequest,
+    ReadRequest,
+    ResponseReader,
+)
+from toolwire.surfaces.responses.storage.pruning import Pruner
+from toolwire.surfaces.responses.storage.state import NewResponse, ResponseStore, as_kept
 
 NAME = "openai_responses"
 CODEX = "codex"
@@ -43,8 +47,7 @@ class Nothing(Exception):
     """An empty request, which gets an empty answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Responses:
+class Responses(msgspec.Struct, frozen=True):
     """The surface. It keeps no state of requests."""
 
     reader: ResponseReader

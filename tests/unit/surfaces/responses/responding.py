@@ -22,10 +22,10 @@ from toolwire.protocol.tool_cache import ToolCache
 from toolwire.protocol.usage import TokenUsage
 from toolwire.sessions.base import Store
 from toolwire.surfaces.exchange import HttpRequest
-from toolwire.surfaces.responses.reader import ResponseReader
-from toolwire.surfaces.responses.state import ResponseStore
+from toolwire.surfaces.responses.request.reader import ResponseReader
+from toolwire.surfaces.responses.request.tools import ResponseToolReader
+from toolwire.surfaces.responses.storage.state import ResponseStore
 from toolwire.surfaces.responses.surface import Responses
-from toolwire.surfaces.responses.tools import ResponseToolReader
 
 EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
 READER = ResponseReader(ResponseToolReader(ToolCache(1 << 20), max_tools=128), max_items=10_000)

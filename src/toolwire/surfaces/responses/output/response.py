@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Raw
 
 from toolwire.protocol.usage import TokenUsage
-from toolwire.surfaces.responses.fields import ResponsesParams
 from toolwire.surfaces.responses.kinds import Fields
+from toolwire.surfaces.responses.request.fields import ResponsesParams
 
 _ECHOED: Fields = {
     "max_output_tokens": None,

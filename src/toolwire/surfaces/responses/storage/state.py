@@ -7,7 +7,6 @@ clients refer to items by id alone. Large documents are encoded and decoded off 
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -17,8 +16,8 @@ from toolwire.errors import RequestError
 from toolwire.gateway.turn import off_loop
 from toolwire.sessions.base import Key, Store
 from toolwire.surfaces.responses.errors import ResponseNotFound
-from toolwire.surfaces.responses.items import Item, is_reference, reference_id
 from toolwire.surfaces.responses.kinds import BY_ITEM, KINDS, Fields
+from toolwire.surfaces.responses.request.items import Item, is_reference, reference_id
 
 RESPONSE, ITEM = "response", "response_item"
 _MOST_REFERENCES = 1000
@@ -58,8 +57,7 @@ _decode = msgspec.json.Decoder(StoredResponse).decode
 _decode_outline = msgspec.json.Decoder(_Outline).decode
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseStore:
+class ResponseStore(msgspec.Struct, frozen=True):
     """Stores responses, isolated by owner."""
 
     store: Store | None

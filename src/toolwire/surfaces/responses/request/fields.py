@@ -7,7 +7,6 @@ are reported, and not forwarded, since a backend might not know them. `null` mea
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -54,8 +53,7 @@ class _Reasoning(msgspec.Struct):
     mode: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRule:
+class FieldRule(msgspec.Struct, frozen=True):
     """How one field is handled."""
 
     use: Use
@@ -231,7 +229,7 @@ class ResponsesParams(msgspec.Struct):
         where = "text.format.schema"
         if wanted.schema is None:
             raise missing(where)
-        schema = check_answer_schema(wanted.schema, where)
+        schema = check_answer_schema(wanted.schema, where, strict=bool(wanted.strict))
         if wanted.name is not None:
             check_name(wanted.name, "text.format.name")
         inner = {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from toolwire.surfaces.responses.json_string import InputReader
+from toolwire.surfaces.responses.output.json_string import InputReader
 
 TEXT = 'a"b\\c\n\té😀\u2028/ end'
 

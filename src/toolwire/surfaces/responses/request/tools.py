@@ -101,12 +101,11 @@ def _told_apart(tool: WireTool) -> str:
     return f"{flat_name(tool)[: MAX_NAME - 9]}_{digest}"
 
 
-@dataclass(slots=True)
 class _Draft(ToolSetDraft):
     """Builds `OfferedTools`."""
 
-    wire: dict[str, WireTool] = field(default_factory=dict)
-    ignored: list[str] = field(default_factory=list)
+    wire: dict[str, WireTool] = msgspec.field(default_factory=dict)
+    ignored: list[str] = msgspec.field(default_factory=list)
 
     def name_for(self, tool: WireTool) -> str:
         """Return the name of the next tool. An existing tool is replaced."""

@@ -5,27 +5,24 @@ Results are moved after the calls they belong to, wherever they are.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from toolwire.errors import RequestError
-from toolwire.protocol.content import Content, ImagePart, Part, TextPart, text_of
+from toolwire.protocol.content import Content, text_of
 from toolwire.protocol.ids import MAX_CLIENT_ID
 from toolwire.protocol.requests import ChatMessage, Role
 from toolwire.protocol.tools import AssistantCall
 from toolwire.surfaces.explain import bad_value, json_kind, missing, wrong_type
 from toolwire.surfaces.responses.kinds import BY_ITEM, KINDS, WireTool
-from toolwire.surfaces.responses.parts import joined, read_content
 from toolwire.surfaces.responses.reasoning import Unsealer, is_ours
-from toolwire.surfaces.responses.tools import OfferedTools
+from toolwire.surfaces.responses.request.messages import InputMessage, InputTurn, MessageWriter
+from toolwire.surfaces.responses.request.parts import joined, read_content
+from toolwire.surfaces.responses.request.tools import OfferedTools
 
 Item: TypeAlias = Mapping[str, Any]
 
-IMAGE_BELOW = "(image, see below)"
-_NO_TEXT = "(no text)"
 _ROLES: dict[str, Role] = {
     "user": "user",
     "system": "system",
@@ -44,26 +41,6 @@ def is_reference(item: Item) -> bool:
 def reference_id(at: int, item: Item) -> str:
     """Return the id that a reference names. Raises `RequestError`."""
     return _string(item, "id", at)
-
-
-class _Turn(msgspec.Struct):
-    """Consecutive items of the assistant."""
-
-    at: int
-    reasoning: list[str] = []
-    encrypted: list[str] = []
-    content: Content = None
-    calls: list[AssistantCall] = []
-    results: dict[str, Content] = {}
-    places: dict[str, int] = {}
-
-
-class _Said(msgspec.Struct):
-    """An item of another role."""
-
-    at: int
-    role: Role
-    content: Content
 
 
 class ReadInput(msgspec.Struct):
@@ -85,7 +62,7 @@ def read_items(items: Sequence[Item], tools: OfferedTools, instructions: str | N
         reader.system.append(instructions)
     for at, item in enumerate(items):
         reader.take(at, item)
-    _Writer(out).write(reader.system, reader.entries)
+    MessageWriter(out.messages, out.positions).write(reader.system, reader.entries)
     return out
 
 
@@ -96,10 +73,10 @@ class _Reader(msgspec.Struct):
     out: ReadInput
     system: list[str] = []
     """The texts before the first turn that form the system message."""
-    entries: list[_Turn | _Said] = []
+    entries: list[InputTurn | InputMessage] = []
     open: bool = False
     """Whether the assistant's next item belongs to the last turn."""
-    owners: dict[str, list[_Turn]] = {}
+    owners: dict[str, list[InputTurn]] = {}
     answered: bool = False
     """Whether there is a turn."""
     unsealer: Unsealer = msgspec.field(default_factory=Unsealer)
@@ -242,16 +219,16 @@ class _Reader(msgspec.Struct):
     def _unanswered(self) -> str | None:
         """Return the only call of the last turn without a result."""
         last = self.entries[-1] if self.entries else None
-        if not isinstance(last, _Turn):
+        if not isinstance(last, InputTurn):
             return None
         calls = [call.call_id for call in last.calls if call.call_id not in last.results]
         return calls[0] if len(calls) == 1 else None
 
-    def _turn(self, at: int) -> _Turn:
+    def _turn(self, at: int) -> InputTurn:
         last = self.entries[-1] if self.open and self.entries else None
-        if isinstance(last, _Turn):
+        if isinstance(last, InputTurn):
             return last
-        turn = _Turn(at)
+        turn = InputTurn(at)
         self.entries.append(turn)
         self.open = self.answered = True
         return turn
@@ -259,7 +236,7 @@ class _Reader(msgspec.Struct):
     def _say(self, at: int, role: Role, content: Content) -> None:
         self.open = False
         if role == "user" or self.answered:
-            self.entries.append(_Said(at, role, content))
+            self.entries.append(InputMessage(at, role, content))
         elif text := text_of(content, "\n"):
             self.system.append(text)
 
@@ -267,8 +244,7 @@ class _Reader(msgspec.Struct):
 _WORDS = "'user', 'assistant', 'system', and 'developer'"
 
 
-@dataclass(frozen=True, slots=True)
-class ItemRule:
+class ItemRule(msgspec.Struct, frozen=True):
     """How one type of item is handled."""
 
     take: Callable[[_Reader, int, Item], None] | None
@@ -303,78 +279,6 @@ ITEMS: dict[str, ItemRule] = {
     "item_reference": ItemRule(None, "the stored item; unknown: 404"),
 }
 """How items are handled. Any other type is omitted and reported."""
-
-
-class _Writer(msgspec.Struct):
-    """Converts turns to messages, in the order that every chat template accepts: one system
-    message, then alternating user and assistant messages."""
-
-    out: ReadInput
-
-    def write(self, system: Sequence[str], entries: Sequence[_Turn | _Said]) -> None:
-        if system:
-            self._add(ChatMessage("system", "\n\n".join(system)), 0)
-        for entry in entries:
-            if isinstance(entry, _Turn):
-                self._assistant(entry)
-            else:
-                self._user(entry)
-
-    def _add(self, message: ChatMessage, at: int) -> None:
-        self.out.messages.append(message)
-        self.out.positions.append(at)
-
-    def _user(self, said: _Said) -> None:
-        content = said.content
-        if said.role != "user":
-            # A later system message must neither move to the start, which would change the whole
-            # prompt, nor stay a system message, which many chat templates refuse.
-            content = f"<system-reminder>\n{text_of(content, chr(10))}\n</system-reminder>"
-        last = self.out.messages[-1] if self.out.messages else None
-        if last is not None and last.role == "user":
-            merged = ChatMessage("user", joined(last.content, content))
-            self.out.messages[-1] = merged
-            return
-        self._add(ChatMessage("user", content), said.at)
-
-    def _assistant(self, turn: _Turn) -> None:
-        if not turn.content and not turn.calls:
-            return
-        reasoning = "\n\n".join(turn.reasoning) or None
-        message = ChatMessage("assistant", turn.content, tuple(turn.calls), reasoning=reasoning)
-        if turn.encrypted:
-            message = replace(message, encrypted_reasoning=tuple(turn.encrypted))
-        self._add(message, turn.at)
-        images: list[Part] = []
-        for call in turn.calls:
-            key: str | None = call.call_id
-            if key not in turn.results:
-                key = _other_key(turn, call)
-            if key is not None:
-                text, shown = _split(turn.results[key])
-                self._add(
-                    ChatMessage("tool", text, call_id=call.call_id), turn.places[call.call_id]
-                )
-                if shown:
-                    images += [TextPart(f"The output of {call.name}:"), *shown]
-        if images:
-            self._user(_Said(turn.at, "user", tuple(images)))
-
-
-def _other_key(turn: _Turn, call: AssistantCall) -> str | None:
-    """Return the id of the call's item, if its result refers to that."""
-    at = turn.places[call.call_id]
-    return next((key for key in turn.results if turn.places.get(key) == at), None)
-
-
-def _split(content: Content) -> tuple[str, list[Part]]:
-    """Split a result into text and other parts, which no server accepts in a tool message."""
-    if content is None or isinstance(content, str):
-        return content or "", []
-    texts = [part.text for part in content if isinstance(part, TextPart)]
-    others: list[Part] = [part for part in content if not isinstance(part, TextPart)]
-    below = IMAGE_BELOW if any(isinstance(part, ImagePart) for part in others) else _NO_TEXT
-    return "\n".join(texts) or below, others
 
 
 def _names(tools: Iterable[Any]) -> list[str]:

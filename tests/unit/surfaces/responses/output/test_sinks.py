@@ -19,9 +19,9 @@ from toolwire.gateway.plan import make_plan
 from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.surfaces.exchange import HttpRequest
-from toolwire.surfaces.responses.response import ResponseHead
-from toolwire.surfaces.responses.sinks import ResponseContext, ResponseStreamSink
-from toolwire.surfaces.responses.tools import NO_OFFER
+from toolwire.surfaces.responses.output.response import ResponseHead
+from toolwire.surfaces.responses.output.sinks import ResponseContext, ResponseStreamSink
+from toolwire.surfaces.responses.request.tools import NO_OFFER
 
 BOTH = pytest.mark.parametrize("stream", [False, True])
 CALL = (piece('{"city":', name="get_weather"), piece('"Paris"}'))

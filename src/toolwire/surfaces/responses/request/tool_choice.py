@@ -15,7 +15,7 @@ from toolwire.surfaces.explain import (
     wrong_type,
 )
 from toolwire.surfaces.responses.kinds import KINDS
-from toolwire.surfaces.responses.tools import OfferedTools
+from toolwire.surfaces.responses.request.tools import OfferedTools
 
 _any = msgspec.json.Decoder()
 _MODES = get_args(ToolMode)

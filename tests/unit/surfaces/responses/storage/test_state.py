@@ -30,10 +30,14 @@ from toolwire.sessions.base import Key
 from toolwire.sessions.memory import MemoryStore
 from toolwire.surfaces.exchange import HttpRequest
 from toolwire.surfaces.responses.errors import error_body
-from toolwire.surfaces.responses.items import Item
-from toolwire.surfaces.responses.reader import ParsedResponsesRequest, ReadRequest, ResponseReader
-from toolwire.surfaces.responses.state import ResponseStore
-from toolwire.surfaces.responses.stored import StoredResponses
+from toolwire.surfaces.responses.request.items import Item
+from toolwire.surfaces.responses.request.reader import (
+    ParsedResponsesRequest,
+    ReadRequest,
+    ResponseReader,
+)
+from toolwire.surfaces.responses.storage.state import ResponseStore
+from toolwire.surfaces.responses.storage.stored import StoredResponses
 
 ITEM: TypeAdapter[Any] = TypeAdapter(ResponseItem)
 LONG = "limit=000000001" + "1" * 5000

@@ -14,12 +14,12 @@ from toolwire.protocol.usage import TokenUsage
 from toolwire.surfaces.base import error_headers
 from toolwire.surfaces.exchange import JSON, STREAM, Exchange, Headers
 from toolwire.surfaces.responses.errors import error_body, stream_code, worded_in_stream
-from toolwire.surfaces.responses.fields import REPORTED_AS
 from toolwire.surfaces.responses.kinds import Fields
-from toolwire.surfaces.responses.output import Output
-from toolwire.surfaces.responses.response import ResponseHead, response_fields
-from toolwire.surfaces.responses.tools import OfferedTools
-from toolwire.surfaces.responses.writer import EventWriter, NoEvents
+from toolwire.surfaces.responses.output.output import Output
+from toolwire.surfaces.responses.output.response import ResponseHead, response_fields
+from toolwire.surfaces.responses.output.writer import EventWriter, NoEvents
+from toolwire.surfaces.responses.request.fields import REPORTED_AS
+from toolwire.surfaces.responses.request.tools import OfferedTools
 from toolwire.surfaces.sink import SurfaceSink, labels_of
 
 OVERFLOW = "context_length_exceeded"

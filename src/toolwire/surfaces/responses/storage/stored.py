@@ -1,8 +1,9 @@
 """The endpoints of stored responses: `/v1/responses/{id}` and below."""
 
 import re
-from dataclasses import dataclass
 from urllib.parse import parse_qs
+
+import msgspec
 
 from toolwire.errors import GatewayError, RequestError
 from toolwire.gateway.context import RequestContext
@@ -10,7 +11,7 @@ from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.explain import bad_value
 from toolwire.surfaces.responses.errors import ResponseNotFound
-from toolwire.surfaces.responses.state import ResponseStore, as_listed
+from toolwire.surfaces.responses.storage.state import ResponseStore, as_listed
 
 _PATH = re.compile(r"/v1/responses/([A-Za-z0-9_-]{1,128})(?:/[a-z_]+)?")
 _MOST = 100
@@ -18,8 +19,7 @@ _USUAL = 20
 _DIGITS = re.compile(r"[0-9]{1,9}")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResponses:
+class StoredResponses(msgspec.Struct, frozen=True):
     """The endpoints."""
 
     stored: ResponseStore

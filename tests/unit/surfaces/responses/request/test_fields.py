@@ -42,11 +42,22 @@ def test_nothing_is_sent_that_the_client_did_not_set() -> None:
 
 
 def test_a_schema_for_the_answer_is_one_level_deeper_in_a_chat() -> None:
-    schema = {"type": "object", "properties": {}}
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
     form = {"type": "json_schema", "name": "n", "schema": schema, "strict": True}
     sent = given(ask(text={"format": form}).asked[0].request)["response_format"]
     inner = {"name": "n", "schema": schema, "strict": True}
     assert sent == {"type": "json_schema", "json_schema": inner}
+
+
+@pytest.mark.parametrize("strict", [None, False, True])
+def test_a_strict_schema_for_the_answer_follows_the_strict_rules(strict: bool | None) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    form = {"type": "json_schema", "name": "n", "schema": schema, "strict": strict}
+    answer = ask(text={"format": form})
+    assert (answer.status == 400) == bool(strict)
+    if strict:
+        assert answer.json["error"]["param"] == "text.format.schema"
+        assert "'additionalProperties' is required" in answer.json["error"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tests.contract.chatting import speaking
 from tests.unit.surfaces.responses.responding import END, ask
 
 from toolwire.protocol.fragments import Fragment
-from toolwire.surfaces.responses.writer import encoded_once
+from toolwire.surfaces.responses.output.writer import encoded_once
 
 LONG = 'Says "é".\n😀' * 10_000
 

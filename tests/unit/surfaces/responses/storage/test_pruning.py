@@ -7,9 +7,9 @@ from msgspec import Raw
 
 from toolwire.sessions.base import Entry
 from toolwire.sessions.memory import MemoryStore
-from toolwire.surfaces.responses import pruning
-from toolwire.surfaces.responses.pruning import Pruner
-from toolwire.surfaces.responses.state import ITEM, RESPONSE, NewResponse, ResponseStore
+from toolwire.surfaces.responses.storage import pruning
+from toolwire.surfaces.responses.storage.pruning import Pruner
+from toolwire.surfaces.responses.storage.state import ITEM, RESPONSE, NewResponse, ResponseStore
 
 TTL = 60.0
 

@@ -20,12 +20,12 @@ from toolwire.protocol.events import (
 )
 from toolwire.protocol.fragments import ENCRYPTED_REASONING
 from toolwire.protocol.json_numbers import decode_any
-from toolwire.surfaces.responses.json_string import InputReader
 from toolwire.surfaces.responses.kinds import KINDS, Fields, WireTool
-from toolwire.surfaces.responses.logprobs import read_logprobs
+from toolwire.surfaces.responses.output.json_string import InputReader
+from toolwire.surfaces.responses.output.logprobs import read_logprobs
+from toolwire.surfaces.responses.output.writer import EventWriter, encoded_once
 from toolwire.surfaces.responses.reasoning import seal
-from toolwire.surfaces.responses.tools import OfferedTools
-from toolwire.surfaces.responses.writer import EventWriter, encoded_once
+from toolwire.surfaces.responses.request.tools import OfferedTools
 
 Status: TypeAlias = Literal["completed", "incomplete"]
 _CUT: tuple[FinishReason, ...] = ("length", "content_filter")

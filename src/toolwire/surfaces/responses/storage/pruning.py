@@ -10,7 +10,7 @@ from contextlib import suppress
 from toolwire.errors import ConversationBusy, StoreUnavailable
 from toolwire.sessions.base import Entry, Store
 from toolwire.surfaces.responses.errors import ResponseNotFound
-from toolwire.surfaces.responses.state import ITEM, RESPONSE, ResponseStore
+from toolwire.surfaces.responses.storage.state import ITEM, RESPONSE, ResponseStore
 
 _EVERY = 20
 """Responses of a key after which its bounds are checked."""

@@ -2,7 +2,6 @@
 conversation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -14,10 +13,10 @@ from toolwire.protocol.requests import Request
 from toolwire.protocol.tools import FREE_CHOICE, ToolChoice
 from toolwire.surfaces.explain import check_depth, check_length, could_be_deeper, decode, missing
 from toolwire.surfaces.repeated_tools import RepeatedTools
-from toolwire.surfaces.responses.fields import ResponsesParams, read_params
-from toolwire.surfaces.responses.items import Item, ReadInput, is_reference, read_items
-from toolwire.surfaces.responses.tool_choice import read_choice
-from toolwire.surfaces.responses.tools import OfferedTools, ResponseToolReader
+from toolwire.surfaces.responses.request.fields import ResponsesParams, read_params
+from toolwire.surfaces.responses.request.items import Item, ReadInput, is_reference, read_items
+from toolwire.surfaces.responses.request.tool_choice import read_choice
+from toolwire.surfaces.responses.request.tools import OfferedTools, ResponseToolReader
 
 _decode_input = msgspec.json.Decoder(str | list[dict[str, Any]])
 _encode = msgspec.json.Encoder().encode
@@ -52,15 +51,14 @@ class ReadRequest(msgspec.Struct, frozen=True):
     """The index of the item that each message came from."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseReader:
+class ResponseReader(msgspec.Struct, frozen=True):
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
     tools: ResponseToolReader
     max_items: int
     strict_parallel: bool = False
     max_values: int = MOST_VALUES
-    bodies: RepeatedTools = field(default_factory=RepeatedTools)
+    bodies: RepeatedTools = msgspec.field(default_factory=RepeatedTools)
 
     def read(self, body: bytes) -> ParsedResponsesRequest:
         """Decode one body. Raises `RequestError`."""

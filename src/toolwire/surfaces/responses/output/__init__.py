@@ -1,0 +1,1 @@
+"""Writes answers: items, events and the response object."""

@@ -1,0 +1,1 @@
+"""Reads requests: fields, tools, and items into messages."""
