@@ -486,7 +486,10 @@ OTHER_REPAIRS = (
     ("broken_line_skipped", "a line of the backend's stream, outside of a call, cannot be read"),
     ("finish_reason_missing", "the backend did not say why its answer ended"),
     ("call_promoted_from_text", "a call that the backend handed on as text"),
-    ("format_detected:NAME", "a call in another format than the one expected of the model"),
+    (
+        "format_detected:NAME",
+        "a call, or the beginning of an answer, in another format than the one that was expected",
+    ),
     ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
     (
         "choice_dropped:tool_choice",

@@ -9,8 +9,9 @@ from tests.contract.chatting import Backend, Client
 from tests.contract.wire import READER, body, read, tool
 
 from toolwire.backends.pool import BackendPool
-from toolwire.formats import RenderedCall, Trace, render_calls
+from toolwire.formats import RenderedCall, Trace, names, render_calls
 from toolwire.gateway.context import RequestContext
+from toolwire.gateway.observer import Lesson, Unobserved
 from toolwire.gateway.retry import TurnLimits
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.native import Hybrid
@@ -33,6 +34,16 @@ def written(name: str) -> str:
     return render_calls(name, [RenderedCall("get_weather", {"city": "Paris"}, "call_1")])
 
 
+class Learner(Unobserved):
+    """Writes down the formats that are learned."""
+
+    def __init__(self, lessons: list[str]) -> None:
+        self.lessons = lessons
+
+    def learned(self, backend: str, model: str, lesson: Lesson, found: str = "") -> None:
+        self.lessons.append(found or lesson)
+
+
 class Served:
     """One model whose backend says what it is told, a character at a time."""
 
@@ -40,7 +51,10 @@ class Served:
 
     def __init__(self, mode: Any = "auto", configured: str | None = None) -> None:
         self.now = 0.0
-        self.strategies = StrategySelector(mode, configured, clock=lambda: self.now)
+        self.lessons: list[str] = []
+        self.strategies = StrategySelector(
+            mode, configured, clock=lambda: self.now, observer=Learner(self.lessons)
+        )
 
     def ask(self, text: str, *, key: str | None = None, **fields: Any) -> Client:
         said = [[Fragment(text=char)] for char in text]
@@ -53,7 +67,7 @@ class Served:
 
     def hear(self, said: Any, *, key: str | None = None, **fields: Any) -> Client:
         backend = Backend(said)
-        raw = body(model=self.model, tools=TOOLS, **fields)
+        raw = body(model=self.model, **{"tools": TOOLS, **fields})
         client = Client(HttpRequest("POST", b"/v1/chat/completions", {}, raw))
         asyncio.run(self._answer(client, backend, RequestContext("req_1", key_name=key)))
         return client
@@ -92,6 +106,36 @@ def test_the_first_call_of_an_unknown_model_is_read_in_whatever_format_it_is(
         assert "format_detected:" in answer.headers["toolwire-repairs"]
 
 
+@pytest.mark.parametrize("name", names())
+def test_a_model_of_any_format_is_read_right_and_a_quoted_call_is_not_made(name: str) -> None:
+    served, call = Served(), written(name)
+    assert calls(served.ask(call)) == PARIS
+    assert calls(served.ask(f"I look.\n{call}")) == PARIS
+    if name in TOKENS_ONLY:
+        return
+    quoted = f"A call:\n```\n{call}\n```\nThat is how."
+    answer = served.ask(quoted)
+    assert calls(answer) == []
+    assert answer.json["choices"][0]["message"]["content"] == quoted
+
+
+@pytest.mark.parametrize(
+    "around", ["Write `{}` now.", "Write ``{}``\nnow.", "So:\n```\n{}\n```\nLike this."]
+)
+@pytest.mark.parametrize("name", names())
+def test_while_nothing_is_known_of_a_model_no_quoted_call_is_made(name: str, around: str) -> None:
+    if name in ("gemma3", "command_r_plus") and "``" not in around:
+        return  # their calls contain a fence
+    quoted = around.format(written(name))
+    answer = Served().ask(quoted)
+    assert calls(answer) == []
+    assert answer.json["choices"][0]["message"]["content"] == quoted
+
+
+TOKENS_ONLY = ("openai", "muse_glimmer", "beam", "inkling")
+"""Formats whose calls begin with special tokens, which no text quotes."""
+
+
 WRAPPED = "<|START_THINKING|>I look.<|END_THINKING|><|START_RESPONSE|>Wait.<|END_RESPONSE|>"
 
 
@@ -101,7 +145,74 @@ def test_the_first_answer_of_an_unknown_model_shows_no_marker(call: str) -> None
     message = answer.json["choices"][0]["message"]
     assert (message["content"], message["reasoning_content"]) == ("Wait.", "I look.")
     assert calls(answer) == ([("get_weather", {"city": "Paris"})] if call else [])
-    assert ("format_detected" in answer.headers.get("toolwire-repairs", "")) == bool(call)
+    assert "format_detected:cohere_command3" in answer.headers["toolwire-repairs"]
+
+
+WITHOUT = [{"tools": []}, {"tool_choice": "none"}]
+ANNOUNCED = {
+    "openai": "<|channel|>analysis<|message|>I look.<|end|>"
+    "<|start|>assistant<|channel|>final<|message|>Wait.<|return|>",
+    "cohere_command3": WRAPPED,
+    "inkling": "<|message_model|><|content_thinking|>I look.<|end_message|>"
+    "<|message_model|><|content_text|>Wait.<|end_message|>",
+    "muse_glimmer": " to=self<|message|>I look.<|eom|>"
+    "<|start|>assistant to=user<|message|>Wait.<|eot|>",
+    "mistral": "[THINK]I look.[/THINK]Wait.",
+}
+
+
+@pytest.mark.parametrize("fields", WITHOUT, ids=["no tools", "none"])
+@pytest.mark.parametrize("name", ANNOUNCED)
+def test_without_tools_an_answer_is_read_in_the_format_that_it_begins_with(
+    name: str, fields: dict[str, Any]
+) -> None:
+    served = Served()
+    for reported in (True, False):
+        answer = served.ask(ANNOUNCED[name], **fields)
+        message = answer.json["choices"][0]["message"]
+        assert (message["content"], message["reasoning_content"]) == ("Wait.", "I look.")
+        repairs = answer.headers.get("toolwire-repairs", "")
+        assert (f"format_detected:{name}" in repairs) == reported
+    assert served.lessons == [name]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A plain answer.",
+        " \n",
+        "<|chan",
+        "<|channel|> begins a header.",
+        "<|start|> begins a message.",
+        "to=selfish",
+        "assistant: <|channel|>final<|message|>",
+        "See <|channel|>final<|message|>x.",
+        "`<|channel|>` begins a header.",
+        '"<|start|>assistant<|channel|>"',
+        "<think>Hm.</think>Yes.",
+        "[TODO] x",
+    ],
+)
+def test_without_tools_any_other_answer_is_not_touched(text: str, stream: bool) -> None:
+    served = Served()
+    answer = served.ask(text, stream=stream, tools=[])
+    if stream:
+        deltas = [c["choices"][0]["delta"].get("content") or "" for c in answer.chunks]
+        assert "".join(deltas) == text
+    else:
+        assert answer.json["choices"][0]["message"]["content"] == text
+    assert served.lessons == []
+
+
+def test_without_tools_a_call_in_an_announced_format_is_dropped() -> None:
+    call = written("openai").removeprefix("<|start|>assistant to=functions.get_weather")
+    text = f"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant to=functions.f{call}"
+    answer = Served().ask(text, tools=[])
+    message = answer.json["choices"][0]["message"]
+    assert (message["content"] or "", message["reasoning_content"]) == ("", "Hm.")
+    assert "tool_calls" not in message
+    assert "call_dropped:no_tools" in answer.headers["toolwire-repairs"]
 
 
 def test_the_format_is_remembered() -> None:

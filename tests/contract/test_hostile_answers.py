@@ -25,13 +25,13 @@ from toolwire.gateway.repair.arguments import is_object
 from toolwire.gateway.repair.costly import Allowance, TooCostly
 from toolwire.gateway.repair.lenient import tidied
 from toolwire.gateway.repair.rules import EVERY_RULE
-from toolwire.gateway.repair.validation import StreamingValidator
+from toolwire.gateway.repair.streaming_validator import StreamingValidator
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart
 from toolwire.protocol.fragments import MOST_CALLS, CallFragment, Fragment
 from toolwire.protocol.json_numbers import decode_any
 from toolwire.surfaces.chat.answer import join_logprobs, joined_json
-from toolwire.surfaces.responses.json_string import InputReader
-from toolwire.surfaces.responses.logprobs import read_logprobs
+from toolwire.surfaces.responses.output.json_string import InputReader
+from toolwire.surfaces.responses.output.logprobs import read_logprobs
 
 WORST = 0.25
 

@@ -1,7 +1,6 @@
 """The interface of a backend: it is opened with a request, and answers in fragments."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -44,8 +43,7 @@ class BackendRequest(msgspec.Struct, frozen=True):
     """Call markers are special tokens, so the server should not strip them."""
 
 
-@dataclass(frozen=True, slots=True)
-class BackendTimeouts:
+class BackendTimeouts(msgspec.Struct, frozen=True):
     """How long, in seconds, a backend may be silent: before its first token, and after."""
 
     first_token: float = 600.0
@@ -55,8 +53,7 @@ class BackendTimeouts:
 DEFAULT_TIMEOUTS = BackendTimeouts()
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(msgspec.Struct, frozen=True):
     """What a backend can do, and what is known about its model."""
 
     name: str = ""
@@ -86,8 +83,7 @@ class Capabilities:
 UNKNOWN = Capabilities()
 
 
-@dataclass(frozen=True, slots=True)
-class CapabilityProbe:
+class CapabilityProbe(msgspec.Struct, frozen=True):
     """The path, at a server's root, that reports its capabilities, and how to read them.
 
     `read` raises `ValueError`.

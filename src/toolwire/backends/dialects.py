@@ -10,9 +10,11 @@ A configuration can add any of them with `params_add`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from toolwire.backends.base import CapabilityProbe
 from toolwire.backends.openai import llamacpp
@@ -35,8 +37,7 @@ MANY = 64
 _CHOICES: frozenset[ToolChoiceKind] = frozenset({"auto", "none", "required", "named"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of server.
 
     `params` are the names that clients use, and `renames` maps them to the server's own.
@@ -46,7 +47,7 @@ class Dialect:
 
     name: str
     params: frozenset[str]
-    renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    renames: Mapping[str, str] = msgspec.field(default_factory=lambda: MappingProxyType({}))
     call_ids: CallIds = "keep"
     reasoning_in_history: bool = False
     developer_role: bool = False

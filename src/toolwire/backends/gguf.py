@@ -5,9 +5,10 @@ import mmap
 import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
@@ -26,8 +27,7 @@ class NotGguf(ValueError):
     """The file is not a GGUF file, or is damaged. The message says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class GgufFacts:
+class GgufFacts(msgspec.Struct, frozen=True):
     """What the file says about its model."""
 
     name: str
@@ -37,8 +37,7 @@ class GgufFacts:
     chat_template: str
 
 
-@dataclass(frozen=True, slots=True)
-class GgufTokens:
+class GgufTokens(msgspec.Struct, frozen=True):
     """The special tokens of its tokenizer. A missing one is ""."""
 
     bos: str = ""
@@ -105,8 +104,7 @@ def _number(metadata: dict[str, Any], key: str) -> int:
     return value if isinstance(value, int) else -1
 
 
-@dataclass(frozen=True, slots=True)
-class _Array:
+class _Array(msgspec.Struct, frozen=True):
     kind: int
     count: int
     at: int

@@ -2,12 +2,13 @@
 
 import io
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
 
 from toolwire import __version__
+from toolwire.cli.loading import uncollected
+from toolwire.spelling import close_matches
 
 _COMMANDS = (
     "serve",
@@ -34,15 +35,16 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"toolwire.cli.{cmd_name}").command
+        with uncollected():
+            command: click.Command = import_module(f"toolwire.cli.{cmd_name}").command
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest a command for a misspelt one."""
-        near = get_close_matches(args[0], _COMMANDS, n=1)
-        if near and near[0] != args[0]:
+        near = [] if args[0] in _COMMANDS else close_matches(args[0], _COMMANDS, n=1)
+        if near:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 

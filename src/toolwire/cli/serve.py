@@ -3,19 +3,30 @@
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from toolwire import __version__
-from toolwire.backends.embedded.backend import capabilities_of
-from toolwire.backends.embedded.engine import EmbeddedEngine
+from toolwire.backends.base import Capabilities
 from toolwire.cli.configuration import load_configuration, with_configuration
-from toolwire.cli.embedded import embedded_engine
+from toolwire.cli.loading import uncollected
 from toolwire.gateway.strategies.selection import StrategySelector
+from toolwire.later import Later
 from toolwire.server.config.loader import Config, Listen, RouteConfig, secrets_of
+
+if TYPE_CHECKING:
+    from toolwire.backends.embedded.engine import EmbeddedEngine
+
+_EMBEDDED_ENGINE: "Later[Callable[[Config], AbstractContextManager[EmbeddedEngine | None]]]" = (
+    Later("toolwire.cli.embedded", "embedded_engine")
+)
+_CAPABILITIES_OF: "Later[Callable[[EmbeddedEngine], Capabilities]]" = Later(
+    "toolwire.backends.embedded.backend", "capabilities_of"
+)
 
 
 @click.command("serve")
@@ -77,9 +88,10 @@ def command(path: Path | None, **flags: Any) -> None:
     config = load_configuration(path, flags)
 
     # Only here: --help and errors stay quick.
-    from toolwire.server.process.event_loop import NoUvloop, loop_kind, run_on_loop  # noqa: PLC0415
-    from toolwire.server.serve import serve as run  # noqa: PLC0415
-    from toolwire.server.telemetry.logs import setup  # noqa: PLC0415
+    with uncollected():
+        from toolwire.server.process.event_loop import NoUvloop, loop_kind, run_on_loop  # noqa: PLC0415
+        from toolwire.server.serve import serve as run  # noqa: PLC0415
+        from toolwire.server.telemetry.logs import setup  # noqa: PLC0415
 
     try:
         loop_kind(config.listen.loop)
@@ -88,7 +100,7 @@ def command(path: Path | None, **flags: Any) -> None:
     logs = setup(config.log.level, config.log.format, secrets=secrets_of(config))
     try:
         _try_port(config.listen)
-        with embedded_engine(config) as engine:
+        with _EMBEDDED_ENGINE()(config) if config.serves_embedded else nullcontext() as engine:
             work = run(
                 config,
                 logs,
@@ -123,7 +135,7 @@ def _try_port(listen: Listen) -> None:
         socket.create_server((listen.host, listen.port), family=family).close()
 
 
-def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
+def _welcome(config: Config, url: str, engine: "EmbeddedEngine | None") -> str:
     own = engine.name if engine else ""
     lines = [f"Toolwire {__version__} listens on {url}", ""]
     for model in config.models:
@@ -149,10 +161,10 @@ def _welcome(config: Config, url: str, engine: EmbeddedEngine | None) -> str:
     return "\n".join(lines)
 
 
-def _formats(route: RouteConfig, engine: EmbeddedEngine | None) -> Iterator[str]:
+def _formats(route: RouteConfig, engine: "EmbeddedEngine | None") -> Iterator[str]:
     """The format of the embedded model, and why; of servers, see `introduction`."""
     for backend in route.backends:
         if backend.is_embedded and engine is not None:
-            facts = capabilities_of(engine)
+            facts = _CAPABILITIES_OF()(engine)
             found = StrategySelector(route.mode, route.format).format_of(route.name, facts)
             yield f"  {'':<27} tool calls as '{found.format}': {found.reason}"

@@ -6,7 +6,7 @@ import msgspec
 
 from toolwire.cli.usage_error import UsageError
 from toolwire.formats import InvalidTool
-from toolwire.formats.given_tools import tools_of
+from toolwire.formats.tools.given_tools import tools_of
 from toolwire.protocol.tools import ToolSpec
 
 _SHAPE = 'Write [{"type": "function", "function": {"name": ..., "parameters": {...}}}].'

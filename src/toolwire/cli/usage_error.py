@@ -1,10 +1,9 @@
 """Usage errors: one line that says what is wrong and what to do. Exit code 2."""
 
-from difflib import get_close_matches
-
 import click
 
 from toolwire.formats import Format, get, names
+from toolwire.spelling import close_matches
 
 
 class UsageError(click.ClickException):
@@ -19,6 +18,6 @@ def known_format(name: str) -> Format:
         return get(name)
     except KeyError:
         every = [alias for n in names() for alias in (n, *get(n).aliases)]
-        near = get_close_matches(name.lower().replace("-", "_"), every, n=1)
+        near = close_matches(name.lower().replace("-", "_"), every, n=1)
         hint = f"Did you mean {near[0]}?" if near else "`toolwire formats` lists them."
         raise UsageError(f"no format is called {name!r}. {hint}") from None

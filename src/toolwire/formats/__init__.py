@@ -2,20 +2,11 @@
 
 from collections.abc import Iterable
 
-from msgspec.structs import replace
-
 from toolwire.formats.catalog import get, names
-from toolwire.formats.detection.detect import (
-    Detection,
-    detect_model,
-    detect_output,
-    detect_template,
-    notice_mismatch,
-)
+from toolwire.formats.detection.detect import Detection, detect_model, detect_template
 from toolwire.formats.detection.detector import OutputDetector
-from toolwire.formats.given_tools import DescribedTool, GivenTool, InvalidTool, as_tools
+from toolwire.formats.detection.output import detect_output, notice_mismatch, read_answer
 from toolwire.formats.parser import Delivery, Extracted, ExtractedCall, Parser, join
-from toolwire.formats.prose import prose_parser
 from toolwire.formats.record import Format
 from toolwire.formats.rendering.render import (
     PromptTurn,
@@ -26,6 +17,7 @@ from toolwire.formats.rendering.render import (
     render_results,
     render_tools,
 )
+from toolwire.formats.tools.given_tools import DescribedTool, GivenTool, InvalidTool, as_tools
 from toolwire.formats.trace import Span, Trace
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, ReasoningDelta, TextDelta
 from toolwire.protocol.tools import ToolSpec
@@ -72,9 +64,6 @@ __all__ = [
 AUTO = "auto"
 """Pass this instead of a format's name to detect the format."""
 
-_PROSE = "hermes"
-"""The format for text without calls. Reasoning is in `<think>` tags, as most models write it."""
-
 
 def parser_for(
     name: str,
@@ -104,16 +93,13 @@ def extract(
 ) -> Extracted:
     """Return the content, the reasoning and the complete calls in `text`, a model's whole answer.
 
-    With the name `"auto"` the format is detected, and `format` of the result names it. `tools` lets
-    the parser convert arguments by their schemas, in formats that write every value as text.
-    The other parameters are those of `parser_for`.
+    With the name `"auto"` the format is detected, and `format` of the result names it. An answer
+    that is nothing but calls of `tools`, in Python or in code fences, counts as these calls.
+    `tools` also lets the parser convert arguments by their schemas, in formats that write every
+    value as text. The other parameters are those of `parser_for`.
     """
     known = as_tools(tools)
-    found = detect_output(text, known) if name == AUTO else None
-    if name == AUTO and found is None:
-        parser = prose_parser(_PROSE, trace)
-    else:
-        name = found.format if found is not None else name
-        parser = parser_for(name, known, delivery="whole", trace=trace)
-    result = join([*parser.feed(text), *parser.finish()])
-    return replace(result, format=found.format) if found is not None else result
+    if name == AUTO:
+        return read_answer(text, known, trace)
+    parser = parser_for(name, known, delivery="whole", trace=trace)
+    return join([*parser.feed(text), *parser.finish()])

@@ -2,35 +2,40 @@
 
 A message is `START header HEADER_END body MESSAGE_END`. The first one lacks its START, because the
 prompt ended with it, and a later one may lack it too. The header decides the route: text,
-reasoning, or a tool, whose body an engine reads. An unterminated header is text, and so is anything
-between messages.
+reasoning, or a tool, whose body an engine reads. An unterminated header is text, unless the text
+ends in it. So is anything between messages but whitespace.
 """
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+import msgspec
+from msgspec.structs import replace
+
 from toolwire.formats.arguments.scalars import look_past_space
-from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import TURN_ENDS
-from toolwire.formats.mentions import Mentions, is_special
-from toolwire.formats.quotes import Quotes
+from toolwire.formats.quoting.mentions import Mentions, is_special
+from toolwire.formats.quoting.quotes import Quotes
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.record import Framer
+from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn_ends import tokens_ahead
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState, pass_rest
 
 _MAX_HEADER = 512
 _BRACKETS = 4  # maximum surplus brackets after a call
+_CUT_HEADER = re.compile(r"[\w.\-=<|>]{1,256}+(?: [\w.\-=<|>]{0,128}+){0,3}+")
+_MOST_NAME = 128
+_NAME = re.compile(rf"[\w.\-]{{0,{_MOST_NAME}}}+")
 _LAYOUT = 16  # maximum whitespace after a call that counts as layout
 Target: TypeAlias = Literal["text", "reasoning", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(msgspec.Struct, frozen=True):
     """Where a message goes. `name` is the tool's name, if the header has it."""
 
     target: Target
@@ -41,8 +46,7 @@ class Destination:
 HeaderRouter: TypeAlias = Callable[[str, str, DeclaredTools], Destination | None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Channels:
+class Channels(msgspec.Struct, frozen=True, eq=False):
     """The markers of a message format.
 
     `starts` begin a header. `inner` also begin one, but belong to it. `first` show that the text
@@ -81,7 +85,8 @@ class Channels:
 
     def hold_limit(self) -> int:
         """The maximum number of plain-text characters held back."""
-        return max(lexer.longest for lexer in (_lexers(self).body, _lexers(self).first)) - 1
+        longest = max(lexer.longest for lexer in (_lexers(self).body, _lexers(self).first))
+        return longest - 1 + (_MOST_NAME if is_special(self.named) else 0)
 
 
 @lru_cache(maxsize=64)
@@ -91,8 +96,7 @@ def _with_names(channels: Channels, names: tuple[str, ...]) -> Channels:
     return replace(channels, first=(*channels.first, *named), inner=(*channels.inner, *unstarted))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lexers:
+class _Lexers(msgspec.Struct, frozen=True):
     first: Lexer
     header: Lexer
     body: Lexer
@@ -132,11 +136,15 @@ class ChannelFramer:
             m for m in self._lexers.body.kinds if m in quotable or not is_special(m)
         )
         self._target: Target = "text"
+        self._called = False  # a call was the last thing read
 
     def run(self) -> Need[None]:
         """Read the whole turn."""
-        yield from self._begun_header()
+        yield from self._begun_header(first=True)
         while True:
+            while self._called and self._channels.named:
+                self._called = False
+                yield from self._begun_header()
             marker, size = yield from self._body()
             if not marker:
                 return
@@ -149,16 +157,49 @@ class ChannelFramer:
             else:
                 yield from self._header(size, kind)
 
-    def _begun_header(self) -> Need[None]:
-        """Read a header without its START, if the text here shows one."""
+    def call(self) -> Need[bool]:
+        """Read the message that begins here. False if it is no call."""
+        marker, size = yield from self._lexers.body.at(self._reader)
+        if marker:
+            yield from self._header(size, self._lexers.body.kinds[marker])
+        return self._sink.calls > 0
+
+    def _begun_header(self, *, first: bool = False) -> Need[None]:
+        """Read a header without its START, if the text here shows one. Whitespace before a header
+        is layout; so is whitespace behind a message if no text follows."""
         reader, lexer = self._reader, self._lexers.first
-        lead = (yield from look_past_space(reader, 0)) if self._channels.named else 0
+        lead = yield from look_past_space(reader, 0)
         marker, size = yield from lexer.at(reader, lead)
+        if not marker and (name := (yield from self._name_at(lead))):
+            yield from self._header(len(name), "inner", lead)
+            return
         if lead and len(marker) < 2:
-            lead = 0
+            lead, space = 0, lead
             marker, size = yield from lexer.at(reader)
+            if not (marker or first) and (yield from self._no_text_at(space)):
+                self._take(space, "markup")
         if marker:
             yield from self._header(size, lexer.kinds[marker], lead)
+
+    def _name_at(self, ahead: int) -> Need[str]:
+        """Return the name there if `named` follows and is special; the tool may be unknown."""
+        reader, named = self._reader, self._channels.named
+        while is_special(named):
+            start = reader.pos + ahead
+            end = _NAME.match(reader.buf, start).end()  # type: ignore[union-attr]
+            behind = reader.buf[end : end + len(named)]
+            if behind == named or reader.final or not named.startswith(behind):
+                return reader.buf[start:end] if behind == named else ""
+            yield
+        return ""
+
+    def _no_text_at(self, ahead: int) -> Need[bool]:
+        """Whether the end of a message, or of the turn, is there."""
+        marker, _ = yield from self._lexers.body.at(self._reader, ahead)
+        if marker:
+            return True
+        _, last = yield from tokens_ahead(self._reader, self._lexers.foreign)
+        return last
 
     def _body(self) -> Need[tuple[str, int]]:
         """Read text or reasoning up to the next marker, which is not consumed; "" at the end."""
@@ -223,7 +264,12 @@ class ChannelFramer:
         if found is None or route is None:
             if reader.offset == begin:
                 reader.pos += size  # never the same marker twice
-            self._put(reader.raw())
+            junk = reader.raw()
+            if not found and self._is_cut(junk):
+                reader.pos = len(reader.buf)
+                self._trace(begin, "markup", "a truncated header")
+                return
+            self._put(junk)
             self._trace(begin, "text" if self._target == "text" else "reasoning", "not a header")
             return
         written = reader.raw()
@@ -233,6 +279,13 @@ class ChannelFramer:
         else:
             self._trace(begin, "markup")
             self._target = route.target
+
+    def _is_cut(self, begun: str) -> bool:
+        """Whether the text ends in the header that began so, with a special token."""
+        reader = self._reader
+        if not reader.final or not all(map(is_special, (begun, *self._channels.header_ends))):
+            return False
+        return _CUT_HEADER.fullmatch(begun + reader.buf[reader.pos :]) is not None
 
     def _read_header(self) -> Need[tuple[str, str] | None]:
         """Consume the header. Return its text and its end marker, or None if it is not a header.
@@ -265,7 +318,7 @@ class ChannelFramer:
         elif turn.broken:
             yield from pass_rest(turn)  # as far as live delivery would have consumed it
         rest = reader.raw()
-        called = self._sink.calls > before
+        called = self._called = self._sink.calls > before
         self._trace(turn.begun, "call" if called else "markup", end=reader.offset - len(rest))
         if not clean and not turn.broken:
             self._put(words)
@@ -275,8 +328,11 @@ class ChannelFramer:
 
     def _behind_call(self) -> Need[None]:
         """Drop layout, a surplus bracket and a partial marker after a call."""
-        reader, lexer = self._reader, self._lexers.body
+        reader, lexer = self._reader, self._lexers.text
         yield from skip_space(reader, _LAYOUT)
+        name, _ = yield from self._lexers.first.at(reader)
+        if self._channels.named and len(name) > 1:
+            self._turn.settle()
         ahead = 0
         while ahead < _BRACKETS and (yield from peek(reader, ahead + 1))[ahead:] in ("}", "]"):
             ahead += 1

@@ -11,6 +11,8 @@ it. A flood of openers then costs a few searches instead of many failed calls.
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from toolwire.formats.reader import Need, Reader
@@ -60,7 +62,7 @@ class Lexer:
         markers = list(kinds)
         self.firsts = frozenset(marker[0] for marker in markers)
         self.longest = max(map(len, markers), default=0)
-        self._extendable = {m for m in markers if any(o != m and o.startswith(m) for o in markers)}
+        self._extendable = {m for m, o in pairwise(sorted(markers)) if o.startswith(m)}
         self._begins = {opener: re.compile(text) for opener, text in (begins or {}).items()}
         self._endings = _endings(markers, begins or {})
         self.ahead = _trie(markers, self.loose, self._endings, partial=True)
@@ -74,14 +76,14 @@ class Lexer:
             self._final = re.compile(_trie(markers, self.loose, self._endings, partial=False))
         return self._final
 
-    def search(self, reader: Reader) -> tuple[int, int, str]:
+    def search(self, reader: Reader, ahead: int = 0) -> tuple[int, int, str]:
         """Return the end of the plain text, the end of the marker after it, and that marker.
 
         Without a marker the last is "": everything up to the first number is plain, and the rest,
         if any, may begin a marker. Skipped openers are reported as one marker, `NO_CALL`.
         """
         buf, final = reader.buf, reader.final
-        match = (self._complete() if final else self._partial).search(buf, reader.pos)
+        match = (self._complete() if final else self._partial).search(buf, reader.pos + ahead)
         if match is None:
             size = len(buf)
             return size, size, ""
@@ -93,13 +95,15 @@ class Lexer:
             return start, end, marker
         return start, start, ""
 
-    def read_to(self, reader: Reader, limit: int) -> Need[tuple[str, str, int] | None]:
+    def read_to(
+        self, reader: Reader, limit: int, ahead: int = 0
+    ) -> Need[tuple[str, str, int] | None]:
         """Return the text up to the next marker, which must begin within `limit` characters.
 
         Returns the text, the marker and its length. Consumes nothing.
         """
         while True:
-            buf, pos = reader.buf, reader.pos
+            buf, pos = reader.buf, reader.pos + ahead
             end = min(len(buf), pos + limit + self.longest + 40)
             match = (self._complete() if reader.final else self._partial).search(buf, pos, end)
             if match is not None and match.start() - pos <= limit:
@@ -146,7 +150,7 @@ class Lexer:
     def _sure(self, marker: str, buf: str, start: int, end: int) -> bool:
         """Whether further text cannot change this match."""
         if (begins := self._begins.get(marker)) and (match := begins.match(buf, start)):
-            return match.end() < len(buf)
+            return match.end() < len(buf) or _certain(begins.pattern).match(buf, start) is not None
         return end < len(buf) or marker not in self._extendable
 
     def _marker(self, found: str) -> str:
@@ -161,6 +165,12 @@ class Lexer:
 def any_of(markers: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern that matches the longest of these markers, in complete text."""
     return re.compile(_trie(markers, frozenset(), {}, partial=False))
+
+
+@lru_cache(maxsize=256)
+def _certain(begins: str) -> re.Pattern[str]:
+    """Return what matches the beginning of a call, but not text that may become one."""
+    return re.compile(begins.replace(r"\Z", "(?!)"))
 
 
 def _endings(markers: Iterable[str], begins: Mapping[str, str]) -> dict[str, str]:

@@ -1,12 +1,13 @@
 """The literal texts that frame the calls of a format, and the lexers built from them. Data only."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+import msgspec
+
 from toolwire.formats.lexer import Lexer
-from toolwire.formats.quotes import FENCE
+from toolwire.formats.quoting.quotes import FENCE
 from toolwire.formats.turn_state import FormatEngine
 
 REFERENCES = 64  # maximum length of a citation tag
@@ -44,8 +45,7 @@ openers that is skipped in one search."""
 LAYOUT = 16  # maximum whitespace between or after calls that counts as layout
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
+class Reasoning(msgspec.Struct, frozen=True):
     """The markers around reasoning. The first of `closes` is the usual one.
 
     `words` are those in plain English. They open reasoning only at the start of the answer, and
@@ -63,8 +63,7 @@ def thinking(name: str = "think") -> tuple[Reasoning, ...]:
     return (Reasoning((f"<{name}>\n", f"<{name}>"), closes),)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MarkerSet:
+class MarkerSet(msgspec.Struct, frozen=True, eq=False):
     """The markers of a format.
 
     `opens` come before a call, `ends` after one. `sections` wrap calls and carry no meaning.
@@ -72,7 +71,7 @@ class MarkerSet:
     `bare_start`, anything of the right shape at the start of the answer. `drop` is never shown.
     `loose` tags may carry a tail before ">". `strict`: openers are so common that only known tools
     count. `citations` begin reference tags that are not shown. `inside` reads calls in a section
-    without an opener, as JSON.
+    without an opener, usually as JSON.
     """
 
     opens: tuple[str, ...] = ()
@@ -91,6 +90,8 @@ class MarkerSet:
     echoes: bool = False
     """The model is known to repeat its calls after their end marker."""
     inside: FormatEngine | None = None
+    unopened: tuple[str, ...] = ("{", "[")
+    """What the calls begin with that `inside` reads."""
 
     def stop(self) -> Lexer:
         """The markers that end a malformed call."""
@@ -115,8 +116,7 @@ class MarkerSet:
         return max(map(len, _content_kinds(self)), default=1) - 1 + LAYOUT + tail
 
 
-@dataclass(frozen=True, slots=True)
-class MarkerLexers:
+class MarkerLexers(msgspec.Struct, frozen=True):
     """The lexers of each state. `unlike` says why a skipped opener is not a call.
 
     `words` are the markers of reasoning that are plain words.

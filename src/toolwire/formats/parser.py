@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.event_sink import EventSink
 from toolwire.formats.lexer import any_of
 from toolwire.formats.markers import TAGGED_TURN_ENDS
 from toolwire.formats.reader import Reader
 from toolwire.formats.record import Format, Framing
+from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.trace import Trace
 from toolwire.formats.turn_state import TurnState
 from toolwire.protocol.events import ArgsDelta, CallStart, Event, ReasoningDelta, TextDelta
@@ -106,7 +106,7 @@ class ExtractedCall(msgspec.Struct, frozen=True):
 class Extracted(msgspec.Struct, frozen=True):
     """The parsed contents of a whole text. `content` and `reasoning` are None if there is none.
 
-    `format` is the detected format, if detection was requested; empty if none finds a call.
+    `format` is the detected format, if detection was requested; empty if nothing shows one.
     """
 
     content: str | None

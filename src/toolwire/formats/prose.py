@@ -1,7 +1,8 @@
 """A format for a turn without calls. Its reasoning and channels are still parsed."""
 
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from toolwire.formats.catalog import get
 from toolwire.formats.channels import Channels
@@ -13,22 +14,23 @@ from toolwire.formats.trace import Trace
 
 def has_prose(name: str) -> bool:
     """Whether the format marks more than calls, such as reasoning or channels."""
-    return _prose(name) is not None
+    framing = get(name).framing
+    return isinstance(framing, Channels) or bool(getattr(framing, "reasoning", ()))
 
 
 def prose_parser(name: str, trace: Trace | None = None) -> Parser:
     """Return a parser for a turn without tool calls. It treats call markers as text. In message
     formats it still emits calls, and the consumer must drop them."""
-    return Parser(_prose(name) or get(name), delivery="whole", trace=trace)
+    return Parser(_prose(name), delivery="whole", trace=trace)
 
 
 @lru_cache(maxsize=128)
-def _prose(name: str) -> Format | None:
+def _prose(name: str) -> Format:
     record = get(name)
     framing = record.framing
-    if isinstance(framing, Channels):
+    if not isinstance(framing, MarkerSet):
         return record
-    if isinstance(framing, MarkerSet) and framing.reasoning:
-        bare: MarkerSet = replace(framing, opens=(), ends=(), sections=(), bare=(), loose=())
-        return replace(record, framing=bare)  # type: ignore[arg-type]
-    return None
+    around = {marker for one in framing.reasoning for marker in (*one.opens, *one.closes)}
+    loose = tuple(marker for marker in framing.loose if marker in around)
+    bare: MarkerSet = replace(framing, opens=(), ends=(), sections=(), bare=(), loose=loose)
+    return replace(record, framing=bare)

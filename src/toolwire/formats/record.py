@@ -1,13 +1,14 @@
 """The record that defines a format. The catalogue is a table of these."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from toolwire.formats.declared_tools import DeclaredTools
+import msgspec
+
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need
 from toolwire.formats.rendering.writing import PLAIN_RESULTS, Results, Writing
+from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.turn_state import FormatEngine, TurnState
 
 IdPolicy: TypeAlias = Literal["random", "mistral9", "kimi", "wire"]
@@ -40,8 +41,7 @@ class Framing(Hashable, Protocol):
     def hold_limit(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Format:
+class Format(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A tool-call syntax: how it is framed and read, and which models write it."""
 
     name: str

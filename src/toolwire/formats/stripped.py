@@ -8,14 +8,15 @@ brace. Until then the text is held. Without proof it is given back and parsed as
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
+
 from toolwire.formats.channels import Channels, Target
-from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek
 from toolwire.formats.record import Framer
+from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.trace import SpanKind
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
@@ -23,8 +24,7 @@ _MAX_HEADER = 256
 _MAX_SECTION = 32_768  # maximum text held while waiting for proof
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HeaderWords:
+class HeaderWords(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The words of headers that stay when their tokens are removed.
 
     `role` precedes a channel. `channels` may be followed by others, and `last` ends the answer.
@@ -38,8 +38,7 @@ class HeaderWords:
     types: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(msgspec.Struct, frozen=True):
     """The lexers and patterns of some header words. A seam is a role and a channel."""
 
     seams: Lexer
@@ -75,8 +74,7 @@ def _any(words: Iterable[str]) -> str:
 _HEADER_END = Lexer({"{": "end", "<": "no", "\n": "no"})
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class StrippableChannels(Channels):
+class StrippableChannels(Channels, frozen=True, eq=False, kw_only=True):
     """Channels that are parsed even if the backend removed their tokens."""
 
     words: HeaderWords
@@ -91,8 +89,7 @@ class StrippableChannels(Channels):
         return max(Channels.hold_limit(self), _words(self.words).first.longest)
 
 
-@dataclass(frozen=True, slots=True)
-class _Either:
+class _Either(msgspec.Struct, frozen=True):
     stripped: "Stripped"
     channels: Framer
 

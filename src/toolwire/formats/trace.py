@@ -1,13 +1,15 @@
 """Records how the text of one turn was parsed: what each span is, and why it is not a call."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 SpanKind: TypeAlias = Literal["text", "reasoning", "call", "markup", "layout"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """`text[start:end]` was parsed as `kind`. `why` is the reason, such as why it is not a call."""
 
     start: int

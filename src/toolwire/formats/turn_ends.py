@@ -5,7 +5,7 @@ from toolwire.formats.markers import TURN_ENDS
 from toolwire.formats.reader import Need, Reader, peek
 
 _MOST = 256  # maximum length of the tokens and the whitespace at the end of an answer
-_ENDS = Lexer(dict.fromkeys(TURN_ENDS, "end"))
+TURN_END_LEXER = Lexer(dict.fromkeys(TURN_ENDS, "end"))
 
 
 def may_end_turn(token: str, line: str) -> bool:
@@ -15,7 +15,7 @@ def may_end_turn(token: str, line: str) -> bool:
     return not (line[-1:].isspace() or is_closed)
 
 
-def tokens_ahead(reader: Reader, ends: Lexer = _ENDS) -> Need[tuple[int, bool]]:
+def tokens_ahead(reader: Reader, ends: Lexer = TURN_END_LEXER) -> Need[tuple[int, bool]]:
     """Return the length of such tokens, and of whitespace between them, and whether nothing
     follows."""
     size = 0

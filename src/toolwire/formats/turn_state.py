@@ -4,11 +4,11 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.engines.begin import Begin
 from toolwire.formats.event_sink import EventSink
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, Reader
+from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.trace import Trace
 from toolwire.protocol.json_boundary import is_unclosed
 
@@ -31,6 +31,7 @@ class TurnState:
     broken: bool = False
     lost: tuple[str, bool] = ("", False)
     settled: int = 0  # how much of the text was settled at the last `settle`
+    lookaheads: int = 0  # how often the rest of the text was searched for the end of a value
 
     def settle(self) -> None:
         """Settle everything read so far: only later text can become plain text again."""

@@ -4,7 +4,9 @@ from typing import Literal, Protocol, TypeAlias
 
 from toolwire.errors import UpstreamError
 
-Lesson: TypeAlias = Literal["tools", "constraint", "union", "system", "format"]
+Lack: TypeAlias = Literal["tools", "constraint", "union", "system"]
+"""A feature that a backend may lack."""
+Lesson: TypeAlias = Lack | Literal["format"]
 """What was learned about a backend: a missing feature, or its model's format."""
 
 

@@ -2,7 +2,6 @@
 byte goes out."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -12,10 +11,13 @@ from toolwire.backends.base import BackendRequest
 from toolwire.errors import Place, RequestError
 from toolwire.gateway.answer.policy import Policy
 from toolwire.gateway.history import check_history
+from toolwire.gateway.observer import Lack
+from toolwire.gateway.repair.buffered_validator import BufferedValidator
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.loops import break_loop, find_loop
 from toolwire.gateway.repair.rules import EVERY_RULE, RepairRules
-from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator, Validator
+from toolwire.gateway.repair.streaming_validator import StreamingValidator
+from toolwire.gateway.repair.validation import Validator
 from toolwire.gateway.strategies.prompting import demand_of
 from toolwire.gateway.tool_limits import ToolLimiter
 from toolwire.protocol.content import size_of
@@ -23,8 +25,7 @@ from toolwire.protocol.requests import ChatMessage, Request
 from toolwire.protocol.tools import ToolChoice, ToolSet, ToolSpec
 
 
-@dataclass(frozen=True, slots=True)
-class RepairPolicy:
+class RepairPolicy(msgspec.Struct, frozen=True):
     """What to do about invalid calls."""
 
     rules: RepairRules = EVERY_RULE
@@ -66,6 +67,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Whether the backend must constrain calls to their schemas."""
     asker: str = ""
     """The name of the client's API key. Its own observations count for it immediately."""
+    lacks: tuple[tuple[str, Lack], ...] = ()
+    """What this turn has seen that a backend lacks, with the name of the backend."""
 
     @property
     def delivery(self) -> Literal["live", "whole"]:
@@ -155,6 +158,10 @@ class Plan(msgspec.Struct, frozen=True):
         known = frozenset(names) & self.request.tools.tools.keys()
         choice = ToolChoice("required", known or self.request.choice.allowed)
         return replace(self, request=replace(self.request, choice=choice), strictly=True)
+
+    def without(self, backend: str, lack: Lack) -> "Plan":
+        """Return the plan for a retry after this backend has turned out to lack a feature."""
+        return replace(self, lacks=(*self.lacks, (backend, lack)))
 
     def continued(self, more: Sequence[ChatMessage]) -> "Plan":
         """Return the same plan with more messages, which only the backend sees."""

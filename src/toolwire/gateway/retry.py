@@ -1,22 +1,23 @@
 """Decides whether, where and when to retry a request. Pure: the caller does the waiting."""
 
 import math
-from dataclasses import dataclass
 
 import msgspec
 
+from toolwire.backends.base import Backend
 from toolwire.backends.pool import BackendPool, PoolMember
 from toolwire.errors import InvalidToolArguments, ToolChoiceUnmet, UpstreamError
 from toolwire.gateway.answer.attempt import Attempt
+from toolwire.gateway.observer import Lack
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.sink import Begun
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE
+from toolwire.gateway.strategies.prompting import has_system
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLimits:
+class TurnLimits(msgspec.Struct, frozen=True):
     """The time limits of a turn, in seconds, and its number of attempts."""
 
     total: float = 3600.0
@@ -82,8 +83,7 @@ class Tried(msgspec.Struct, eq=False):
         return self.attempt is not None and self.attempt.resumable
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(msgspec.Struct, frozen=True):
     """Another attempt, after a delay in seconds."""
 
     delay: float = 0.0
@@ -158,20 +158,20 @@ class TurnRetryPolicy:
         return Retry(repair=f"asked_again:{error.code}")
 
     def _switch(self, tried: Tried, error: UpstreamError) -> Retry | None:
-        """Ask the same backend again with another strategy: it may not support tools."""
-        if tried.committed or not self.plan.offers_tools:
+        """Ask the same backend again with another strategy: it may not support tools, or have no
+        place for a system prompt."""
+        if tried.committed:
             return None
         prose = isinstance(error, ToolChoiceUnmet)
         lack = tried.strategy.lack(error)
+        if lack == "system":
+            if not has_system(tried.strategy.outgoing(self.plan).messages):
+                return None
+        elif not self.plan.offers_tools:
+            return None
         if lack == "tools" and tried.attempt is not None and tried.attempt.called:
             lack = None  # another choice made a call
-        learned = lack is not None and self._model.strategies.learn(
-            tried.member.backend,
-            self.plan.request.model,
-            lack,
-            asker=self.plan.asker,
-            prose=prose,
-        )
+        learned = lack is not None and self._learn(tried.member.backend, lack, prose=prose)
         if isinstance(error, ToolChoiceUnmet):
             # The model has answered, so this counts as asking it again, whatever was learned.
             if self.final:
@@ -180,6 +180,16 @@ class TurnRetryPolicy:
             self.plan = self.plan.corrected(error.said)
             return Retry(repair="asked_again:tool_choice")
         return Retry(reason=f"{lack}_refused") if learned else None
+
+    def _learn(self, backend: Backend, lack: Lack, *, prose: bool) -> bool:
+        """Record what a backend lacks. It counts for the rest of this turn in any case."""
+        plan = self.plan
+        learned = self._model.strategies.learn(
+            backend, plan.request.model, lack, asker=plan.asker, prose=prose
+        )
+        if learned:
+            self.plan = plan.without(backend.name, lack)
+        return learned
 
 
 def reason_of(error: UpstreamError) -> str:

@@ -1,7 +1,8 @@
 """The served models, by the names that clients use."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from toolwire.backends.pool import BackendPool
 from toolwire.errors import ModelNotFound
@@ -19,15 +20,14 @@ def is_pattern(name: str) -> bool:
     return name.endswith(ANY)
 
 
-@dataclass(frozen=True, slots=True)
-class ServedModel:
+class ServedModel(msgspec.Struct, frozen=True):
     """One model name and its backends. The name may be a pattern, and `aliases` are other names or
     patterns for the same model."""
 
     name: str
     pool: BackendPool
     custom_tools: bool = False
-    strategies: StrategySelector = field(default_factory=StrategySelector)
+    strategies: StrategySelector = msgspec.field(default_factory=StrategySelector)
     tokens: TokenCounter | None = None
     """Counts tokens if a backend reports no usage; None: they are estimated."""
     aliases: tuple[str, ...] = ()

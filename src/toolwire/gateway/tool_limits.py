@@ -4,8 +4,6 @@ The result depends only on the tools, never on the conversation, so the start of
 the same in every turn. Changes are reported with the answer.
 """
 
-import dataclasses
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,8 +21,7 @@ _ENDS = ("\n\n", ".\n", ". ", "! ", "? ")
 _CUT = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolLimits:
+class ToolLimits(msgspec.Struct, frozen=True):
     """The tools that a model is offered, and the length limit of their descriptions."""
 
     allowed: tuple[str, ...] | None = None
@@ -50,21 +47,21 @@ class ToolLimits:
             parameters = _shorter_schema(parameters, self.parameter_description_chars)
         if description == tool.description and parameters is tool.parameters:
             return tool
-        return dataclasses.replace(tool, description=description, parameters=parameters)
+        return replace(tool, description=description, parameters=parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class _Limited:
+class _Limited(msgspec.Struct, frozen=True):
     tools: ToolSet
     repairs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolLimiter:
+class ToolLimiter(msgspec.Struct, frozen=True):
     """Applies the limits of one route. Results are cached per tool set."""
 
     limits: ToolLimits
-    _known: "WeakKeyDictionary[ToolSet, _Limited]" = field(default_factory=WeakKeyDictionary)
+    _known: "WeakKeyDictionary[ToolSet, _Limited]" = msgspec.field(
+        default_factory=WeakKeyDictionary
+    )
 
     def apply(self, request: Request) -> Request:
         """Return the request with the remaining tools. Raises `RequestError` if `tool_choice` names

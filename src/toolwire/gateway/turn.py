@@ -8,9 +8,10 @@ the end, to save the turn.
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
+
+import msgspec
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError, ShuttingDown
@@ -114,8 +115,7 @@ class Caller(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TurnService:
+class TurnService(msgspec.Struct, frozen=True):
     """Runs turns. Holds what all requests share, and no state of any request."""
 
     routes: Routes
@@ -127,11 +127,11 @@ class TurnService:
     repair_policy: RepairPolicy = DEFAULT_REPAIR_POLICY
     keep: Callable[[TurnTrace], None] | None = None
     """Receives the trace of each finished request; None: tracing is off."""
-    tracing: TraceSwitch = field(default_factory=TraceSwitch)
+    tracing: TraceSwitch = msgspec.field(default_factory=TraceSwitch)
     """Whether to trace a request that starts now."""
     checker: Checker | None = None
     """Validates calls that are too costly for the event loop; None: they stay unchecked."""
-    watchdog: Watchdog = field(default_factory=Watchdog)
+    watchdog: Watchdog = msgspec.field(default_factory=Watchdog)
     observer: TurnObserver = UNOBSERVED
     """Notified of each attempt at a backend."""
 

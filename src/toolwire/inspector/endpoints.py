@@ -1,22 +1,23 @@
-"""The inspector's paths: its page, and the JSON that the page asks for."""
+"""The JSON that the inspector's page asks for."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qs
 
 import msgspec
+from msgspec.structs import replace
 
 from toolwire import __version__
 from toolwire.errors import RequestError, ResourceNotFound
-from toolwire.formats.given_tools import InvalidTool, tools_of
+from toolwire.formats.tools.given_tools import InvalidTool, tools_of
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.repair.costly import Checker
 from toolwire.gateway.turn import off_loop
-from toolwire.inspector import page
+from toolwire.inspector import paths
 from toolwire.inspector.case import case_file
+from toolwire.inspector.page import Handler
 from toolwire.inspector.reading import AUTO, MOST_CHARACTERS, read_text
 from toolwire.inspector.replaying import replayed
 from toolwire.inspector.samples import formats, samples_of
@@ -28,13 +29,8 @@ from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
 from toolwire.surfaces.openai.chat import OpenAiChat
 
-Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
-Endpoints: TypeAlias = dict[str, dict[str, Handler]]
 T = TypeVar("T")
 
-_API = f"{page.PATH}/api"
-POLLED = f"{_API}/turns"
-"""The path that the page polls. It is not logged."""
 _MOST_TOOLS = 512
 """To look for the names of thousands in every format takes minutes."""
 
@@ -66,14 +62,13 @@ class Which(msgspec.Struct, forbid_unknown_fields=True):
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Inspector:
+class Inspector(msgspec.Struct, frozen=True):
     """Answers the page's requests."""
 
     turns: TurnLog
     checker: Checker
     about: dict[str, Any]
-    alone: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 1))
+    alone: asyncio.Semaphore = msgspec.field(default_factory=partial(asyncio.Semaphore, 1))
     """Reading a long text takes a second of CPU: one at a time, so that turns are not held up."""
 
     async def info(self, exchange: Exchange, context: RequestContext) -> None:
@@ -137,30 +132,24 @@ def inspector_endpoints(
     bodies: bool,
     lasting: bool,
     sees_all: Callable[[str | None], bool],
-) -> Endpoints:
-    """Every path of the inspector, with its handlers. `lasting`: every request is traced, not only
+) -> dict[str, Handler]:
+    """What answers each path of `paths.METHODS`. `lasting`: every request is traced, not only
     while somebody looks; `bodies`: with what clients and models wrote."""
     about = {"version": __version__, "bodies": bodies, "lasting": lasting}
     inspector = Inspector(TurnLog(traces, sees_all), checker, about)
-    table: Endpoints = {
-        **page_endpoints(),
-        f"{_API}/info": {"GET": inspector.info},
-        f"{_API}/samples": {"GET": inspector.samples},
-        f"{_API}/parse": {"POST": inspector.parse},
-        f"{_API}/case": {"POST": inspector.case},
-        POLLED: {"GET": inspector.list_turns},
-        f"{_API}/turn": {"GET": inspector.show_turn},
-        f"{_API}/replay": {"POST": inspector.replay},
+    return {
+        paths.INFO: inspector.info,
+        paths.SAMPLES: inspector.samples,
+        paths.PARSE: inspector.parse,
+        paths.CASE: inspector.case,
+        paths.POLLED: inspector.list_turns,
+        paths.TURN: inspector.show_turn,
+        paths.REPLAY: inspector.replay,
+        **{
+            paths.TRIALS[mode]: replace(chat, turns=forced).answer
+            for mode, forced in turns_by_mode(chat.turns).items()
+        },
     }
-    for mode, forced in turns_by_mode(chat.turns).items():
-        table[f"{_API}/try/{mode}"] = {"POST": replace(chat, turns=forced).answer}
-    return table
-
-
-def page_endpoints() -> Endpoints:
-    """The files of the page. They hold no secret, and a browser has no key to ask for them with."""
-    table: Endpoints = {path: {"GET": file.answer} for path, file in page.static_files().items()}
-    return {**table, f"{page.PATH}/": {"GET": page.redirect}}
 
 
 def _send(exchange: Exchange, context: RequestContext, value: Any) -> None:

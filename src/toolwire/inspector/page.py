@@ -5,14 +5,20 @@ it do so by mistake, this policy lets nothing run: no inline script, no other or
 strings (`require-trusted-types-for`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
 
 from toolwire.gateway.context import RequestContext
+from toolwire.inspector.paths import PATH
 from toolwire.surfaces.exchange import Exchange, Headers
 
-PATH = "/inspector"
+Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
+
+_STATIC = Path(__file__).parent / "static"
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -44,8 +50,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StaticFile:
+class StaticFile(msgspec.Struct, frozen=True):
     """One file of the page."""
 
     kind: str
@@ -61,8 +66,8 @@ class StaticFile:
 def static_files() -> dict[str, StaticFile]:
     """Every file of the page, by its path."""
     found = {}
-    for entry in (files("toolwire.inspector") / "static").iterdir():
-        kind = _KINDS.get(f".{entry.name.rpartition('.')[2]}")
+    for entry in _STATIC.iterdir():
+        kind = _KINDS.get(entry.suffix)
         if kind is not None:
             path = PATH if entry.name == "index.html" else f"{PATH}/{entry.name}"
             found[path] = StaticFile(kind, entry.read_bytes())
@@ -72,3 +77,9 @@ def static_files() -> dict[str, StaticFile]:
 async def redirect(exchange: Exchange, context: RequestContext) -> None:
     """Answer `/inspector/`: the page's links are relative to `/inspector`."""
     exchange.respond(308, [*context.headers(), ("location", "../inspector")], b"")
+
+
+def page_endpoints() -> dict[str, Handler]:
+    """The files of the page. They hold no secret, and a browser has no key to ask for them with."""
+    files = {path: file.answer for path, file in static_files().items()}
+    return {**files, f"{PATH}/": redirect}

@@ -2,7 +2,6 @@
 led to which event."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Self
 
@@ -33,8 +32,7 @@ _SHOWN = 60
 _EVENT_FIELDS = ("text", "index", "name", "json", "complete", "provider_id")
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenFormat:
+class ChosenFormat(msgspec.Struct, frozen=True):
     """A format, and why it was chosen."""
 
     name: str
@@ -49,6 +47,9 @@ class ChosenFormat:
             return cls(get(name).name, "")
         detected = detect_output(text, tools)
         if detected is None:
+            read = extract(AUTO, text, tools)
+            if read.format and not read.calls:
+                return cls(read.format, "the answer begins so")
             why = f"none of {len(names())} formats finds a call; shown as {_FALLBACK} reads it"
             return cls(_FALLBACK, why, found=False)
         return cls(detected.format, detected.reason)

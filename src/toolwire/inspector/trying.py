@@ -1,7 +1,8 @@
 """Turns with a chosen strategy, to compare native and prompted tools on a model."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import Mode, StrategySelector

@@ -1,7 +1,6 @@
 """The latest requests, from their traces: a list, and the details of each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
@@ -26,14 +25,13 @@ class Traces(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLog:
+class TurnLog(msgspec.Struct, frozen=True):
     """The requests that a client may see: all, or those of its own key."""
 
     traces: Traces
     sees_all: Callable[[str | None], bool]
     """Whether the key with this name may see the requests of all keys."""
-    _lines: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _lines: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
 
     def list(self, viewer: str | None) -> list[dict[str, Any]]:
         """Return a summary of each of the latest requests, newest first."""

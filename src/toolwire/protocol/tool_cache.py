@@ -7,7 +7,6 @@ surface decodes its own tools.
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import jsonschema_rs
@@ -50,15 +49,14 @@ def safe_name(name: str) -> str:
     return f"{_UNSAFE.sub('_', name)[: MAX_NAME - 9]}_{digest}"
 
 
-@dataclass(slots=True)
-class ToolSetDraft:
+class ToolSetDraft(msgspec.Struct):
     """Builds a `ToolSet`. `budget` is the remaining budget for its patterns."""
 
-    tools: dict[str, ToolSpec] = field(default_factory=dict)
-    validators: dict[str, jsonschema_rs.Validator | None] = field(default_factory=dict)
-    costs: dict[str, SchemaCost] = field(default_factory=dict)
-    originals: dict[str, str] = field(default_factory=dict)
-    repairs: list[str] = field(default_factory=list)
+    tools: dict[str, ToolSpec] = msgspec.field(default_factory=dict)
+    validators: dict[str, jsonschema_rs.Validator | None] = msgspec.field(default_factory=dict)
+    costs: dict[str, SchemaCost] = msgspec.field(default_factory=dict)
+    originals: dict[str, str] = msgspec.field(default_factory=dict)
+    repairs: list[str] = msgspec.field(default_factory=list)
     budget: int = PATTERN_BUDGET
 
     def add(

@@ -12,13 +12,12 @@ from toolwire.protocol.schemas.cost import SchemaCost
 ToolMode: TypeAlias = Literal["auto", "none", "required"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(msgspec.Struct, frozen=True):
     """A tool that the model may call. `parameters` is its JSON Schema; `{}` means no arguments."""
 
     name: str
     description: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     strict: bool = False
     kind: Literal["function", "custom"] = "function"
     free_text: str = ""

@@ -4,9 +4,8 @@ of errors for all."""
 import logging
 from collections.abc import Callable
 from copy import copy
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.errors import (
     GatewayError,
     InternalError,
@@ -34,6 +33,9 @@ from toolwire.surfaces.exchange import Exchange, HttpRequest
 from toolwire.surfaces.passing.endpoints import AllowList
 from toolwire.surfaces.passing.passthrough import Passthrough
 
+if TYPE_CHECKING:
+    from toolwire.backends.embedded.engine import EmbeddedEngine
+
 _log = logging.getLogger("toolwire.server")
 
 
@@ -54,7 +56,7 @@ class App:
         logs: Logs,
         *,
         clock: Callable[[], float],
-        engine: EmbeddedEngine | None = None,
+        engine: "EmbeddedEngine | None" = None,
     ) -> None:
         services = self.services = Services(config, logs, clock, engine)
         self.gate = Gate(config, logs, services.metrics)

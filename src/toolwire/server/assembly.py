@@ -1,24 +1,21 @@
 """Builds routes, backends and limits from the configuration."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolwire.backends.anthropic.backend import AnthropicBackend
+from msgspec.structs import replace
+
 from toolwire.backends.base import Backend, BackendTimeouts, Redact
 from toolwire.backends.dialects import DIALECTS, Dialect
-from toolwire.backends.embedded.backend import EmbeddedBackend
-from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.backends.http import HttpPool, Origin
 from toolwire.backends.loop_budget import LoopBudget
 from toolwire.backends.openai.backend import OpenAiHttpBackend
-from toolwire.backends.openai.completions import CompletionsBackend
 from toolwire.backends.openai.detection import AUTO, dialect_of_host
 from toolwire.backends.pool import BackendPool
-from toolwire.backends.responses.backend import ResponsesBackend
 from toolwire.backends.tokenizers import SERVER, ServerTokenizer, open_tokenizer
+from toolwire.formats.detection.announcements import announcements
 from toolwire.formats.detection.signatures import signatures
 from toolwire.formats.opened_reasoning import opened_reasoning
 from toolwire.gateway.observer import UNOBSERVED, TurnObserver
@@ -29,6 +26,7 @@ from toolwire.gateway.routes import Routes, ServedModel
 from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.token_count import TokenCounter
 from toolwire.gateway.tool_limits import ToolLimiter, ToolLimits
+from toolwire.later import Later
 from toolwire.protocol.schemas.check import SchemaLimits
 from toolwire.server.config.settings import BackendConfig, Config, RouteConfig
 from toolwire.surfaces.messages.reader import MessagesReader
@@ -36,10 +34,15 @@ from toolwire.surfaces.messages.tools import MessagesToolReader
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 
+if TYPE_CHECKING:
+    from toolwire.backends.embedded.backend import EmbeddedBackend
+    from toolwire.backends.embedded.engine import EmbeddedEngine
+    from toolwire.backends.openai.completions import CompletionsBackend
+
 
 def build_routes(
     config: Config,
-    engine: EmbeddedEngine | None,
+    engine: "EmbeddedEngine | None",
     clock: Callable[[], float],
     redact: Redact,
     observer: TurnObserver = UNOBSERVED,
@@ -47,6 +50,7 @@ def build_routes(
     """Build every served model, with its backends."""
     budget = LoopBudget()
     signatures()  # compute them now, before any request waits
+    announcements()
 
     def served(route: RouteConfig) -> ServedModel:
         backends = [
@@ -109,7 +113,7 @@ def _tool_limiter(route: RouteConfig) -> ToolLimiter | None:
     return None if limits == ToolLimits() else ToolLimiter(limits)
 
 
-def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:
+def _examples(route: RouteConfig, engine: "EmbeddedEngine | None") -> int:
     if route.examples is not None:
         return route.examples
     embedded = any(backend.is_embedded for backend in route.backends)
@@ -119,19 +123,19 @@ def _examples(route: RouteConfig, engine: EmbeddedEngine | None) -> int:
 def _backend(
     config: BackendConfig,
     whole: Config,
-    engine: EmbeddedEngine | None,
+    engine: "EmbeddedEngine | None",
     budget: LoopBudget,
     redact: Redact,
 ) -> Backend:
     times = config.timeouts or whole.timeouts
     timeouts = BackendTimeouts(times.first_token, times.idle)
     if config.is_embedded and engine is not None:
-        return EmbeddedBackend(config.name, engine, timeouts)
+        return _EMBEDDED()(config.name, engine, timeouts)
     pool = HttpPool(Origin.of(config.url), connect_timeout=times.connect, budget=budget)
     named = config.dialect
     if named == AUTO:
         named = dialect_of_host(pool.origin.host) or AUTO
-    kind = _KINDS.get(named, OpenAiHttpBackend)
+    kind = _KINDS[named]() if named in _KINDS else OpenAiHttpBackend
     headers = kind.key_headers(None if config.key is None else config.key.reveal())
     headers |= config.headers
     options: dict[str, Any] = {
@@ -147,14 +151,20 @@ def _backend(
     if config.chat_template is None:
         return kind(config.name, pool, dialect, **options)
     options["opened_reasoning"] = opened_reasoning
-    return CompletionsBackend(config.name, pool, dialect, config.chat_template, **options)
+    return _COMPLETIONS()(config.name, pool, dialect, config.chat_template, **options)
 
 
-_KINDS: dict[str, type[OpenAiHttpBackend]] = {
-    "anthropic": AnthropicBackend,
-    "responses": ResponsesBackend,
+_KINDS: dict[str, Later[type[OpenAiHttpBackend]]] = {
+    "anthropic": Later("toolwire.backends.anthropic.backend", "AnthropicBackend"),
+    "responses": Later("toolwire.backends.responses.backend", "ResponsesBackend"),
 }
 """Backend classes for other APIs than OpenAI's chat completions, by dialect."""
+_EMBEDDED: "Later[type[EmbeddedBackend]]" = Later(
+    "toolwire.backends.embedded.backend", "EmbeddedBackend"
+)
+_COMPLETIONS: "Later[type[CompletionsBackend]]" = Later(
+    "toolwire.backends.openai.completions", "CompletionsBackend"
+)
 
 
 def _adapted(config: BackendConfig, dialect: Dialect) -> Dialect:

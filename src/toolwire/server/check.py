@@ -5,8 +5,8 @@ import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.errors import GatewayError
 from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
@@ -14,6 +14,9 @@ from toolwire.server.health.introduction import ServedBackend, served_backends
 from toolwire.server.health.tool_check import try_tools
 from toolwire.server.services import Services
 from toolwire.server.telemetry.logs import setup
+
+if TYPE_CHECKING:
+    from toolwire.backends.embedded.engine import EmbeddedEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +31,14 @@ class BackendCheck:
         return f"{'ok  ' if self.ok else 'FAIL'} {self.backend}: {self.text}"
 
 
-def check_backends(config: Config, engine: EmbeddedEngine | None = None) -> Iterator[BackendCheck]:
+def check_backends(
+    config: Config, engine: "EmbeddedEngine | None" = None
+) -> Iterator[BackendCheck]:
     """Ask every backend for its models, and send each one harmless request with a tool."""
     yield from asyncio.run(_check(config, engine))
 
 
-async def _check(config: Config, engine: EmbeddedEngine | None) -> list[BackendCheck]:
+async def _check(config: Config, engine: "EmbeddedEngine | None") -> list[BackendCheck]:
     services = Services(config, setup("error"), time.perf_counter, engine)
     findings = [
         await _look_at(config, served) for served in served_backends(config, services.routes)

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+import msgspec
 
 from toolwire.gateway.context import RequestContext
 from toolwire.surfaces.base import ErrorWriter
@@ -14,13 +15,12 @@ Handler: TypeAlias = Callable[[Exchange, RequestContext], Awaitable[None]]
 _PARAMETER = re.compile(r"\\\{[a-z_]+\\\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True):
     """The resource at a path: the handler of each method, and the error writer."""
 
     writer: ErrorWriter
-    methods: Mapping[str, Handler] = field(default_factory=dict)
-    statuses: Mapping[int, int] = field(default_factory=dict)
+    methods: Mapping[str, Handler] = msgspec.field(default_factory=dict)
+    statuses: Mapping[int, int] = msgspec.field(default_factory=dict)
     """Error statuses that are different in this API."""
 
 

@@ -6,30 +6,38 @@ import logging
 import signal
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any
 
-from toolwire.backends.embedded.engine import EmbeddedEngine
+from toolwire.gateway.routes import ServedModel
+from toolwire.later import Later
 from toolwire.server.app import App
 from toolwire.server.assembly import request_reader
 from toolwire.server.config.settings import Config
 from toolwire.server.health.prober import Prober
-from toolwire.server.health.warm_up import warm_up
 from toolwire.server.http.limits import HttpLimits
 from toolwire.server.http.server import HttpServer
 from toolwire.server.process.event_loop import on_signals
 from toolwire.server.process.memory import use_one_arena
 from toolwire.server.process.open_files import raise_open_files
 from toolwire.server.telemetry.logs import Logs
+from toolwire.surfaces.openai.reader import RequestReader
+
+if TYPE_CHECKING:
+    from toolwire.backends.embedded.engine import EmbeddedEngine
 
 _log = logging.getLogger("toolwire.server")
 _ENDS = (signal.SIGINT, signal.SIGTERM)
+_WARM_UP: Later[Callable[[Iterable[ServedModel], RequestReader], Coroutine[Any, Any, None]]] = (
+    Later("toolwire.server.health.warm_up", "warm_up")
+)
 
 
 async def serve(
     config: Config,
     logs: Logs,
     announce: Callable[[str], None],
-    engine: EmbeddedEngine | None = None,
+    engine: "EmbeddedEngine | None" = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM. `announce` receives the base URL once the server listens, and
@@ -63,7 +71,7 @@ async def serve(
     beside = [asyncio.create_task(Prober(app.services, config, say).run())]
     if engine is not None and config.embedded.warm_up:
         beside.append(
-            asyncio.create_task(warm_up(app.services.routes.models, request_reader(config)))
+            asyncio.create_task(_WARM_UP()(app.services.routes.models, request_reader(config)))
         )
     await stopped.wait()
     for task in beside:

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from toolwire.backends.base import Backend
-from toolwire.backends.embedded.engine import EmbeddedEngine
 from toolwire.errors import UpstreamError
 from toolwire.gateway.trace.records import TraceSwitch
 from toolwire.gateway.turn import TurnService
@@ -20,6 +20,9 @@ from toolwire.server.telemetry.trace_memory import MemoryTraces
 from toolwire.server.telemetry.trace_store import TraceStore
 from toolwire.sessions.open import open_store
 
+if TYPE_CHECKING:
+    from toolwire.backends.embedded.engine import EmbeddedEngine
+
 
 class Services:
     """The models, the session store, metrics, traces, and the turns that use them."""
@@ -29,7 +32,7 @@ class Services:
         config: Config,
         logs: Logs,
         clock: Callable[[], float],
-        engine: EmbeddedEngine | None,
+        engine: "EmbeddedEngine | None",
     ) -> None:
         backends = {backend.name for route in config.models for backend in route.backends}
         self.metrics = Metrics([route.name for route in config.models], backends)

@@ -12,14 +12,14 @@ can be claimed too: that is how it begins.
 Every method raises `StoreUnavailable` within about a second if the store does not answer.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from toolwire.errors import ClaimLost, ConversationBusy
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """The name of a document: what kind it is, who owns it, and its id."""
 
     kind: str
@@ -27,8 +27,7 @@ class Key:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """A locked document, and what was in it; None if there was none.
 
     `fence` is greater than that of every earlier claim of the document.
@@ -40,8 +39,7 @@ class Claim:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A document in a list: times are seconds since 1970."""
 
     id: str

@@ -7,9 +7,10 @@ what was written longest ago, as if it had expired.
 import time
 from bisect import bisect_right, insort
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from uuid import uuid4
+
+import msgspec
 
 from toolwire.sessions.base import Claim, Entry, Key, busy, lost
 
@@ -18,16 +19,14 @@ _SWEPT = 100
 """Documents that one write may drop: nobody waits for all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
+class _Document(msgspec.Struct, frozen=True):
     value: bytes
     created: float
     updated: float
     expires: float
 
 
-@dataclass(slots=True)
-class _Lock:
+class _Lock(msgspec.Struct):
     token: str
     until: float
 

@@ -6,9 +6,10 @@ The list is paged on request. A `*` route has no model names, so they are fetche
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote
+
+import msgspec
 
 from toolwire.errors import ModelNotFound, UpstreamError
 from toolwire.gateway.context import RequestContext
@@ -17,8 +18,7 @@ from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+class Models(msgspec.Struct, frozen=True):
     """The endpoint. `started` is used as the time at which models were "created"."""
 
     routes: Routes

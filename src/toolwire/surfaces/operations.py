@@ -5,8 +5,9 @@ Each surface lists its operations with the types that it decodes and encodes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from toolwire.errors import (
     Forbidden,
@@ -48,8 +49,7 @@ EXAMPLE_TOOL = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """A parameter in the path, the query or a header."""
 
     name: str
@@ -58,8 +58,7 @@ class Parameter:
     type: Any = str
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """One method of one path. `answer`, `error` and the rest are types."""
 
     method: str
@@ -73,18 +72,17 @@ class Operation:
     """An example request body."""
     answer: Any = None
     """The type of the answer's body; None: plain text."""
-    events: Mapping[str, Any] = field(default_factory=dict)
+    events: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The types of the events of a streamed answer, by event name. Unnamed events have an empty
     name."""
     errors: ErrorKinds = ANYWHERE
-    statuses: Mapping[type[GatewayError], int] = field(default_factory=dict)
+    statuses: Mapping[type[GatewayError], int] = msgspec.field(default_factory=dict)
     """Additional error statuses of this operation."""
     error: Any = None
     """The type of an error's body."""
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(msgspec.Struct, frozen=True):
     """One API. `prefix` distinguishes its types from equally named types of other APIs."""
 
     name: str

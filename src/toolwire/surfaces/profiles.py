@@ -2,8 +2,8 @@
 other code depends on the client's identity."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from toolwire.protocol.requests import ChatMessage, Request
@@ -11,8 +11,7 @@ from toolwire.protocol.requests import ChatMessage, Request
 RESULT_ELSEWHERE = "The result of this call is in the next user message."
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """The workarounds for one client."""
 
     name: str

@@ -15,9 +15,9 @@ from toolwire.surfaces.openai.chat import NAME as CHAT
 from toolwire.surfaces.openai.reader import RequestReader
 from toolwire.surfaces.openai.tools import ToolReader
 from toolwire.surfaces.profiles import profile_for
-from toolwire.surfaces.responses.reader import ResponseReader
+from toolwire.surfaces.responses.request.reader import ResponseReader
+from toolwire.surfaces.responses.request.tools import ResponseToolReader
 from toolwire.surfaces.responses.surface import NAME as RESPONSES
-from toolwire.surfaces.responses.tools import ResponseToolReader
 
 _MOST = 1_000_000
 

@@ -75,7 +75,7 @@ SETUPS = {
         ),
         Setup(
             "ignores",
-            "a server that ignores tools, of which a call was demanded before",
+            "a server that ignores tools, of which a call was demanded twice before",
             "ignores_tools",
             writes="auto",
             has_tools=False,

@@ -18,8 +18,8 @@ from tests.e2e.gateway.process import Gateway
 from tests.e2e.gateway.wire import ask
 from tests.scripted import ScriptedServer
 
-from toolwire.server.apis.descriptions import APIS
 from toolwire.server.apis.openapi import openapi
+from toolwire.server.apis.reference import APIS
 
 OPERATIONS = [operation for api in APIS for operation in api.operations]
 DOCUMENT = openapi(APIS)

@@ -94,8 +94,18 @@ def test_a_backend_that_ignores_tools_is_found_out_when_a_call_is_demanded(
     assert name == "get_weather"
     assert repairs_of(reply) == ["asked_again:tool_choice"]
     assert reply.headers["toolwire-mode"] == f"prompted:{fresh}"
-    post(gateway, route("auto", fresh), stream=stream)
-    assert had_tools(backend) == [True, False, False]
+    assert had_tools(backend) == [True, False]
+
+
+def test_one_such_turn_without_a_key_changes_nothing_for_the_next_request_and_two_do(
+    gateway: Gateway, backend: ScriptedServer, fresh: str
+) -> None:
+    backend.use("ignores_tools", raw(fresh, "file_task"))
+    for after in ("hybrid", "prompted"):
+        demanded = post(gateway, route("auto", fresh), tool_choice=NAMED)
+        assert demanded.headers["toolwire-mode"] == f"prompted:{fresh}"
+        assert post(gateway, route("auto", fresh)).headers["toolwire-mode"] == f"{after}:{fresh}"
+    assert had_tools(backend) == [True, False, True, True, False, False]
 
 
 @STREAMED

@@ -4,7 +4,6 @@ import ast
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from cases import parse, standard_tools
 from floods import OPENERS, hostile_texts, own, repeat
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 from patterns import loops_that_backtrack
 
 import toolwire

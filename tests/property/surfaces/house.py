@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from unittest.mock import patch
 
+from msgspec import structs
 from tests.contract.chatting import Backend, Client
 from tests.property.surfaces.doors import DOORS, Answer, Door, Json, events_of
 
@@ -74,7 +75,7 @@ class House:
         self.backend.opened.clear()
         # What one turn teaches is not to change the next.
         fresh = StrategySelector(self.mode, self.format)
-        object.__setattr__(self.model, "strategies", fresh)
+        structs.force_setattr(self.model, "strategies", fresh)
         raw = json.dumps({name: value for name, value in body.items() if value is not None})
         head = {b"content-type": b"application/json"}
         client = Client(HttpRequest("POST", path.encode(), head, raw.encode()))

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from tests.contract.chatting import Backend, Client, Recitation
 from tests.property.surfaces.doors import DOORS, Call, Said
 from tests.property.surfaces.house import OPEN_DOORS, House
@@ -42,7 +43,7 @@ class InnerToolwire(Backend):
         self.opened.append(outgoing)
         model = self.inner.model
         fresh = StrategySelector(self.inner.mode, self.inner.format)
-        object.__setattr__(model, "strategies", fresh)
+        structs.force_setattr(model, "strategies", fresh)
         self.inner.backend.blocks = self.blocks
         self.inner.backend.opened.clear()
         body = b"".join(encode_request(outgoing, DIALECTS["responses"], None))

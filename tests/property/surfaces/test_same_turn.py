@@ -30,11 +30,12 @@ def usual(case: TestCase) -> bool:
 
 
 def fits(call: FunctionCall, functions: dict[str, Any]) -> bool:
-    """Whether a call is one of a known tool, with arguments of its schema."""
+    """Whether a call is one of a known tool, with arguments of its schema, if that is valid."""
     if call.name not in functions:
         return False
     schema = {"type": "object", **functions[call.name].get("parameters", {})}
-    return jsonschema_rs.is_valid(schema, call.decoded())
+    valid = jsonschema_rs.meta.is_valid(schema)
+    return valid and jsonschema_rs.is_valid(schema, call.decoded())
 
 
 EVERY = 25

@@ -64,12 +64,22 @@ def test_json_holds_the_same() -> None:
 def test_a_call_in_a_fence_that_stays_text_has_a_reason(
     name: str, around: str, why: str, tmp_path: Path
 ) -> None:
-    tools = tmp_path / "tools.json"
-    tools.write_text('[{"type": "function", "function": {"name": "f"}}]')
-    text = around.format('```json\n{"name": "f", "arguments": {}}\n```')
-    trace = facts(text, "--format", name, "--tools", str(tools))["trace"]
+    found = fenced(tmp_path, name, around)
+    if (name, around) == ("auto", "{}"):  # the model's own format is unknown
+        assert found["chosen"] == "the answer is nothing but calls"
+        assert found["calls"] == [{"name": "f", "arguments": {}, "id": None}]
+        return
+    trace = found["trace"]
     assert isinstance(trace, list)
     assert [(span["kind"], span["why"]) for span in trace] == [("text", why)]
+
+
+def fenced(folder: Path, name: str, around: str) -> dict[str, object]:
+    """The facts of a text with a call of a tool in a code fence."""
+    tools = folder / "tools.json"
+    tools.write_text('[{"type": "function", "function": {"name": "f"}}]')
+    text = around.format('```json\n{"name": "f", "arguments": {}}\n```')
+    return facts(text, "--format", name, "--tools", str(tools))
 
 
 def test_a_format_is_found_by_what_was_written() -> None:
@@ -84,6 +94,12 @@ def test_a_text_without_a_call_is_content_and_no_format_is_guessed() -> None:
     assert found["format"] is None
     assert found["chosen"] == f"no call found in {len(names())} formats"
     assert "format     none  (no call found in " in parse("Hello").stdout
+
+
+def test_a_text_without_a_call_is_read_in_the_format_that_it_begins_with() -> None:
+    found = facts("<|channel|>analysis<|message|>Hm.<|end|>")
+    assert (found["format"], found["chosen"]) == ("openai", "the answer begins so")
+    assert (found["content"], found["reasoning"]) == (None, "Hm.")
 
 
 def test_the_text_may_be_in_a_file(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec.structs import fields
 
 from toolwire.formats import engines
 from toolwire.formats.catalog import ALIASES, FORMATS
@@ -55,6 +56,7 @@ FOR_ONE_FORMAT = {
     "RawBody.key": "functionary_v32",
     "Tagged.declared": "cline_xml",
     "Tagged.glyphs": "minicpm5",
+    "Tagged.json_tags": "kimi_k3",
     "Tagged.tree": "minimax_m3",
     "Tagged.type_tags": "k2_horizon",
     "Writing.escape_attributes": "kimi_k3",
@@ -68,11 +70,11 @@ def options_of(part: object) -> Iterator[tuple[str, bool]]:
     if isinstance(part, tuple):
         for one in part:
             yield from options_of(one)
-    if not is_dataclass(part):
+    if not isinstance(part, msgspec.Struct):
         return
     for option in fields(part):
         value = getattr(part, option.name)
-        if option.default is not MISSING:
+        if option.default is not msgspec.NODEFAULT:
             yield f"{type(part).__name__}.{option.name}", value != option.default
         yield from options_of(value)
 

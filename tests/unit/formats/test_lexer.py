@@ -65,8 +65,9 @@ def test_what_ends_a_value_is_made_once_for_all_keys_that_have_the_same_close() 
     tags = Tags(param="<p=", close="</p>", call_close=("</c>",))
     named = Tags(param="<p=", close="</{key}>", call_close=("</c>",))
     for each, same in ((tags, True), (named, False)):
-        body = body_lexer(each, "f", ())
-        assert (value_lexer(each, body, "a") is value_lexer(each, body, "b")) == same
+        body, stop = body_lexer(each, "f", ()), Lexer({"</calls>": "end"})
+        first, second = (value_lexer(each, body, stop, key) for key in ("a", "b"))
+        assert (first is second) == same
 
 
 def test_the_expression_for_complete_text_is_not_compiled_before_the_text_is_complete(

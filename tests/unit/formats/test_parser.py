@@ -49,6 +49,38 @@ def test_whole_sends_a_call_when_it_is_complete() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("mistral", "[TOOL_CALLS]write[ARGS]"),
+        ("mistral", "[TOOL_CALLS]write"),
+        ("deepseek_v31", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write<｜tool▁sep｜>"),
+        ("react", "Action: write\nAction Input:"),
+        ("functionary_v32", ">>>write\n"),
+    ],
+)
+def test_a_header_that_the_text_ends_with_is_a_call_if_its_tool_has_no_parameters(
+    name: str, header: str
+) -> None:
+    assert extract(name, header, [WRITE]).calls == []
+    assert [
+        call.arguments for call in extract(name, header, [ToolSpec("write", None, {})]).calls
+    ] == ["{}"]
+
+
+def test_a_string_that_is_cut_off_is_no_arguments() -> None:
+    text = '[TOOL_CALLS]write[ARGS]"{\\"te'
+    assert (extract("mistral", text, [WRITE]).content, extract("mistral", text).calls) == (text, [])
+
+
+@pytest.mark.parametrize("name", ["glm45", "glm47", "poolside_v1", "spark25"])
+def test_a_call_without_arguments_is_sent_with_its_end_and_not_later(name: str) -> None:
+    events = parser_for(name, [ToolSpec("refresh", None, {})]).feed(
+        "<tool_call>refresh</tool_call>"
+    )
+    assert events == [CallStart(0, "refresh"), ArgsDelta(0, "{}"), CallEnd(0)]
+
+
 @pytest.mark.parametrize("end", [",", ", ", ", n", ", n "])
 def test_a_python_string_ends_where_the_next_key_is_cut_off(end: str) -> None:
     parser = parser_for("pythonic", [WRITE])
@@ -186,3 +218,10 @@ def test_half_a_character_is_replaced(pieces: list[str]) -> None:
     parser = parser_for("hermes", [WRITE])
     events = [event for piece in pieces for event in parser.feed(piece)]
     assert join([*events, *parser.finish()]).content == "a\ufffd"
+
+
+@pytest.mark.parametrize("key", ["a\nb", "a\\nb"])
+def test_a_key_over_two_lines_is_none_of_a_call(key: str) -> None:
+    text = f'<tool_call>{{"{key}": 1, "name": "write", "arguments": {{}}}}</tool_call>'
+    found = extract("hermes", text, [WRITE])
+    assert (found.calls, found.content) == ([], text)

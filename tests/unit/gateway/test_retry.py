@@ -20,6 +20,7 @@ from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.retry import Retry, Tried, TurnLimits, TurnRetryPolicy
 from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
+from toolwire.gateway.strategies.prompted import Prompted
 from toolwire.gateway.strategies.selection import Mode, StrategySelector
 from toolwire.protocol.fragments import CallFragment, Fragment
 
@@ -238,6 +239,12 @@ def test_prose_beside_a_choice_that_calls_does_not_say_that_there_are_no_tools(
 
 def test_prose_says_that_there_are_no_tools_where_nothing_was_called() -> None:
     retries = policy(tools=[tool("f")], tool_choice="required")
+    strategies, plan = retries._model.strategies, retries.plan
+    backend, model = retries.pick().backend, plan.request.model
     retries.after(spoken(retries, Fragment(text="No.", finish="stop")), PROSE)
-    strategies = retries._model.strategies
-    assert strategies.known(retries.plan.request.model) == {"a": "without tools"}
+    assert isinstance(strategies.choose(backend, retries.plan), Prompted)
+    assert isinstance(strategies.choose(backend, plan), Hybrid), "one turn proves nothing"
+    assert strategies.known(model) == {}
+    retries.plan = plan
+    retries.after(spoken(retries, Fragment(text="No.", finish="stop")), PROSE)
+    assert strategies.known(model) == {"a": "without tools"}

@@ -7,7 +7,6 @@ once.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
@@ -46,8 +45,7 @@ class _Chunk(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Chunk).decode
 
 
-@dataclass(frozen=True, slots=True)
-class EngineRequest:
+class EngineRequest(msgspec.Struct, frozen=True):
     """A request to the engine."""
 
     content: bytes
@@ -56,8 +54,7 @@ class EngineRequest:
     """The same request for one token that the grammar forbids: see `grammar_check`."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextOrCall:
+class TextOrCall(msgspec.Struct, frozen=True):
     """A request in three forms: for one token, for text, and constrained to calls."""
 
     probe: EngineRequest

@@ -11,11 +11,12 @@ import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
 from typing import Any, TypeAlias
+
+import msgspec
 
 from toolwire.backends.embedded.cores import default_threads
 from toolwire.backends.embedded.tuning import ModelTuning
@@ -50,8 +51,7 @@ class EngineError(Exception):
     """The engine cannot be started. The message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
+class EngineSettings(msgspec.Struct, frozen=True):
     """Which model to run, and how. 0 means the default."""
 
     path: Path

@@ -1,11 +1,11 @@
 """The base URL of a backend, parsed."""
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+
+class Origin(msgspec.Struct, frozen=True):
     """A parsed base URL. Parsed once, so the address that is checked is the one that is dialled."""
 
     host: str

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from toolwire.backends.base import (
     DEFAULT_TIMEOUTS,
@@ -15,7 +15,6 @@ from toolwire.backends.base import (
     BackendRequest,
     BackendTimeouts,
     CapabilityProbe,
-    FragmentListener,
     Redact,
     clip,
 )
@@ -26,13 +25,12 @@ from toolwire.backends.named_body import NamedBody
 from toolwire.backends.openai import llamacpp
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.backends.openai.detection import AUTO, detect
+from toolwire.backends.openai.http_answers import OpenAiHttpAnswer, RawHttpAnswer
 from toolwire.backends.openai.params import ignored_params, ignored_parts
-from toolwire.backends.openai.refusal import lasting, refusal
+from toolwire.backends.openai.refusal import refusal
 from toolwire.backends.openai.request import encode_body
-from toolwire.backends.steps import in_steps
 from toolwire.backends.tokenizers import read_count, tokenize_body
 from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
-from toolwire.protocol.fragments import Fragment
 from toolwire.protocol.requests import Request
 
 
@@ -46,7 +44,6 @@ class _Models(msgspec.Struct):
 
 _log = logging.getLogger("toolwire.backends")
 _decode_models = msgspec.json.Decoder(_Models)
-_TOO_LARGE = "The backend's answer is larger than {} bytes (limits.answer_bytes)."
 _MAX_ERROR_BODY = 64 * 1024
 _MAX_FETCHED = 8 << 20
 _PROBE_TIMEOUT = 5.0
@@ -59,99 +56,6 @@ _REMEMBERED_MISS = 10.0
 _MOST_REPORTED = 1024
 _NO_ENDPOINT = ("not found", "not allowed", "refused the request", "invalid url", "no route")
 """Messages for a path that does not exist. "Refused" is our own text for an empty message."""
-
-
-class OpenAiHttpAnswer:
-    """One answer in progress."""
-
-    __slots__ = ("_closed", "_connection", "_decoder", "_max_bytes", "_pool")
-
-    def __init__(
-        self, pool: HttpPool, connection: Connection, decoder: BodyDecoder, max_bytes: int
-    ) -> None:
-        self._pool = pool
-        self._connection = connection
-        self._decoder = decoder
-        self._max_bytes = max_bytes
-        self._closed = False
-
-    async def relay(self, listener: FragmentListener) -> bool:
-        """See `Answer.relay`."""
-        decoder, connection, room = self._decoder, self._connection, self._max_bytes
-        late: list[Fragment] = []
-
-        def feed(block: bytes) -> None:
-            nonlocal room
-            if decoder.done:
-                return
-            room -= len(block)
-            if room < 0:
-                raise lasting(_TOO_LARGE.format(self._max_bytes))
-            fragments = decoder.feed(block)
-            if decoder.large:
-                late.extend(fragments)  # and all that follows, to keep the order
-                listener([])  # the backend is not silent
-            elif fragments:
-                listener(fragments)
-            if decoder.done:
-                # The answer is complete. Some servers then keep the connection open, or drop it.
-                connection.enough()
-
-        await connection.relay(feed)
-        fragments = decoder.finish()
-        if decoder.large:
-            for part in in_steps([*late, *fragments]):
-                listener([part])
-                await asyncio.sleep(0)
-        elif fragments:
-            listener(fragments)
-        return decoder.done
-
-    def pause(self) -> None:
-        """See `Answer.pause`. Once closed, the connection may already serve another answer."""
-        if not self._closed:
-            self._connection.pause()
-
-    def resume(self) -> None:
-        """See `Answer.resume`."""
-        if not self._closed:
-            self._connection.resume()
-
-    def close(self) -> None:
-        """See `Answer.close`."""
-        self._closed = True
-        self._pool.release(self._connection)
-
-
-class RawHttpAnswer:
-    """An answer that is forwarded unchanged. `idle` is its idle timeout."""
-
-    def __init__(self, pool: HttpPool, connection: Connection, idle: float) -> None:
-        self._pool = pool
-        self._connection = connection
-        self._idle = idle
-        self.status = connection.head.status
-        self.headers = connection.head.headers
-        self.pause = connection.pause
-        self.resume = connection.resume
-
-    async def relay(self, listener: Callable[[bytes], None]) -> None:
-        """Pass the body to `listener` as it arrives, until its end."""
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(self._idle) as silence:
-
-                def feed(block: bytes) -> None:
-                    silence.reschedule(loop.time() + self._idle)
-                    listener(block)
-
-                await self._connection.relay(feed)
-        except TimeoutError:
-            raise UpstreamTimeout(f"The backend was silent for {self._idle:g} s.") from None
-
-    def close(self) -> None:
-        """Release the connection. Before the end, this drops it."""
-        self._pool.release(self._connection)
 
 
 class OpenAiHttpBackend:

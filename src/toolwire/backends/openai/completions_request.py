@@ -5,12 +5,12 @@ Parameters that only chat has (log-probabilities in chat form, reasoning effort,
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from math import inf
 from typing import TypeGuard
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import ConstraintKind, Dialect
@@ -38,8 +38,7 @@ _LIMIT, _STOP, _FORMAT = "max_tokens", "stop", "response_format"
 _RENAMES = {"max_completion_tokens": _LIMIT, _LIMIT: _LIMIT}
 
 
-@dataclass(frozen=True, slots=True)
-class _Server:
+class _Server(msgspec.Struct, frozen=True):
     """What a kind of server accepts on this endpoint.
 
     `unlimited`: the token limit that means none. Without a limit, most stop after 16 tokens.

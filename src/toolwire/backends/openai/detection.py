@@ -5,7 +5,6 @@ only they have, and by its content, because some servers answer 200 on any path.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
@@ -21,16 +20,14 @@ Fetch: TypeAlias = Callable[[str], Awaitable[bytes]]
 """Fetches a path from a server. Raises `UpstreamError`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Detected:
+class Detected(msgspec.Struct, frozen=True):
     """A dialect, and how it was detected."""
 
     dialect: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Sign:
+class _Sign(msgspec.Struct, frozen=True):
     """A path below the root, and an answer that only one kind of server gives."""
 
     dialect: str

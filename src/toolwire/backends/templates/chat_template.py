@@ -7,9 +7,10 @@ tokenizer, and tags and headings in the template. They are escaped in untrusted 
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from toolwire.backends.base import Capabilities
 from toolwire.backends.gguf import GgufTokens, NotGguf, read_facts, read_tokens
@@ -45,8 +46,7 @@ class NoTemplate(Exception):
     """There is no chat template in the file. The message says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatTemplate:
+class ChatTemplate(msgspec.Struct, frozen=True):
     """A chat template and its tokens."""
 
     source: str

@@ -10,7 +10,7 @@ import msgspec
 
 from toolwire.cli.reports.parse import result_of
 from toolwire.formats import AUTO, InvalidTool, extract, get
-from toolwire.formats.given_tools import tools_of
+from toolwire.formats.tools.given_tools import tools_of
 from toolwire.protocol.tools import ToolSpec
 
 

@@ -51,11 +51,14 @@ class ParseReport:
     def of(cls, name: str, text: str, tools: tuple[ToolSpec, ...]) -> Self:
         """Read a text, and check whether another format would find more."""
         trace, chosen, other = Trace(), "", None
+        found = extract(name, text, tools, trace=trace)
         if name == AUTO:
             detected = detect_output(text, tools)
             name = detected.format if detected else ""
             chosen = detected.reason if detected else f"no call found in {len(names())} formats"
-        found = extract(name or AUTO, text, tools, trace=trace)
+        if found.format not in ("", name):
+            name = found.format
+            chosen = "the answer is nothing but calls" if found.calls else "the answer begins so"
         if not (found.calls or chosen):
             other = notice_mismatch(name, text, tools)
         if not found.calls and (why := _why_text(text, tools)):

@@ -3,8 +3,9 @@
 The value ends where its brackets balance, so an end marker inside a string never ends a call.
 Nothing is decoded and encoded again. Some common mistakes of models are fixed on the way because
 the fix is unambiguous: raw control characters in strings, an escaped apostrophe, 'single quoted'
-strings, the Python words True, False and None, a trailing comma, and a lone surrogate, which UTF-8
-cannot encode. Anything else that is not JSON stops the copy.
+strings, the Python words True, False and None, a trailing comma, comments, a lone surrogate, which
+UTF-8 cannot encode, and a backslash before a character that has no escape in any language, as in
+a regular expression. Anything else that is not JSON stops the copy.
 """
 
 import json
@@ -14,7 +15,7 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from toolwire.formats.arguments import scalars
-from toolwire.formats.reader import Need, Reader
+from toolwire.formats.reader import Need, Reader, peek, skip_space
 from toolwire.protocol.json_limits import MAX_DEPTH
 
 _BIG = 48  # from this many buffered characters on, try the C scanner first
@@ -22,12 +23,16 @@ _BIG = 48  # from this many buffered characters on, try the C scanner first
 _INSIDE = rf'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|{scalars.UNICODE})[^"\\\x00-\x1f]*+)*+'
 _IN_STRING = re.compile(_INSIDE)
 _TOKEN = re.compile(
-    rf'[ \t\n\r]*+([{{}}\[\]:]|,(?=[ \t\n\r]*+[^ \t\n\r\]}}])|"{_INSIDE}"|[-+.\w]++(?=[\s,\]}}]))'
+    r"[ \t\n\r]*+([{}\[\]:]|,(?=[ \t\n\r]*+[^ \t\n\r\]}/#])|"
+    rf'"{_INSIDE}"|[-+.\w]++(?=[\s,\]}}/#]))'
 )
 _COMMA = re.compile(r",[ \t\n\r]{0,256}+")
 _SURROGATE = re.compile(r"u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _HALVES = re.compile(rf"\\(?:{scalars.PAIR}|(u[dD][89a-fA-F][0-9a-fA-F]{{2}})|.)", re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*+")
+_COMMENT_ENDS = {"#": "\n", "//": "\n", "/*": "*/"}
+MAX_COMMENT = 1024
+_MOST_ENCODED = 3  # how often arguments may be encoded as a string
 _BARE = re.compile(r"[-+.\w]{0,600}+")
 _BEGUN = re.compile(
     r"t(?:r(?:ue?+)?+)?+|f(?:a(?:l(?:se?+)?+)?+)?+|n(?:u(?:ll?+)?+)?+"
@@ -35,6 +40,7 @@ _BEGUN = re.compile(
 )
 _ESCAPE_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}+)?+")
 _ESCAPE_LENGTH = {"u": 6}
+_LITERAL = re.compile(r"\\(?![xu0-7])")  # a backslash that stands for itself
 _PAIR_LENGTH = 12
 _CLOSER = {"{": "}", "[": "]"}
 _OPENS = '{["'
@@ -80,6 +86,31 @@ def paired(text: str) -> str:
     if "\\u" not in text:
         return text
     return _HALVES.sub(lambda found: scalars.NO_CHARACTER if found[1] else found[0], text)
+
+
+def read_object(value: str) -> str:
+    """Convert JSON that stands for the arguments of a call to an object; "" if it is none.
+
+    It may be a string that contains the object, even one encoded twice, or say that there are none.
+    """
+    for _ in range(_MOST_ENCODED):
+        if not value.startswith('"'):
+            break
+        value = _copied(str(json.loads(value)).strip() or "{}")
+    return value if value.startswith("{") else "{}" if value in ("null", "[]") else ""
+
+
+def _copied(text: str) -> str:
+    """Return the value that is all of the text, as JSON; "" if it is not one value."""
+    reader, pieces = Reader(), list[str]()
+    reader.add(text + "\n")  # shows that a word is not truncated
+    reader.final = True
+    try:
+        next(copying := copy_value(reader, pieces.append))
+    except StopIteration as end:
+        whole = end.value and not reader.buf[reader.pos :].strip()
+        return "".join(pieces) if whole else ""
+    raise AssertionError(f"{copying} asked for more after the end")
 
 
 def copy_value(reader: Reader, put: Put) -> Need[bool]:
@@ -134,6 +165,8 @@ def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> N
     char = reader.buf[reader.pos]
     if char == "," and expect == _NEXT:
         return (yield from _pass_comma(reader, put, stack))
+    if char in "/#":
+        return expect if (yield from pass_comment(reader)) else _WRONG
     if char not in "\"'":
         token = yield from bare_token(reader)
         if _TOKEN.match(reader.buf, reader.pos) and token:
@@ -160,8 +193,32 @@ def _copy_begun(reader: Reader, put: Put, size: int) -> None:
         reader.pos = len(reader.buf)
 
 
+def pass_comment(reader: Reader) -> Need[bool]:
+    """Pass the comment at the reader's position; False if it is none, or does not end."""
+    begun = yield from peek(reader, 2)
+    opener = begun[:1] if begun[:1] == "#" else begun
+    end, ahead = _COMMENT_ENDS.get(opener, ""), len(opener)
+    while end:
+        at = reader.buf.find(end, reader.pos + ahead, reader.pos + MAX_COMMENT)
+        if at >= 0:
+            reader.pos = at + len(end)
+            return True
+        if reader.final or len(reader.buf) - reader.pos >= MAX_COMMENT:
+            return False
+        yield
+    return False
+
+
+def skip_blank(reader: Reader, limit: int) -> Need[str]:
+    """Consume whitespace and comments, as `skip_space` does."""
+    char = yield from skip_space(reader, limit)
+    while char in ("/", "#") and (yield from pass_comment(reader)):
+        char = yield from skip_space(reader, limit)
+    return char
+
+
 def _pass_comma(reader: Reader, put: Put, stack: list[str]) -> Need[int]:
-    """Pass a comma. It is dropped if only a closing bracket follows."""
+    """Pass a comma. It is dropped if only a closing bracket, or comments and one, follow."""
     while True:
         match = _COMMA.match(reader.buf, reader.pos)
         end = match.end() if match else reader.pos
@@ -172,7 +229,13 @@ def _pass_comma(reader: Reader, put: Put, stack: list[str]) -> Need[int]:
             return _WRONG
         yield
     reader.pos += 1
-    if reader.buf[end] in "}]":
+    char = reader.buf[end]
+    while char in ("/", "#"):
+        yield from skip_space(reader, MAX_COMMENT)
+        if not (yield from pass_comment(reader)):
+            return _WRONG
+        char = yield from skip_space(reader, MAX_COMMENT)
+    if char in ("}", "]"):
         return _NEXT
     put(",")
     return _after(_NEXT, ",", stack)
@@ -233,9 +296,9 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
             put("'")
             reader.pos = pos = end + 2
         elif not _SURROGATE.match(buf, end + 1):
-            if escape_begun := _ESCAPE_BEGUN.match(buf, end):
-                _copy_begun(reader, put, len(escape_begun.group()))
-            return False
+            if not _copy_backslash(reader, put):
+                return False
+            pos = reader.pos
         elif len(buf) - end < _PAIR_LENGTH and _may_pair(buf, end):  # a split surrogate pair
             if reader.final:
                 reader.pos = len(buf)
@@ -245,6 +308,20 @@ def copy_string(reader: Reader, put: Put) -> Need[bool]:
         else:
             put(scalars.NO_CHARACTER)
             reader.pos = pos = end + 6
+
+
+def _copy_backslash(reader: Reader, put: Put) -> bool:
+    """Copy a backslash that stands for itself. If it begins a truncated escape, copy that, and
+    return False, as for an escape of another language."""
+    begun = _ESCAPE_BEGUN.match(reader.buf, reader.pos)
+    if reader.final and begun and begun.end() == len(reader.buf):
+        _copy_begun(reader, put, len(begun.group()))
+        return False
+    if not _LITERAL.match(reader.buf, reader.pos):
+        return False
+    put("\\\\")
+    reader.pos += 1
+    return True
 
 
 def _may_pair(buf: str, start: int) -> bool:

@@ -5,9 +5,11 @@ it only finds the allowed JSON types, and the schema of a member. Each subschema
 because a schema may refer to itself, and to the same subschema many times.
 """
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import msgspec
 
 Types: TypeAlias = frozenset[str]
 _MAX_HOPS = 24  # maximum hops through $ref and combinators
@@ -25,8 +27,19 @@ _TYPE_OF: tuple[tuple[type, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+_JSON_TYPES = frozenset(kind for _, kind in _TYPE_OF)
+_FOREIGN = {
+    "string": re.compile("str|text|(?:var)?char|enum"),
+    "integer": re.compile("(?:u?int|unsigned|long|short)[a-z0-9_]*+"),
+    "number": re.compile("(?:num|float|double|decimal)[a-z0-9_]*+"),
+    "boolean": re.compile("bool|binary"),
+    "array": re.compile("arr|list|tuple|sequence"),
+    "object": re.compile("dict|dictionary|map|mapping"),
+    "null": re.compile("none|nonetype|nil"),
+}
+
+
+class Schema(msgspec.Struct, frozen=True):
     """A schema, or a part of one: `node` inside `root`."""
 
     node: Any
@@ -107,9 +120,9 @@ def _said_types(
 ) -> Types:
     declared = node.get("type")
     if isinstance(declared, str):
-        return frozenset({declared})
+        return frozenset({_json_type(declared)})
     if isinstance(declared, list | tuple):
-        return frozenset(t for t in declared if isinstance(t, str))
+        return frozenset(_json_type(t) for t in declared if isinstance(t, str))
     if "$ref" in node:
         return _types(_follow(node["$ref"], root), root, known, hops)
     if "const" in node or isinstance(node.get("enum"), list):
@@ -120,6 +133,14 @@ def _said_types(
     if isinstance(node.get("allOf"), list):
         return _common(_types(part, root, known, hops) for part in node["allOf"])
     return frozenset(kind for keyword, kind in _KEYWORDS.items() if keyword in node)
+
+
+def _json_type(name: str) -> str:
+    """Return the JSON type that a schema means, if its author used another language's word."""
+    word = name.lower()
+    if word in _JSON_TYPES:
+        return word
+    return next((kind for kind, words in _FOREIGN.items() if words.fullmatch(word)), name)
 
 
 def _common(parts: Iterable[Types]) -> Types:

@@ -43,6 +43,16 @@ def coerce(text: str, types: Types) -> str:
     return quote(text)
 
 
+def coerce_json(text: str, types: Types) -> str:
+    """Convert a value that is JSON, if it can be, whatever its types."""
+    return any_json(text) or coerce(text, types)
+
+
+def coerce_literal(text: str, types: Types) -> str:
+    """Convert a value that is stated not to be a string."""
+    return any_literal(text) or coerce(text, types)
+
+
 def _unescaped(text: str, types: Types) -> str | None:
     """Unescape JSON that was escaped as in a string, with or without the quotes."""
     if not types & _CONTAINERS or '\\"' not in text or text[0] not in '{["':

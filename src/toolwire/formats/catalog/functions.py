@@ -1,7 +1,8 @@
 """`<function=NAME>` with one element per parameter, shared by formats of several families."""
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from toolwire.formats.engines.either import Either
 from toolwire.formats.engines.json_calls import JsonCalls

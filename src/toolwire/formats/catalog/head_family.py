@@ -1,12 +1,13 @@
 """Family B: the name is in a header, followed by the arguments as JSON."""
 
+import re
 from functools import partial
 
 from toolwire.formats.catalog.heads import IdBefore, IdBehind, NumberedName, TypeBefore
 from toolwire.formats.catalog.json_family import THINK
 from toolwire.formats.catalog.routes import by_name, by_tool
 from toolwire.formats.channels import Channels
-from toolwire.formats.engines.either import json_or
+from toolwire.formats.engines.either import Either, json_or
 from toolwire.formats.engines.head_json import HeadJson
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.raw_body import RawBody
@@ -98,18 +99,24 @@ MISTRAL_SMALL_32 = _mistral(
 _bars = partial(spelled, spellings=(("｜", "|"),))
 _BEGIN, _CALL = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"
 _ENDS = ("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>")
-_DEEPSEEK = Markers(
-    sections=_bars((_BEGIN,)), opens=_bars((_CALL,)), ends=_bars(_ENDS), reasoning=THINK
-)
 _SEP = "<｜tool▁sep｜>"
+_DEEPSEEK_CALLS = HeadJson(brace=True, head=TypeBefore(_bars((_SEP,))))
+_DEEPSEEK = Markers(
+    sections=_bars((_BEGIN, "<｜tool▁calls｜>")),  # distilled models shorten it
+    opens=_bars((_CALL,)),
+    ends=_bars(_ENDS),
+    reasoning=THINK,
+    inside=_DEEPSEEK_CALLS,
+    unopened=("function",),
+)
 _deepseek = partial(
     _head,
     framing=_DEEPSEEK,
+    engine=_DEEPSEEK_CALLS,
     special_tokens=(_BEGIN, _CALL, _SEP, *_ENDS),
 )
 DEEPSEEK_V3 = _deepseek(
     name="deepseek_v3",
-    engine=HeadJson(brace=True, head=TypeBefore(_bars((_SEP,)))),
     writing=Writing(
         f"<｜tool▁call▁begin｜>function{_SEP}{{name}}\n```json\n{{args}}\n```<｜tool▁call▁end｜>",
         before="<｜tool▁calls▁begin｜>",
@@ -127,7 +134,6 @@ DEEPSEEK_V3 = _deepseek(
 )
 DEEPSEEK_V31 = _deepseek(
     name="deepseek_v31",
-    engine=HeadJson(brace=True, head=TypeBefore(_bars((_SEP,)))),
     writing=Writing(
         f"<｜tool▁call▁begin｜>{{name}}{_SEP}{{args}}<｜tool▁call▁end｜>",
         before="<｜tool▁calls▁begin｜>",
@@ -152,7 +158,7 @@ KIMI_K2 = _head(
         ),
         reasoning=THINK,
     ),
-    engine=HeadJson(separators=("<|tool_call_argument_begin|>",), head=NumberedName()),
+    engine=HeadJson(separators=("<|tool_call_argument_begin|>",), brace=True, head=NumberedName()),
     writing=Writing(
         "<|tool_call_begin|>{id}<|tool_call_argument_begin|>{args}<|tool_call_end|>",
         before="<|tool_calls_section_begin|>",
@@ -271,7 +277,12 @@ GLM4_0414 = _head(
 REACT = _head(
     name="react",
     framing=Markers(opens=("Action: ", "Action:"), strict=True, reasoning=THINK),
-    engine=HeadJson(separators=("Action Input: ", "Action Input:")),
+    engine=Either(
+        looks=re.compile(r"\s{0,20}+(?:\{|`{3})"),  # both in one object, as LangChain asks for
+        prefix=re.compile(r"\s{0,20}+`{0,2}+"),
+        first=JsonCalls(),
+        second=HeadJson(separators=("Action Input: ", "Action Input:")),
+    ),
     writing=Writing("Action: {name}\nAction Input: {args}", between="\n"),
     results=Results("Observation: {result}", between="\n"),
     note="what ReAct prompts teach, whatever the model",

@@ -1,12 +1,11 @@
 """The headers of calls, for formats that write more in them than a tool's name."""
 
-from dataclasses import dataclass
+import msgspec
 
 from toolwire.formats.engines.head_json import CallHeader, plain_name
 
 
-@dataclass(frozen=True, slots=True)
-class IdBehind:
+class IdBehind(msgspec.Struct, frozen=True):
     """`NAME MARKER ID`."""
 
     marker: str
@@ -22,8 +21,7 @@ class IdBehind:
         return plain_name(name), wire_id.strip() or None
 
 
-@dataclass(frozen=True, slots=True)
-class IdBefore:
+class IdBefore(msgspec.Struct, frozen=True):
     """`ID MARKER NAME`."""
 
     marker: str
@@ -42,8 +40,7 @@ class IdBefore:
         return plain_name(name), wire_id
 
 
-@dataclass(frozen=True, slots=True)
-class TypeBefore:
+class TypeBefore(msgspec.Struct, frozen=True):
     """`TYPE MARKER NAME`, or `NAME MARKER`: the type of the call may be missing."""
 
     fields: tuple[str, ...]
@@ -55,8 +52,7 @@ class TypeBefore:
         return plain_name(second if second.strip() else first), None
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedName:
+class NumberedName(msgspec.Struct, frozen=True):
     """`functions.NAME:NUMBER`, which is also the id. A number or a foreign id names no tool."""
 
     fields: tuple[str, ...] = ()
@@ -69,5 +65,5 @@ class NumberedName:
         name = wire.removeprefix("functions.").rpartition(":")[0] if ":" in wire else wire
         if name.isdecimal() or name.startswith("call_"):
             return "", wire
-        named = plain_name(name.removeprefix("functions."))
+        named = plain_name(name.removeprefix("functions.")) if plain_name(wire) else None
         return named, None if named is None else wire

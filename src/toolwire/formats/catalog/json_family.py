@@ -98,7 +98,7 @@ LLAMA3_JSON = _json(
     name="llama3_json",
     signs=(("<|header_start|>", '{"name": "', '"parameters": '),),
     framing=Markers(
-        opens=("<|python_tag|>",), ends=("<|eom_id|>", "<|eot_id|>", "<|eot|>"), bare=("{",)
+        opens=("<|python_tag|>",), ends=("<|eom_id|>", "<|eot_id|>", "<|eot|>"), bare=("{", "[")
     ),
     engine=json_or(PyCalls(brackets=False, known=True, suffix=".call"), JsonCalls()),
     writing=Writing("{json}", between="; ", keys=_PARAMETERS),
@@ -126,7 +126,9 @@ GRANITE = _array(
 )
 GRANITE_20B_FC = _json(
     name="granite-20b-fc",
-    framing=Markers(opens=("<function_call>",), drop=("<|endoftext|>",)),
+    framing=Markers(
+        opens=("<function_call>",), ends=("</function_call>",), drop=("<|endoftext|>",)
+    ),
     engine=JsonCalls(no_call="no_function"),
     writing=Writing("<function_call> {json}", between="\n"),
     results=Results("<function_response> {result}", role="tool", merged=False),
@@ -261,6 +263,7 @@ APERTUS = _json(
     framing=Markers(
         opens=("<|tools_prefix|>",),
         ends=("<|tools_suffix|>",),
+        drop=("<|assistant_end|>",),
         reasoning=(Reasoning(("<|inner_prefix|>",), ("<|inner_suffix|>",)),),
     ),
     engine=JsonCalls(name_is_key=True),
@@ -278,7 +281,7 @@ APERTUS = _json(
 INTERNLM = _json(
     name="internlm",
     framing=Markers(
-        opens=("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
+        opens=tuple(f"<|action_start|>{space}<|plugin|>" for space in ("", " ", "\n")),
         ends=("<|action_end|>",),
         reasoning=THINK,
     ),
@@ -338,14 +341,14 @@ COHERE_COMMAND4 = _cohere(
     aliases=("cohere2moe",),
     models=(r"command-a-?plus", r"command-?4"),
 )
-COMMAND_R_PLUS = _array(
+COMMAND_R_PLUS = _json(
     name="command_r_plus",
     signs=(
         ("Action:\\n```json", "<|START_OF_TURN_TOKEN|>"),
         ("Action:\n```json", "<|START_OF_TURN_TOKEN|>"),
     ),
     framing=Markers(
-        opens=("Action:\n```json", "Action: ```json"),
+        opens=("Action:\n```json", "Action: ```json", "Action:```json", "Action:\n```"),
         ends=("```",),
         drop=("<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"),
         citations=_CITATIONS,
@@ -364,8 +367,9 @@ GIGACHAT3 = _json(
     signs=(("<|message_sep|>", "<|role_sep|>", "function call"),),
     framing=Markers(
         opens=(
-            "<|message_sep|>\n\nfunction call<|role_sep|>\n",
-            "function call<|role_sep|>\n",
+            "<|message_sep|>\n\nfunction call<|role_sep|>",
+            "<|message_sep|>\nfunction call<|role_sep|>",
+            "function call<|role_sep|>",
             "<|function_call|>",
         ),
         drop=("</s>", "<|message_sep|>"),

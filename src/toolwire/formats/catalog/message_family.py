@@ -50,6 +50,8 @@ OPENAI = _messages(
             "assistant<|channel|>",
             "assistant to=",
             "commentary<|channel|>",
+            "commentary to=",
+            *(f"{channel}<|message|>" for channel in ("analysis", "commentary", "final")),
             "<|message|>",
         ),
         route=harmony,
@@ -182,9 +184,23 @@ KIMI_K3 = _messages(
         sections=_spaced((_open("tools"),)),
         opens=_spaced(("<|open|>call",)),
         ends=_spaced((_close("call"), _close("tools"), _close("message"), "<|end_of_msg|>")),
-        drop=_spaced((_open("response"), _close("response"), _close("message"), "<|end_of_msg|>")),
+        drop=_spaced(
+            (
+                *(_open('message role="assistant"'), _open("response")),
+                *(_close("message"), "<|end_of_msg|>"),
+                *(_close("response") + layout for layout in ("", "\n", "\n\n")),
+            )
+        ),
         reasoning=(
-            Reasoning(_spaced((_open("think"),)), _spaced((_close("think"), _open("response")))),
+            Reasoning(
+                _spaced((_open("think"),)),
+                _spaced(
+                    (
+                        *(_close("think") + layout for layout in ("", "\n", "\n\n")),
+                        _open("response"),
+                    )
+                ),
+            ),
         ),
     ),
     engine=Tagged(
@@ -196,6 +212,7 @@ KIMI_K3 = _messages(
         close=_close("argument"),
         call_close=(_close("call"),),
         typing="type-attribute",
+        json_tags=(_open('json type="object"'), _close("json")),
         spellings=_SPACES,
     ),
     writing=Writing(

@@ -72,7 +72,7 @@ UI_TARS = _python(
 OLMO3 = _python(
     name="olmo3",
     framing=Markers(opens=("<function_calls>",), ends=("</function_calls>",), reasoning=THINK),
-    engine=PyCalls(brackets=False),
+    engine=json_or(PyCalls(brackets=False), JsonCalls()),
     writing=Writing("{python}", before="<function_calls>", between="\n", after="</function_calls>"),
     results=Results("{result}", role="environment", merged=False),
     models=(r"olmo-?3",),

@@ -3,7 +3,7 @@
 import re
 
 from toolwire.formats.channels import Destination, Target
-from toolwire.formats.declared_tools import DeclaredTools
+from toolwire.formats.tools.declared_tools import DeclaredTools
 
 _RECIPIENT = re.compile(r"\bto=([^\s<]{1,128}+)")
 _FUNCTION = re.compile(r"\bfunctions\.[^\s<]{1,128}+")
@@ -13,6 +13,7 @@ _BUILT_IN = re.compile(r"(?:assistant|user|self|python|browser|container)(?:\..*
 _NAME = re.compile(r"[\w.\-]{1,128}+")
 _CONTENT_KINDS: dict[str, Target] = {
     "<|content_text|>": "text",
+    "<|content_tool_error|>": "text",
     "<|content_thinking|>": "reasoning",
     "<|content_invoke_tool_json|>": "tool",
     "<|content_invoke_tool_text|>": "tool",
@@ -66,9 +67,12 @@ def by_content_kind(header: str, end: str, _tools: DeclaredTools) -> Destination
 
 
 def by_tool(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
-    """The header is a tool's name, or empty; anything else is not a header."""
+    """The header is a tool's name, or empty; anything else is not a header.
+
+    Functionary's text may follow a call, because both formats write their first call alike.
+    """
     name = header.strip()
-    if not name:
+    if not name or header == "all":
         return Destination("text")
     return Destination("tool", name) if _NAME.fullmatch(name) and tools.known(name) else None
 

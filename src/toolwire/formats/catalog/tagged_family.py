@@ -1,7 +1,8 @@
 """Family D: one element per parameter."""
 
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from toolwire.formats.catalog.functions import FUNCTION, FUNCTION_LINES, JSON_OR_FUNCTIONS, OPENS
 from toolwire.formats.catalog.json_family import THINK

@@ -1,23 +1,18 @@
-"""Detects the format from a model name, a chat template or an answer, and says why.
+"""Detects the format from a model name or a chat template, and says why.
 
 By model name: the longest matching pattern of the catalogue wins. By chat template: first texts
 that are unique to a format (`signs`), then tags that its calls require, then mere hints. The format
-with the most evidence wins, and the model's name breaks ties. By answer: every format whose opener
-occurs is tried. The one that finds the most calls and leaves the least text wins. If there are
-calls behind the reasoning, then those inside it are drafts.
+with the most evidence wins, and the model's name breaks ties. See `output.py` for whole answers.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
-from toolwire.formats.catalog import FORMATS, get
+import msgspec
+
+from toolwire.formats.catalog import FORMATS
 from toolwire.formats.framing import Markers
-from toolwire.formats.given_tools import GivenTool, as_tools
-from toolwire.formats.parser import Extracted, Parser, join
 from toolwire.formats.record import Format
-from toolwire.protocol.tools import ToolSpec
 
 _LITERAL = re.compile(r"\{\w{1,16}+\}|\s++")
 _SIZE = re.compile(r"[-_.](?:gguf|awq|gptq|fp8|bf16|int[48]|q\d\w*+)$")
@@ -29,8 +24,7 @@ _PROOF = ("<", "[")
 """Prefixes of tags that templates contain only to write calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
+class Detection(msgspec.Struct, frozen=True):
     """The name of a format, and the reason it was chosen."""
 
     format: str
@@ -77,65 +71,6 @@ def _evidence(record: Format) -> tuple[tuple[int, frozenset[str]], ...]:
     ranked = [(2, sign) for sign in record.signs]
     ranked += [(1, tuple(_tags(record))), (0, record.template)]
     return tuple((rank, frozenset(texts)) for rank, texts in ranked if texts)
-
-
-def detect_output(text: str, tools: Iterable[GivenTool] = ()) -> Detection | None:
-    """Return the format of an answer that contains calls."""
-    known = as_tools(tools)
-    behind = _behind_reasoning(text)
-    best: tuple[int, ...] | None = None
-    answer = None
-    for record in _candidates(text, known):
-        joined = _read(record, known, text)
-        calls = len(joined.calls)
-        if not calls:
-            continue
-        made = len(_read(record, known, behind).calls) if behind else calls
-        left = len(joined.content or "")
-        # Drafts make no format likelier, except where no format finds anything else.
-        rank = (made, 0 if made else calls, -left, -calls, likeness(record, text))
-        if best is None or rank > best:
-            best = rank
-            called = ", ".join(dict.fromkeys(call.name for call in joined.calls))
-            answer = Detection(record.name, f"it reads the text as calls of {called}")
-    return answer
-
-
-def _read(record: Format, tools: tuple[ToolSpec, ...], text: str) -> Extracted:
-    parser = Parser(record, tools, delivery="whole")
-    return join([*parser.feed(text), *parser.finish()])
-
-
-def _behind_reasoning(text: str) -> str:
-    """Return what follows the reasoning at the start of an answer; "" without reasoning."""
-    if not text.lstrip().startswith("<think>"):
-        return ""
-    return text.partition("</think>")[2]
-
-
-def notice_mismatch(
-    configured: str, text: str, tools: Iterable[GivenTool] = ()
-) -> Detection | None:
-    """Return the format that finds calls where the configured one finds none, if there is one."""
-    known = as_tools(tools)
-    if _read(get(configured), known, text).calls:
-        return None
-    found = detect_output(text, known)
-    if found is None or found.format == get(configured).name:
-        return None
-    reads = found.reason.removeprefix("it ")
-    return Detection(found.format, f"{configured!r} finds no call, but {found.format!r} {reads}")
-
-
-def _candidates(text: str, tools: tuple[ToolSpec, ...]) -> Iterator[Format]:
-    first, _, rest = text.lstrip().partition("\n")
-    named = rest.lstrip().startswith("{") and any(first == tool.name for tool in tools)
-    for record in FORMATS.values():
-        markers = [m for m in record.framing.markers() if len(m) > 1]
-        bare = isinstance(record.framing, Markers) and record.framing.bare
-        line = named and getattr(record.framing, "named", "") == "\n"
-        if bare or line or not markers or any(marker in text for marker in markers):
-            yield record
 
 
 def likeness(record: Format, text: str) -> int:

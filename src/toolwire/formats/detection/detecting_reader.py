@@ -25,7 +25,8 @@ class DetectingReader:
 
     A call at the end of reasoning that was never closed counts, too.
 
-    `settled` is called once with the format of this turn's calls: None if it is the expected one.
+    `settled` is called once with the format of this turn's calls, or the one that the answer
+    announced: None if it is the expected one.
     `trace` is told why something like a call stayed text. `opening` finds out whether the
     beginning of the answer announces another format.
     """
@@ -36,7 +37,7 @@ class DetectingReader:
         detector: OutputDetector,
         settled: Callable[[Detection | None], None],
         trace: Trace | None = None,
-        opening: AnswerBeginning | None = None,
+        opening: AnswerBeginning[MarkedReader] | None = None,
     ) -> None:
         self._expected: MarkedReader | None = expected if opening is None else None
         self._detector: OutputDetector | None = detector
@@ -44,7 +45,7 @@ class DetectingReader:
         self._trace = trace
         self._why = ""
         self._opening = (expected, opening) if opening is not None else None
-        self._format: Detection | None = None  # the announced format
+        self._format: Detection | None = None  # the announced format, until it is settled
         self._reasoning = UnclosedReasoning(detector.again)
 
     @property
@@ -105,17 +106,28 @@ class DetectingReader:
         if detector is not None:
             events += detector.finish()
             if self._expected is not None and detector.found is not None:
-                self._settled(detector.found)
+                self._settle(detector.found)
             elif not detector.spoken and (unclosed := self._reasoning.calls()):
-                self._settled(unclosed[1])
+                self._settle(unclosed[1])
                 events += unclosed[0]
             self._why = "" if detector.found is not None else detector.why
+        if self._format is not None:
+            self._settle(self._format)
         if self._trace is not None and self._why:
             self._trace.explain(self._why)
         return events
 
+    def _settle(self, found: Detection | None) -> None:
+        self._format = None
+        self._settled(found)
+
     def _open(
-        self, expected: MarkedReader, opening: AnswerBeginning, text: str, *, final: bool = False
+        self,
+        expected: MarkedReader,
+        opening: AnswerBeginning[MarkedReader],
+        text: str,
+        *,
+        final: bool = False,
     ) -> list[Event]:
         """Read the beginning of the answer, once it is certain whether it announces a format."""
         if not opening.feed(text, final=final):
@@ -130,7 +142,7 @@ class DetectingReader:
             if isinstance(event, CallStart) and self._detector is not None:
                 out += self._detector.finish()
                 self._detector = None
-                self._settled(self._format)
+                self._settle(self._format)
             if isinstance(event, TextDelta) and self._detector is not None:
                 out += self._detector.feed(event.text)
             else:
@@ -146,4 +158,4 @@ class DetectingReader:
         held, self._expected = self._expected.finish(), None
         for event in held:
             out += detector.feed(event.text) if isinstance(event, TextDelta) else [event]
-        self._settled(detector.found)
+        self._settle(detector.found)

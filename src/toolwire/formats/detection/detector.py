@@ -24,17 +24,17 @@ set as soon as the answer begins differently.
 from collections.abc import Iterable
 from functools import partial
 
-from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.detection.detect import Detection
 from toolwire.formats.detection.fenced_answer import FencedAnswer, Inner, PythonCalls
 from toolwire.formats.detection.signatures import TAG, is_structure, signatures, without_tags
 from toolwire.formats.detection.tool_names import ToolNames
-from toolwire.formats.detection.trial import Trial
-from toolwire.formats.mentions import Mentions
+from toolwire.formats.detection.trial import Trial, likeness, way_of_calling
 from toolwire.formats.parser import Delivery, Parser
-from toolwire.formats.quotes import FENCE, Quotes
+from toolwire.formats.quoting.mentions import Mentions
+from toolwire.formats.quoting.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
 from toolwire.formats.record import Format
+from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.turn_ends import may_end_turn, tokens_ahead
 from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.tools import ToolSpec
@@ -311,7 +311,9 @@ class OutputDetector:
     def _try(self, sign: str, formats: tuple[Format, ...], lead: int = 0) -> Need[Trial | None]:
         """Let every format with this sign read ahead. Return the winner, if any."""
         reader, names = self._reader, self._toolset
-        trials = [Trial(one, self._tools, sign) for one in formats]
+        ways = {way_of_calling(one): one for one in reversed(formats)}
+        every = {way: Trial(one, self._tools, sign) for way, one in ways.items()}
+        trials = list(every.values())
         reader.mark()
         reader.pos += lead
         won: list[Trial] = []
@@ -330,7 +332,13 @@ class OutputDetector:
         text = reader.raw()
         reader.give_back(text)
         self._budget -= read + _EACH
-        return max(won, key=lambda one: one.likeness(self._before, text), default=None)
+        winners = [one for one in formats if every[way_of_calling(one)] in won]
+        if not winners:
+            return None
+        record = max(winners, key=lambda one: likeness(one, sign, self._before, text))
+        best = every[way_of_calling(record)]
+        best.record = record
+        return best
 
     def _hand_over(self, trial: Trial, lead: int = 0) -> None:
         reader, record = self._reader, trial.record

@@ -8,7 +8,7 @@ import msgspec
 from toolwire.formats.catalog import get
 from toolwire.formats.detection.detect import Detection
 from toolwire.formats.parser import Delivery, Parser
-from toolwire.formats.quotes import FENCE
+from toolwire.formats.quoting.quotes import FENCE
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta
 from toolwire.protocol.tools import ToolSpec
 

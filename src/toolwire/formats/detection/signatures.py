@@ -8,17 +8,18 @@ end a turn: no call begins there, but they are not shown (`turn_ends.py`).
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from toolwire.formats.catalog import FORMATS
 from toolwire.formats.channels import Channels
-from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.framing import ToolMarkers
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import TURN_ENDS, MarkerSet
-from toolwire.formats.quotes import FENCE
+from toolwire.formats.quoting.quotes import FENCE
 from toolwire.formats.record import Format
+from toolwire.formats.tools.declared_tools import DeclaredTools
 
 _BARE = ("[", "{")
 TAG = "\n<"
@@ -26,8 +27,7 @@ TAG = "\n<"
 _STRUCTURE = re.compile(r"[<>\[\]-]")
 
 
-@dataclass(frozen=True, slots=True)
-class Signatures:
+class Signatures(msgspec.Struct, frozen=True):
     """`rare` quickly tells whether a piece of text can contain a sign.
 
     `lines` are the formats whose calls begin with a line that is a tool's name, `tags` those whose

@@ -2,8 +2,8 @@
 
 import re
 
-from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.reader import Need, Reader, peek
+from toolwire.formats.tools.declared_tools import DeclaredTools
 
 _NAME = 200  # maximum length of a tool's name
 _SPACE = 64  # maximum whitespace before an answer

@@ -1,16 +1,20 @@
 """Tries one format at the sign of a call that several formats may have written."""
 
-from functools import partial
+from collections.abc import Hashable
+from functools import lru_cache, partial
 
-from toolwire.formats.channels import Channels
-from toolwire.formats.declared_tools import DeclaredTools
+from msgspec.structs import fields
+
+from toolwire.formats.channels import ChannelFramer, Channels
 from toolwire.formats.detection.detect import written_around, written_in
 from toolwire.formats.event_sink import EventSink
 from toolwire.formats.framing import Markers
-from toolwire.formats.mentions import Start
+from toolwire.formats.markers import MarkerSet
 from toolwire.formats.parser import Parser
+from toolwire.formats.quoting.mentions import Start
 from toolwire.formats.reader import Need, Reader
 from toolwire.formats.record import Format
+from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.turn_state import TurnState
 from toolwire.protocol.events import (
     ArgsDelta,
@@ -21,6 +25,9 @@ from toolwire.protocol.events import (
     TextDelta,
 )
 from toolwire.protocol.tools import ToolSpec
+
+_AROUND = frozenset({"drop", "reasoning", "reasoning_calls", "citations"})
+"""The markers of text and reasoning, which no trial meets."""
 
 
 class Trial:
@@ -44,17 +51,15 @@ class Trial:
         """Whether the call has an argument, and not only a name."""
         return self._args.startswith('{"')
 
-    def likeness(self, before: str, text: str) -> tuple[int, bool]:
-        """How much of the text is the format's own, and whether it writes this sign itself."""
-        own = written_around(self.record, before) + written_in(self.record, text)
-        return own, self._sign in self.record.writing.call
-
     def start(self, tools: DeclaredTools) -> Start | None:
-        """Return what reads the calls ahead. None for messages, which only their markers show."""
+        """Return what reads the calls ahead. None for other messages, which only their markers
+        show."""
         framing = self.record.framing.for_tools(tools)
-        return (
-            partial(_calls, framing, self.record, tools) if isinstance(framing, Markers) else None
-        )
+        if isinstance(framing, Channels) and self.name:
+            return partial(_message, framing, self.record, tools)
+        if isinstance(framing, Markers):
+            return partial(_calls, framing, self.record, tools)
+        return None
 
     def refuses(self, char: str, tools: DeclaredTools) -> bool:
         """Read the next character, or the end; True if this is not the format."""
@@ -88,3 +93,27 @@ def _calls(
 ) -> Need[bool]:
     turn = TurnState(reader, sink, tools, framing.stop())
     return framing.framer(turn, record.engine).calls()
+
+
+def _message(
+    framing: Channels, record: Format, tools: DeclaredTools, reader: Reader, sink: EventSink
+) -> Need[bool]:
+    turn = TurnState(reader, sink, tools, framing.stop())
+    return ChannelFramer(framing, turn, record.engine).call()
+
+
+@lru_cache(maxsize=128)
+def way_of_calling(record: Format) -> Hashable:
+    """Return what is the same for all formats that read calls alike, so that one trial is enough.
+    They may differ in what stands around calls."""
+    framing = record.framing
+    if not isinstance(framing, MarkerSet):
+        return framing, record.engine
+    facts = (getattr(framing, one.name) for one in fields(framing) if one.name not in _AROUND)
+    return type(framing), *facts, record.engine
+
+
+def likeness(record: Format, sign: str, before: str, text: str) -> tuple[int, bool]:
+    """How much of the text is the format's own, and whether it writes this sign itself."""
+    own = written_around(record, before) + written_in(record, text)
+    return own, sign in record.writing.before + record.writing.call

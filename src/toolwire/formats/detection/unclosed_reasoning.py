@@ -2,7 +2,8 @@
 
 As in a known format (`framing.py`), a call in reasoning counts only if it is the last thing the
 model wrote. This is known at the end of the turn. By then the reasoning has been sent, with the
-text of the calls.
+text of the calls. Only text in which there is a call is read character by character, to know what
+follows it.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from toolwire.protocol.events import CallEnd, CallStart, Event, ReasoningDelta, 
 
 _MOST = 8_192  # characters at the end of the reasoning in which calls are looked for
 _TAIL = 64  # characters that show whether the answer ends as the reasoning does
+_ENDS = (">", "]", ")", "}", "`", "[")  # how calls and the tokens behind them end
 
 
 class UnclosedReasoning:
@@ -33,7 +35,9 @@ class UnclosedReasoning:
     def calls(self) -> tuple[list[Event], Detection] | None:
         """Return the calls that the answer ends with, and their format, if it ends in reasoning."""
         text = "".join(self._pieces)[-_MOST:]
-        if not text or not self._tail.endswith(text[-_TAIL // 2 :]):
+        if not text.rstrip().endswith(_ENDS) or not self._tail.endswith(text[-_TAIL // 2 :]):
+            return None
+        if not _finds_any(self._make(), text):
             return None
         while text:
             events, detector, end = _read(self._make(), text)
@@ -47,6 +51,12 @@ class UnclosedReasoning:
                 return (called, detector.found) if complete else None
             text = text[end:]
         return None
+
+
+def _finds_any(detector: OutputDetector, text: str) -> bool:
+    """Whether there is a call at all. All of the text at once is read much faster."""
+    detector.feed(text)
+    return detector.found is not None or bool(detector.finish() and detector.found)
 
 
 def _read(detector: OutputDetector, text: str) -> tuple[list[Event], OutputDetector, int]:

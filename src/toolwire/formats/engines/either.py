@@ -1,15 +1,15 @@
 """Two engines behind one opener. The first characters decide which one reads."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.reader import Need
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(msgspec.Struct, frozen=True):
     """`first` reads if the text matches `looks`, otherwise `second`.
 
     `looks` must match at the start of every text that `first` can read. If `prefix` matches the

@@ -2,13 +2,16 @@
 
 import json
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, TypeAlias
 
+import msgspec
+
 from toolwire.formats.arguments import json_text
 from toolwire.formats.engines.begin import Begin, spaced
+from toolwire.formats.engines.surplus import pass_surplus
 from toolwire.formats.lexer import Lexer
+from toolwire.formats.quoting.quotes import FENCE
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import (
     FormatEngine,
@@ -21,6 +24,8 @@ from toolwire.formats.turn_state import (
 _SPACE = 64
 _MAX_HEAD = 512
 _FENCE_LINE = re.compile(r"`{3}+\w{0,16}+")
+_NOTHING = ("null", "None")
+_ENCODED = ('"', "[")
 
 _NAME = re.compile(r"[^\s<>{}\[\]()\"'`,;|]{1,128}+")
 _IN_HEAD = r"[^<>{}\[\]()\"'`,;|]"
@@ -44,8 +49,7 @@ def plain_name(text: str) -> str | None:
     return name if _NAME.fullmatch(name) else None
 
 
-@dataclass(frozen=True, slots=True)
-class PlainHead:
+class PlainHead(msgspec.Struct, frozen=True):
     """The header is the name."""
 
     fields: tuple[str, ...] = ()
@@ -55,8 +59,7 @@ class PlainHead:
         return plain_name(text), None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HeadJson:
+class HeadJson(msgspec.Struct, frozen=True, eq=False):
     """A header, a separator, JSON.
 
     `separators` end the header and are consumed; with `brace` the JSON itself ends it. `head` takes
@@ -97,14 +100,12 @@ class HeadJson:
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         fenced = yield from self._open_fence(turn)
         if (yield from skip_space(turn.reader, _SPACE)) != "{":
-            return (yield from self._read_raw(turn, name, provider_id))
-        if name:
+            clean = yield from self._read_raw(turn, name, provider_id)
+        elif name:
             clean = yield from _copy_arguments(turn, name, provider_id)
         else:
             clean = yield from _infer_name(turn, provider_id)
-        if clean:
-            yield from self._close_fence(turn, fenced=fenced)
-        return clean
+        return clean and (yield from self._pass_end(turn, fenced=fenced))
 
     @staticmethod
     def _read_nothing(
@@ -129,6 +130,8 @@ class HeadJson:
         if self.broken_body and turn.sink.live:
             start_call(turn, name, provider_id)
             return (yield from finish_call(turn, ok=False, json=True))
+        if self.raw is None and not (ended or self.broken_body):
+            return (yield from _read_encoded(turn, name, provider_id))
         if self.raw is None or ended:
             return turn.refuse("no arguments behind the header")
         return (yield from self.raw.read(turn, Opening(strict=False, name=name)))
@@ -158,12 +161,17 @@ class HeadJson:
         reader.pos = match.end() if match else reader.pos
         return match is not None
 
-    def _close_fence(self, turn: TurnState, *, fenced: bool) -> Need[None]:
+    @staticmethod
+    def _pass_end(turn: TurnState, *, fenced: bool) -> Need[bool]:
+        """Pass surplus brackets and the end of the fence. Always returns True."""
+        yield from pass_surplus(turn, fenced=fenced)
         if not fenced or (yield from skip_space(turn.reader, _SPACE)) != "`":
-            return
-        if (yield from peek(turn.reader, 3)) == "```":
-            turn.reader.pos += 3
+            return True
+        ahead = yield from peek(turn.reader, len(FENCE))
+        if FENCE.startswith(ahead):  # it may be cut off
+            turn.reader.pos += len(ahead)
             turn.settle()
+        return True
 
 
 @lru_cache(maxsize=64)
@@ -194,8 +202,8 @@ def _head_end(engine: HeadJson) -> Lexer:
 
 
 def _needs_nothing(turn: TurnState, name: str, *, stopped: bool) -> bool:
-    """Whether this may be a call without arguments. If truncated, only if none are required."""
-    return turn.tools.known(name) and (stopped or not turn.tools.required(name))
+    """Whether this may be a call without arguments. If truncated, only if the tool has none."""
+    return turn.tools.known(name) and (stopped or not turn.tools.properties(name))
 
 
 def _empty_call(turn: TurnState, name: str, provider_id: str | None) -> Need[bool]:
@@ -208,6 +216,35 @@ def _copy_arguments(turn: TurnState, name: str, provider_id: str | None) -> Need
     start_call(turn, name, provider_id)
     copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
     return (yield from finish_call(turn, ok=copied, json=True))
+
+
+def _read_encoded(turn: TurnState, name: str, provider_id: str | None) -> Need[bool]:
+    """Read arguments that are encoded as a string, or that say that there are none."""
+    held: list[str] = []
+    copied = yield from _pass_nothing(turn)
+    if copied:
+        held.append("{}")
+    elif (yield from peek(turn.reader, 1)) in _ENCODED:
+        copied = yield from json_text.copy_value(turn.reader, held.append)
+    arguments = json_text.read_object("".join(held)) if copied and name else ""
+    if not arguments:
+        return turn.refuse("no arguments behind the header")
+    start_call(turn, name, provider_id)
+    turn.sink.args(arguments)
+    return (yield from finish_call(turn, ok=True))
+
+
+def _pass_nothing(turn: TurnState) -> Need[bool]:
+    """Pass a word for no arguments, if nothing else is on its line."""
+    reader = turn.reader
+    word = yield from json_text.bare_token(reader)
+    behind = (yield from peek(reader, len(word) + 1))[len(word) :]
+    if word not in _NOTHING:
+        return False
+    if behind and behind not in "\r\n" and not (yield from turn.stop.at(reader, len(word)))[0]:
+        return False
+    reader.pos += len(word)
+    return True
 
 
 def _infer_name(turn: TurnState, provider_id: str | None) -> Need[bool]:

@@ -5,22 +5,22 @@ arrive once the name is known. A call ends with its arguments, so a missing last
 does not matter.
 """
 
-import json
 import re
-from dataclasses import dataclass
 from typing import Literal
 
-from toolwire.formats.arguments import json_text, scalars
+import msgspec
+
+from toolwire.formats.arguments import json_text
+from toolwire.formats.arguments.json_text import skip_blank
 from toolwire.formats.engines.begin import Begin, spaced
-from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.engines.json_layout import after_layout, at_marker, read_string, skip_fence
+from toolwire.formats.engines.surplus import pass_surplus
+from toolwire.formats.reader import Need, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
-_BRACE_GAP = 4  # maximum whitespace between a surplus brace and a marker
 _MAX_NAME = 256
 _MAX_NESTING = 3
-_FENCE_LINE = re.compile(r"```\w{0,16}+")
-_PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*+)"')
 _IN_KEY = r"[^\"\\\x00-\x1f]{0,64}+"
 _GAP = r"[\s,]"
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
@@ -39,12 +39,11 @@ _WORDS = ("tool", "action")
 members, so it is read to its end first."""
 _ARGS_KEYS = (*_TOOL_ARGUMENTS, "action_input")
 _ID_KEYS = ("id", "tool_call_id", "call_id")
-_OUTER_KEYS = ("type", "tool_call", "tool_calls")
-_SEPARATORS = ",;"
+_NESTED = ("function", "tool_call", "function_call")
+_OUTER_KEYS = ("type", "tool_calls", *_NESTED)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonCalls:
+class JsonCalls(msgspec.Struct, frozen=True):
     """`{"name": ..., "arguments": {...}}`, alone, in a row, or in an array.
 
     `shape` "array" requires brackets.
@@ -76,7 +75,7 @@ class JsonCalls:
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read one call, or all of an array."""
-        fenced = yield from _skip_fence(turn)
+        fenced = yield from skip_fence(turn)
         char = yield from skip_space(turn.reader, _SPACE)
         if char == "[":
             clean = yield from self._read_array(turn, strict=opening.strict)
@@ -84,8 +83,10 @@ class JsonCalls:
             clean = yield from self._read_row(turn, strict=opening.strict)
         else:
             return turn.refuse("no JSON where a call should be")
+        if clean:
+            yield from pass_surplus(turn, fenced=fenced)
         if clean and fenced:
-            yield from _skip_fence(turn)
+            yield from skip_fence(turn, closing=True)
             turn.settle()
         return clean
 
@@ -116,21 +117,27 @@ class JsonCalls:
         """
         reader, before = turn.reader, turn.sink.calls
         while True:
-            char = yield from skip_space(reader, _SPACE)
+            char = yield from skip_blank(reader, _SPACE)
             if char == "{":
                 call = _CallObject(self, turn, strict=strict, depth=depth, listed=listed)
                 if not (yield from call.read()):
                     return False
-                char = yield from skip_space(reader, _SPACE)
+                char = yield from skip_blank(reader, _SPACE)
             if char == ",":
                 reader.pos += 1
                 continue
+            if char == "{":
+                continue  # the comma is missing
             if char == "]":
                 reader.pos += 1
                 if turn.sink.calls > before or not strict:
                     turn.settle()
                 return True
-            return char == "" or (yield from _at_marker(turn))
+            if char == "":
+                if turn.sink.calls > before:
+                    turn.settle()  # a separator that the text ends with is no text
+                return True
+            return (yield from at_marker(turn))
 
     def _read_row(self, turn: TurnState, *, strict: bool) -> Need[bool]:
         """Read consecutive calls, with nothing or a separator between them."""
@@ -138,16 +145,16 @@ class JsonCalls:
         while True:
             if not (yield from _CallObject(self, turn, strict=strict).read()):
                 return False
-            ahead = yield from _after_layout(turn)
+            ahead = yield from after_layout(turn)
             if ahead < 0:
-                yield from _pass_extra_brace(turn)
                 return True
             reader.pos += ahead
 
 
 def _first_key(keys: str) -> str:
-    """Match one of these keys and its colon, or a truncated, long or unusually written key."""
-    return spaced(rf"'|\"(?:(?:{keys})\"{spaced(':')}|{_IN_KEY}(?:\Z|[^\"]))", _GAP)
+    """Match one of these keys and its colon, or a truncated, long or unusually written key, or a
+    comment."""
+    return spaced(rf"['/#]|\"(?:(?:{keys})\"{spaced('[:/#]')}|{_IN_KEY}(?:\Z|[^\"\n]))", _GAP)
 
 
 class _CallObject:
@@ -181,7 +188,7 @@ class _CallObject:
         reader = self.turn.reader
         reader.pos += 1
         while True:
-            char = yield from skip_space(reader, _SPACE)
+            char = yield from skip_blank(reader, _SPACE)
             if char == "}":
                 reader.pos += 1
                 return (yield from self._close())
@@ -189,7 +196,7 @@ class _CallObject:
                 reader.pos += 1
                 continue
             key = yield from read_string(self.turn)
-            if key is None or (yield from skip_space(reader, _SPACE)) != ":":
+            if key is None or "\n" in key or (yield from skip_blank(reader, _SPACE)) != ":":
                 return self.turn.refuse("not a JSON object")
             reader.pos += 1
             done = yield from self._member(key)
@@ -199,18 +206,19 @@ class _CallObject:
     def _member(self, key: str) -> Need[bool | None]:
         """Read one member. Return None to continue with the next."""
         engine, turn = self.engine, self.turn
-        char = yield from skip_space(turn.reader, _SPACE)
-        if engine.name_is_key:
+        char = yield from skip_blank(turn.reader, _SPACE)
+        named = key in _PAIRS and char in ("'", '"') and not self.name
+        if engine.name_is_key and not (named or self.name_key):
             self.name = key
             return (yield from self._arguments(char))
-        if key in _PAIRS and char in ("'", '"') and not self.name:
+        if named:
             return (yield from self._read_name(key))
         if key in _ARGS_KEYS and self.held is None and self._pairs(key):
             return (yield from self._arguments(char))
         if key in _ID_KEYS and char in ("'", '"'):
             self.provider_id = yield from read_string(turn)
             return None
-        if key in ("function", "tool_call") and char == "{":
+        if key in _NESTED and char == "{":
             return (yield from self._nested())
         if key == "tool_calls" and char == "[":
             return (yield from self._nested_list())
@@ -247,7 +255,7 @@ class _CallObject:
 
     def _pass_brace(self) -> Need[bool]:
         """Pass the brace of an outer object, which may be missing."""
-        if (yield from skip_space(self.turn.reader, _SPACE)) == "}":
+        if (yield from skip_blank(self.turn.reader, _SPACE)) == "}":
             self.turn.reader.pos += 1
             self.turn.settle()
         return True
@@ -255,7 +263,7 @@ class _CallObject:
     def _answer(self) -> Need[bool]:
         turn = self.turn
         text = yield from read_string(turn)
-        if text is None or (yield from skip_space(turn.reader, _SPACE)) != "}":
+        if text is None or (yield from skip_blank(turn.reader, _SPACE)) != "}":
             return turn.refuse("the answer is not a string")
         turn.reader.pos += 1
         turn.sink.text(text)
@@ -293,7 +301,7 @@ class _CallObject:
         held: list[str] = []
         if not (yield from json_text.copy_value(turn.reader, held.append)):
             return turn.refuse("the arguments are not JSON")
-        self.held = _as_object("".join(held))
+        self.held = json_text.read_object("".join(held))
         return None if self.held else turn.refuse("the arguments are not an object")
 
     def _close(self) -> Need[bool]:
@@ -313,7 +321,7 @@ class _CallObject:
         """Pass the members after the arguments, and the brace, if they are there."""
         reader = self.turn.reader
         while True:
-            char = yield from skip_space(reader, _SPACE)
+            char = yield from skip_blank(reader, _SPACE)
             if char == "}":
                 reader.pos += 1
                 self.turn.settle()
@@ -321,91 +329,15 @@ class _CallObject:
             if char != ",":
                 return
             reader.pos += 1
-            char = yield from skip_space(reader, _SPACE)
+            char = yield from skip_blank(reader, _SPACE)
             if char == "}":
                 continue  # a surplus comma
             if char not in ("'", '"'):
                 return
             key = yield from read_string(self.turn)
-            if key is None or (yield from skip_space(reader, _SPACE)) != ":":
+            if key is None or (yield from skip_blank(reader, _SPACE)) != ":":
                 return
             reader.pos += 1
-            yield from skip_space(reader, _SPACE)
+            yield from skip_blank(reader, _SPACE)
             if not (yield from json_text.copy_value(reader, lambda _: None)):
                 return
-
-
-def read_string(turn: TurnState) -> Need[str | None]:
-    """Read and decode the short string at the reader's position; None if there is none."""
-    reader = turn.reader
-    if match := _PLAIN_STRING.match(reader.buf, reader.pos):
-        reader.pos = match.end()
-        return match[1]
-    quote = yield from peek(reader, 1)
-    pieces: list[str] = []
-    if quote == "'":
-        copied = yield from scalars.copy_python_string(reader, pieces.append)
-    elif quote == '"':
-        reader.pos += 1
-        pieces.append(quote)
-        copied = yield from json_text.copy_string(reader, pieces.append)
-    else:
-        return None
-    return str(json.loads("".join(pieces))) if copied else None
-
-
-def _as_object(value: str) -> str:
-    """Convert arguments that are not an object: a string that contains one, or nothing."""
-    if value.startswith("{"):
-        return value
-    if value.startswith('"'):
-        inner = str(json.loads(value)).strip() or "{}"
-        whole = inner[0] == "{" and json_text.end_of_value(inner, 0) == len(inner)
-        return json_text.paired(inner) if whole else ""
-    return "{}" if value in ("null", "[]") else ""
-
-
-def _at_marker(turn: TurnState) -> Need[bool]:
-    marker, _ = yield from turn.stop.at(turn.reader)
-    return bool(marker)
-
-
-def _after_layout(turn: TurnState) -> Need[int]:
-    """Return the distance to the next consecutive call, or -1 if none follows."""
-    reader, ahead = turn.reader, 0
-    while True:
-        while reader.pos + ahead >= len(reader.buf):
-            if reader.final:
-                return -1
-            yield
-        char = reader.buf[reader.pos + ahead]
-        if char == "{":
-            return ahead
-        if ahead == 8 or not (char.isspace() or char in _SEPARATORS):
-            return -1
-        ahead += 1
-
-
-def _pass_extra_brace(turn: TurnState) -> Need[None]:
-    """Pass one surplus brace, if only layout separates it from a marker."""
-    reader, ahead = turn.reader, 1
-    if (yield from peek(reader, 1)) != "}":
-        return
-    while ahead <= _BRACE_GAP and (yield from peek(reader, ahead + 1))[ahead:].isspace():
-        ahead += 1
-    marker, _ = yield from turn.stop.at(reader, ahead)
-    if marker:
-        reader.pos += 1
-        turn.settle()
-
-
-def _skip_fence(turn: TurnState) -> Need[bool]:
-    """Pass a line such as ```json before or after a call."""
-    reader = turn.reader
-    if (yield from skip_space(reader, _SPACE)) != "`":
-        return False
-    yield from peek(reader, 20)
-    match = _FENCE_LINE.match(reader.buf, reader.pos)
-    if match:
-        reader.pos = match.end()
-    return match is not None

@@ -10,8 +10,9 @@ that cannot begin a string.
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from toolwire.formats.arguments import scalars, values
 from toolwire.formats.arguments.json_text import escape
@@ -40,8 +41,7 @@ _BEFORE_STRING = ":=,[{("
 _CLOSER = {"{": "}", "(": ")", "[": "]"}
 
 
-@dataclass(frozen=True, slots=True)
-class LaxObject:
+class LaxObject(msgspec.Struct, frozen=True):
     """`delimiter` encloses a string."""
 
     delimiter: str

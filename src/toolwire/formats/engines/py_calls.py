@@ -7,12 +7,14 @@ call follows, so unescaped quotes inside the string do not end it.
 """
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from toolwire.formats.arguments import scalars, values
-from toolwire.formats.arguments.python_text import copy_literal
-from toolwire.formats.arguments.scalars import look_past_space
+from toolwire.formats.arguments.json_text import skip_blank
+from toolwire.formats.arguments.python_text import copy_literal, look_past_blank
 from toolwire.formats.engines.begin import Begin, spaced
+from toolwire.formats.engines.surplus import pass_surplus
 from toolwire.formats.reader import Need, Reader, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
@@ -27,8 +29,7 @@ _BEGIN_KEY = rf"[)*]|{_KEY.pattern}{spaced('=')}"
 _BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
 
 
-@dataclass(frozen=True, slots=True)
-class PyCalls:
+class PyCalls(msgspec.Struct, frozen=True):
     """A list of calls, or, without brackets, one per line.
 
     `known`: only known tools count, however the call was opened.
@@ -42,23 +43,26 @@ class PyCalls:
     """A method that the model calls, as in `f.call()`, and that is not part of the tool's name."""
 
     def begins(self, *, bare: bool) -> Begin:
-        """`NAME(` and what may follow it, with or without a leading bracket."""
+        """`NAME(` and what may follow it, with or without a leading bracket, or a comment."""
         call = spaced(_BEGIN)
         for wrapper in self.wrappers:
             call = rf"(?:{call}|{spaced(re.escape(wrapper))})"
         listed, empty = rf"\[{call}", rf"\[{spaced(']')}"
-        anywhere = f"(?:{spaced(listed)}|{spaced(empty)}|{call})"
+        comment = "(?!)" if self.known else spaced("#")
+        anywhere = f"(?:{spaced(listed)}|{spaced(empty)}|{comment}|{call})"
         return Begin(listed if bare else anywhere, "not NAME(KEY=")
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
         """Read the calls of a list, or one per line."""
         reader = turn.reader
-        char = yield from skip_space(reader, _SPACE)
+        # In prose, what looks like a comment may be a heading.
+        skip = skip_space if self.known else skip_blank
+        char = yield from skip(reader, _SPACE)
         lines = not self.brackets and char != "["
         ends = _Ends(turn, lines=lines, free=lines and self.known)
         if char == "[":
             reader.pos += 1
-            char = yield from skip_space(reader, _SPACE)
+            char = yield from skip_blank(reader, _SPACE)
         if char == "]" and not opening.strict:
             reader.pos += 1  # an empty list
             turn.settle()
@@ -76,13 +80,17 @@ class PyCalls:
     def _more(self, turn: TurnState) -> Need[bool]:
         """Whether another call follows. Tolerates a missing bracket."""
         reader = turn.reader
-        char = yield from skip_space(reader, _SPACE)
+        char = yield from skip_blank(reader, _SPACE)
         while char in (",", ";"):
             reader.pos += 1
-            char = yield from skip_space(reader, _SPACE)
+            char = yield from skip_blank(reader, _SPACE)
         if char == "]":
             reader.pos += 1
             turn.settle()
+            yield from pass_surplus(turn, fenced=False)
+            return False
+        if not char:
+            turn.settle()  # a separator that the text ends with is no text
             return False
         if not (char.isalpha() or char == "_"):
             return False
@@ -92,11 +100,11 @@ class PyCalls:
     def _read_call(self, turn: TurnState, ends: "_Ends", *, strict: bool) -> Need[bool]:
         reader = turn.reader
         written = yield from _word(turn, _NAME)
-        if not written or (yield from skip_space(reader, _SPACE)) != "(":
+        if not written or (yield from skip_blank(reader, _SPACE)) != "(":
             return turn.refuse("not NAME(")
         if written in self.wrappers and not turn.tools.known(written):
             reader.pos += 1
-            yield from skip_space(reader, _SPACE)
+            yield from skip_blank(reader, _SPACE)
             inner = yield from self._read_call(turn, ends.wrapped(), strict=strict)
             return inner and (yield from self._pass_bracket(turn))
         name = turn.tools.resolve(written.removesuffix(self.suffix) if self.suffix else written)
@@ -114,7 +122,7 @@ class PyCalls:
 
     def _pass_bracket(self, turn: TurnState) -> Need[bool]:
         """Pass the bracket of a wrapper, which may be missing."""
-        if (yield from skip_space(turn.reader, _SPACE)) == ")":
+        if (yield from skip_blank(turn.reader, _SPACE)) == ")":
             turn.reader.pos += 1
             turn.settle()
         return True
@@ -163,13 +171,13 @@ class _Ends:
 
     def string(self, reader: Reader, ahead: int) -> Need[bool]:
         """Whether the next argument, or the end of the call, is there."""
-        ahead = yield from look_past_space(reader, ahead)
+        ahead = yield from look_past_blank(reader, ahead)
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
         if char == ")":
             return (yield from self.call(reader, ahead + 1, reader.buf[reader.pos]))
         if char != ",":
             return not char
-        ahead = yield from look_past_space(reader, ahead + 1)
+        ahead = yield from look_past_blank(reader, ahead + 1)
         while _KEY_PREFIX.fullmatch(reader.buf, reader.pos + ahead):
             if reader.final:
                 return True  # the text is truncated inside the next key
@@ -178,15 +186,34 @@ class _Ends:
 
     def call(self, reader: Reader, ahead: int, quote: str = "") -> Need[bool]:
         """Whether the text after the `)` can follow a call, without another `quote`."""
-        ahead = yield from look_past_space(reader, ahead)
+        after, ahead = ahead, (yield from look_past_blank(reader, ahead, quote))
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
         if self._free and char not in (")", quote or ")"):
             return True
         if char in self._after or (self._lines and (char.isalpha() or char == "_")):
             return True
+        if "\n" in reader.buf[reader.pos + after : reader.pos + ahead] and (
+            yield from self._tool(reader, ahead)
+        ):
+            return True
         stop = self._turn.stop
         marker, _ = yield from stop.at(reader, ahead)
         return bool(marker) or (reader.final and stop.begun(reader, ahead))
+
+    def _tool(self, reader: Reader, ahead: int) -> Need[bool]:
+        """Whether a call of a declared tool is there, although a comma is missing. It may be cut
+        off in its name."""
+        tools = self._turn.tools
+        while True:
+            match = _NAME.match(reader.buf, reader.pos + ahead)
+            if match is None or match.end() < len(reader.buf) or reader.final:
+                break
+            yield
+        if match is None:
+            return False
+        if match.end() == len(reader.buf):
+            return any(name.startswith(match.group()) for name in tools.names())
+        return reader.buf[match.end()] == "(" and tools.known(tools.resolve(match.group()))
 
 
 class _Keys:
@@ -220,7 +247,7 @@ class _Keys:
 
     def _next(self, taken: int = 0) -> Need[str]:
         self._reader.pos += taken
-        return (yield from skip_space(self._reader, _SPACE))
+        return (yield from skip_blank(self._reader, _SPACE))
 
     def _key(self, char: str) -> Need[str | None]:
         if self.braced and char == "}":  # a trailing comma, or no members

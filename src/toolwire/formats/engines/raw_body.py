@@ -3,13 +3,13 @@
 The text is not escaped, and it is not parsed even if it looks like JSON.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from toolwire.formats.arguments import values
 from toolwire.formats.arguments.json_text import escape
-from toolwire.formats.declared_tools import DeclaredTools
 from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.reader import Need
+from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.turn_state import (
     FormatEngine,
     Opening,
@@ -20,8 +20,7 @@ from toolwire.formats.turn_state import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RawBody:
+class RawBody(msgspec.Struct, frozen=True):
     """The text of the tool's required argument, else of its first declared one, else of `key`.
 
     `key` is what the model's own tools call it.
@@ -48,8 +47,7 @@ class RawBody:
         return next(demanded, next(iter(declared), self.key))
 
 
-@dataclass(frozen=True, slots=True)
-class NamedOr:
+class NamedOr(msgspec.Struct, frozen=True):
     """`named` reads the message if its header has a name, otherwise `other`.
 
     For formats that have a second kind of call, which only its header tells apart.

@@ -1,18 +1,23 @@
 """Finds the end of a raw value, for family D, whose values are not escaped.
 
 A closing tag counts only if a valid continuation follows. A value without a closing tag ends where
-a new, declared parameter begins or where the call certainly ends.
+a new, declared parameter begins or where the call certainly ends. A value may quote calls: then a
+closing tag ends a quoted parameter if there is one more for the value itself.
 """
 
+import re
 from collections.abc import Callable, Container
 
-from toolwire.formats.engines.tags import Tags, key_of, unglyph, value_lexer
+from toolwire.formats.engines.tags import Tags, key_lexer, key_of, unglyph, value_lexer
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek
 from toolwire.formats.turn_state import TurnState
 
 _LOOK = 64
 _MAX_KEY = 160
+_FAR = 32_768  # how far to look for the end of a value that quotes calls
+_PLAIN_KEY = re.compile(r"[\w.$\-]{1,64}+")
+_LOOKAHEADS = 8  # how often in a turn without finding it
 _CDATA = "<![CDATA["
 _CDATA_END = "]]>"
 
@@ -20,18 +25,20 @@ Put = Callable[[str], None]
 
 
 class RawValue:
-    """One value being copied. `open_keys` are the parameters that may still come."""
+    """One value being copied. `open_keys` are the parameters that may still come; None if they are
+    unknown."""
 
-    __slots__ = ("body", "key", "open_keys", "tags", "turn")
+    __slots__ = ("body", "cut", "key", "open_keys", "tags", "turn")
 
     def __init__(
-        self, tags: Tags, turn: TurnState, body: Lexer, key: str, open_keys: Container[str]
+        self, tags: Tags, turn: TurnState, body: Lexer, key: str, open_keys: Container[str] | None
     ) -> None:
         self.tags = tags
         self.turn = turn
         self.body = body
         self.key = key
         self.open_keys = open_keys
+        self.cut = False
 
     def copy(self, put: Put, *, begun: bool = False) -> Need[bool]:
         """Copy raw text up to the certain end of the value. `begun`: its start was passed."""
@@ -41,8 +48,8 @@ class RawValue:
                 return False
             put("".join(held))
             return True
-        reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
-        keeps, depth = not self.tags.trim, 0
+        reader, lexer = self.turn.reader, self._lexer()
+        keeps, depth, inner = not self.tags.trim, 0, 0
         while True:
             start, end, marker = lexer.search(reader)
             if not marker and reader.final:
@@ -61,17 +68,26 @@ class RawValue:
                 yield
                 continue
             kind, size = lexer.kinds[marker], lead + end - start
+            unsure = kind == "param" and self.open_keys is None
+            if unsure and (yield from self._copy_quoted(size, 1, put)):
+                return not self.cut
             if kind in ("param", "close") and (yield from self._ends_value(kind, marker, size)):
                 return True
             if kind == "param" and self._key_is_cut(size):
                 reader.pos = len(reader.buf)
                 return False
             ends = kind == "end" and not depth and (yield from self._can_follow(size))
+            if ends and inner and (yield from self._copy_quoted(size, inner - 1, put)):
+                return not self.cut
+            inner += kind == "param" and not self.tags.declared
             depth += {"nest": 1, "end": -bool(depth)}.get(kind, 0)
             put(reader.buf[reader.pos : reader.pos + (lead if ends else size)])
             reader.pos += size
             if ends:
                 return True
+
+    def _lexer(self) -> Lexer:
+        return value_lexer(self.tags, self.body, self.turn.stop, self.key)
 
     def _value_start(self, put: Put) -> Need[bool]:
         """Pass the newline before the value, and unwrap a CDATA section. True if the text ends in
@@ -101,7 +117,7 @@ class RawValue:
 
     def _ends_section(self, ahead: int) -> Need[bool]:
         """Whether the value ends after a section, or another section follows."""
-        reader, lexer = self.turn.reader, value_lexer(self.tags, self.body, self.key)
+        reader, lexer = self.turn.reader, self._lexer()
         then = (yield from peek(reader, ahead + len(_CDATA)))[ahead:]
         if then == _CDATA:
             return True
@@ -112,6 +128,45 @@ class RawValue:
         """Whether a valid continuation follows a closing tag of this size."""
         ahead = yield from self._look_past_space(ahead)
         return (yield from self._structure_at(ahead, self.body, self.turn.stop))
+
+    def _copy_quoted(self, ahead: int, depth: int, put: Put) -> Need[bool]:
+        """Copy the rest of the value if it quotes parameters, of which so many are open. If the
+        text is truncated before that is certain, drop the rest."""
+        begin, end = yield from self._outer_close(ahead, depth)
+        if self.cut:
+            self.turn.reader.pos = len(self.turn.reader.buf)
+            return True
+        if not end:
+            return False
+        self.turn.lookaheads -= 1  # what was looked at is consumed
+        reader = self.turn.reader
+        put(reader.buf[reader.pos : reader.pos + begin])
+        reader.pos += end
+        return True
+
+    def _outer_close(self, ahead: int, depth: int) -> Need[tuple[int, int]]:
+        """Return where the value's own closing tag begins and ends if every tag that is open here
+        has one before it, or (0, 0)."""
+        turn, reader, lexer = self.turn, self.turn.reader, self._lexer()
+        most = ahead + _FAR
+        turn.lookaheads, ended = turn.lookaheads + 1, False
+        while ahead < most and turn.lookaheads <= _LOOKAHEADS:
+            start, end, marker = lexer.search(reader, ahead)
+            begin, ahead = start - reader.pos, end - reader.pos
+            kind = lexer.kinds.get(marker)
+            if kind == "end" and (yield from self._can_follow(ahead)):
+                if not depth:
+                    return begin, ahead
+                depth -= 1
+            depth += kind == "param"
+            ended = ended or kind in ("close", "stop")
+            if not marker:
+                if reader.final:
+                    self.cut = not ended
+                    break
+                ahead = begin
+                yield
+        return 0, 0
 
     def _structure_at(self, ahead: int, *lexers: Lexer) -> Need[bool]:
         """Whether a marker, a truncated marker or the end of the text is there."""
@@ -128,36 +183,28 @@ class RawValue:
         """Whether a tag inside a value shows that the value's own closing tag is missing."""
         if kind == "param":
             key = yield from self._key_ahead(marker.lstrip("\n"), size)
+            if self.open_keys is None:
+                return _PLAIN_KEY.fullmatch(key) is not None
             return key in self.open_keys
         ahead = yield from self._look_past_space(size)
         return (yield from self._structure_at(ahead, self.turn.stop))
 
     def _key_ahead(self, marker: str, ahead: int) -> Need[str]:
         """Return the key of the parameter whose opener ends `ahead` characters from here."""
-        tags, reader = self.tags, self.turn.reader
+        tags = self.tags
         if tags.declared:
             return marker[1:-1]
-        while True:
-            start = reader.pos + ahead
-            found = reader.buf.find(tags.key_end, start, start + _MAX_KEY)
-            if found >= 0:
-                break
-            if reader.final or len(reader.buf) - start > _MAX_KEY:
-                return ""
-            yield
-        head = reader.buf[start:found]
-        return key_of(tags, unglyph(head) if tags.glyphs else head)
+        found = yield from key_lexer(tags).read_to(self.turn.reader, _MAX_KEY, ahead)
+        if found is None:
+            return ""
+        return key_of(tags, unglyph(found[0]) if tags.glyphs else found[0])
 
     def _key_is_cut(self, ahead: int) -> bool:
         """Whether the text is truncated in the key of a parameter, or before it."""
         reader, tags = self.turn.reader, self.tags
-        start = reader.pos + ahead
-        return (
-            reader.final
-            and not tags.declared
-            and len(reader.buf) - start <= _MAX_KEY
-            and tags.key_end not in reader.buf[start:]
-        )
+        if not reader.final or tags.declared or len(reader.buf) - reader.pos - ahead > _MAX_KEY:
+            return False
+        return not any(lexer.search(reader, ahead)[2] for lexer in (key_lexer(tags), self._lexer()))
 
     def _look_past_space(self, ahead: int) -> Need[int]:
         reader, limit = self.turn.reader, ahead + _LOOK

@@ -7,13 +7,16 @@ attribute.
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from toolwire.formats.arguments import json_text, values
+from toolwire.formats.arguments.scalars import look_past_space
 from toolwire.formats.arguments.schema import Types
+from toolwire.formats.arguments.values import coerce_json, coerce_literal
 from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.engines.element_tree import tree_to_json
+from toolwire.formats.engines.head_attributes import called_in
 from toolwire.formats.engines.raw_value import RawValue
 from toolwire.formats.engines.tags import (
     GLYPHS,
@@ -28,6 +31,7 @@ from toolwire.formats.engines.tags import (
     unquoted,
 )
 from toolwire.formats.lexer import Lexer
+from toolwire.formats.quoting.mentions import is_special
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
@@ -35,13 +39,13 @@ _SPACE = 256
 _NO_END = "a value has no end"
 _MAX_HEAD = 512
 _NAME = re.compile(r"[^\s<>{}\"'()\[\]]{1,128}+")
+_QUOTED_NAME = re.compile(r"\S{1,128}+")  # between special tokens
 _NO_KEY = re.compile(r"\n|</")  # the tag was not closed, so the value was read as part of it
 _ATTRIBUTE = r"(?:\Z|[^<>=]{1,64}+(?:\Z|[^<>]))"
 _IN_HEAD = r"[^<>{}()\[\]]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tagged(Tags):
+class Tagged(Tags, frozen=True, kw_only=True, eq=False):
     """Reads calls made of these tags."""
 
     def begins(self, *, bare: bool) -> Begin:
@@ -58,22 +62,38 @@ class Tagged(Tags):
             found = yield from self._read_head(turn)
             if found is None:
                 return turn.refuse("no head of a call")
-            head, keyed = found
+            head, end, keyed = found
+            whole = ("<" if self.declared else "") + head + end
             if self.glyphs:
                 glyphs = any(glyph in head for glyph in GLYPHS)
                 head = unglyph(head)
+            if self.value_open and "=" in head and (called := called_in(head, turn.tools)):
+                return (yield from self._with_attributes(turn, *called))
             written = attributes(head).get(self.head, "") if self.head else _text_name(head)
             name = turn.tools.resolve(written)
-        if not _NAME.fullmatch(name) or (opening.strict and not turn.tools.allows(name)):
+            if not keyed:
+                yield from _skip_doubled_head(turn, whole, apart=bool(turn.tools.required(name)))
+        allowed = _QUOTED_NAME if is_special(self.param) else _NAME
+        if not allowed.fullmatch(name) or (opening.strict and not turn.tools.allows(name)):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         return (yield from _CallBody(self, turn, name, glyphs=glyphs).read(keyed=keyed))
 
-    def _read_head(self, turn: TurnState) -> Need[tuple[str, bool] | None]:
-        """Read the rest of the opening tag, or the text up to the first parameter. Also return
-        whether the key of this parameter follows directly, without its opening tag."""
+    def _with_attributes(self, turn: TurnState, name: str, arguments: str) -> Need[bool]:
+        """Read the end of a call whose head has all arguments."""
+        body = body_lexer(self, name, ())
+        marker, size = yield from body.at(turn.reader)
+        if body.kinds.get(marker) != "close":
+            return turn.refuse("no end of a call")
+        turn.reader.pos += size
+        start_call(turn, name)
+        turn.sink.args(arguments)
+        return (yield from finish_call(turn, ok=True))
+
+    def _read_head(self, turn: TurnState) -> Need[tuple[str, str, bool] | None]:
+        """Read the rest of the opening tag, or the text up to the first parameter, and its end.
+        Also return whether the key of this parameter follows directly, without its opening tag."""
         reader, lexer = turn.reader, head_lexer(self)
-        start = "<" if self.declared else ""
-        reader.pos += len(start)
+        reader.pos += int(self.declared)  # "<"
         found = yield from lexer.read_to(reader, _MAX_HEAD)
         if found is None:
             return None
@@ -81,12 +101,10 @@ class Tagged(Tags):
         kind = lexer.kinds[marker]
         if kind == "key" and (name := turn.tools.before_key(head)):
             reader.pos += head.index(name) + len(name)
-            return name, True
+            return name, "", True
         size = size if kind == "end" else 0
-        whole = start + reader.buf[reader.pos : reader.pos + len(head) + size]
         reader.pos += len(head) + size
-        yield from _skip_doubled_head(turn, whole)
-        return head, False
+        return head, reader.buf[reader.pos - size : reader.pos], False
 
 
 class _CallBody:
@@ -297,12 +315,12 @@ class _CallBody:
             return lambda text: tree_to_json(text, self.tags.tree, schema)
         stated = given.get("type", "")
         if typing == "type-attribute" and stated:
-            return None if stated in ("string", "str") else lambda text: _literal_or(text, types)
+            return None if stated in ("string", "str") else lambda text: coerce_literal(text, types)
         if typing == "string-attribute" and flag == "false":
-            return None if types == values.STRING else lambda text: _literal_or(text, types)
+            return None if types == values.STRING else lambda text: coerce_literal(text, types)
         if typing == "json" or (typing == "string-attribute" and flag is None):
-            return (lambda text: _json_or(text, types)) if not types else self._by_schema(types)
-        if key in self.tags.wrappers and not types:
+            return (lambda text: coerce_json(text, types)) if not types else self._by_schema(types)
+        if self._may_wrap(key):
             return lambda text: values.any_literal(text) or values.quote(text)
         return self._by_schema(types)
 
@@ -340,8 +358,9 @@ class _CallBody:
             self.put(value)
 
     def _may_wrap(self, key: str) -> bool:
-        declared = self.turn.tools.properties(self.name)
-        return not self.seen and key in self.tags.wrappers and key not in declared
+        tools = self.turn.tools
+        possible = key in self.tags.wrappers and tools.known(self.name) and not self.seen
+        return possible and key not in tools.properties(self.name)
 
     def _release_wrapped(self) -> None:
         """Send a held parameter: another one follows, so it was not a wrapper."""
@@ -352,44 +371,40 @@ class _CallBody:
     def _unwrap(self) -> str:
         value = self.wrapped or ""
         if value.startswith("{"):
-            return self._typed(value)
+            members = json.loads(value)
+            if not members or members.keys() & self.turn.tools.properties(self.name).keys():
+                return self._typed(members)
         return f"{{{values.quote(next(iter(self.seen)))}: {value}}}"
 
-    def _typed(self, members: str) -> str:
+    def _typed(self, members: Mapping[str, Any]) -> str:
         """Convert the text members of an object by the schema."""
         tools = self.turn.tools
         typed = {
             key: values.coerce(value, tools.types(self.name, key))
             if isinstance(value, str)
             else values.to_json(value)
-            for key, value in json.loads(members).items()
+            for key, value in members.items()
         }
         return "{" + ", ".join(f"{values.quote(k)}: {v}" for k, v in typed.items()) + "}"
 
     def _copy_raw(self, key: str, put: Callable[[str], None]) -> Need[bool]:
-        declared = self.turn.tools.properties(self.name)
+        declared, known = self.turn.tools.properties(self.name), self.turn.tools.known(self.name)
         still = {other for other in declared if other != key and other not in self.seen}
-        value = RawValue(self.tags, self.turn, self.body, key, still)
+        value = RawValue(self.tags, self.turn, self.body, key, still if known else None)
         return value.copy((lambda text: put(unglyph(text))) if self.glyphs else put)
 
 
-def _skip_doubled_head(turn: TurnState, head: str) -> Need[None]:
-    """Pass a duplicate of the opening tag. Nothing is between them, so no call ended there."""
+def _skip_doubled_head(turn: TurnState, head: str, *, apart: bool) -> Need[None]:
+    """Pass a duplicate of the opening tag. Nothing is between them, or, if they may be `apart`,
+    only space, so no call ended there."""
     reader = turn.reader
-    marker, size = yield from turn.stop.at(reader)
+    ahead = (yield from look_past_space(reader, 0)) if apart else 0
+    marker, size = yield from turn.stop.at(reader, ahead)
+    ahead += size
     opens = turn.stop.kinds.get(marker) in ("open", "bare")
-    if opens and (yield from peek(reader, size + len(head)))[size:] == head:
-        reader.pos += size + len(head)
+    if opens and (yield from peek(reader, ahead + len(head)))[ahead:] == head:
+        reader.pos += ahead + len(head)
 
 
 def _text_name(head: str) -> str:
     return unquoted(head.replace("\\n", "\n").rstrip().removesuffix("/"))
-
-
-def _json_or(text: str, types: Types) -> str:
-    return values.any_json(text) or values.coerce(text, types)
-
-
-def _literal_or(text: str, types: Types) -> str:
-    """Convert a value that is stated not to be a string."""
-    return values.any_literal(text) or values.coerce(text, types)

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from toolwire.formats.lexer import Lexer
 
@@ -19,8 +20,7 @@ Spellings: TypeAlias = tuple[tuple[str, str], ...]
 Typing: TypeAlias = Literal["schema", "string-attribute", "type-attribute", "json"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tags:
+class Tags(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The tags of a format.
 
     `head`: the attribute that names the tool in the opening tag, or "" if the text itself does;
@@ -48,6 +48,8 @@ class Tags:
     tree: str = ""
     """The prefix of nested tags, in a format that writes objects and arrays as elements."""
     wrappers: tuple[str, ...] = ()
+    json_tags: tuple[str, ...] = ()
+    """The tags that may be around arguments in JSON."""
     loose: bool = False
     ends_around: tuple[str, ...] = ()
     spellings: Spellings = ()
@@ -104,19 +106,22 @@ def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
     kinds |= {tags.tree: "value"} if tags.tree else {}  # its opening tag is missing
     kinds |= dict.fromkeys(GLYPHS if tags.glyphs else (), "layout")
     kinds |= {f"<{slash}{tag}>": "layout" for tag in tags.wrappers for slash in ("", "/")}
+    kinds |= dict.fromkeys(tags.json_tags, "layout")
     return _lexer(tags, kinds)
 
 
-def value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
-    """Finds the tags that may end a value. With `trim` a newline before a tag belongs to it."""
+def value_lexer(tags: Tags, body: Lexer, stop: Lexer, key: str) -> Lexer:
+    """Finds the tags that may end a value, and the ends of calls. With `trim` a newline before a
+    tag belongs to it."""
     keyed = tags.tree or "{key}" in tags.close
-    return _value_lexer(tags, body, key if keyed else "")
+    return _value_lexer(tags, body, stop, key if keyed else "")
 
 
 @lru_cache(maxsize=512)
-def _value_lexer(tags: Tags, body: Lexer, key: str) -> Lexer:
+def _value_lexer(tags: Tags, body: Lexer, stop: Lexer, key: str) -> Lexer:
     close = tags.close.replace("{key}", key)
-    kinds = {marker: kind for marker, kind in body.kinds.items() if kind != "layout"}
+    kinds = {marker: "close" for marker, kind in stop.kinds.items() if kind == "end"}
+    kinds |= {marker: kind for marker, kind in body.kinds.items() if kind != "layout"}
     if tags.tree:
         kinds = {f"{tags.param}{key}>": "nest"}
     unclosed = close.removesuffix(">") + "\n"

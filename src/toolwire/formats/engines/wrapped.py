@@ -1,7 +1,8 @@
 """An engine inside additional structure, for messages whose body has sections and openers."""
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from toolwire.formats.engines.begin import Begin, spaced
 from toolwire.formats.lexer import Lexer
@@ -11,8 +12,7 @@ from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 _SPACE = 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Wrapped:
+class Wrapped(msgspec.Struct, frozen=True, eq=False):
     """`opens` precede a call that `inner` reads; `around` is structure without meaning."""
 
     opens: tuple[str, ...]

@@ -13,8 +13,9 @@ Calls in a bare format, such as `[f(a=1)]` or `{"name": ...}`, have no marker: s
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from toolwire.formats.record import Format
 

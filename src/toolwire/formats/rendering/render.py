@@ -8,19 +8,20 @@ escaped.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from keyword import iskeyword
 from typing import Any, TypeAlias
 
+import msgspec
+
 from toolwire.formats.arguments import values
 from toolwire.formats.arguments.schema import type_name
 from toolwire.formats.catalog import get
-from toolwire.formats.given_tools import GivenTool, as_tools
 from toolwire.formats.record import ID_FORMS, Format
 from toolwire.formats.rendering.escape_markers import neutralize
 from toolwire.formats.rendering.instructions import instructions_for
 from toolwire.formats.rendering.writing import Writing
+from toolwire.formats.tools.given_tools import GivenTool, as_tools
 from toolwire.protocol.content import error_text
 
 _Guard: TypeAlias = Callable[[str], str]
@@ -28,8 +29,7 @@ _NOT_BARE = frozenset(":,{}[]()<'\"")  # a lax key that contains one of these is
 _PYTHON_WORDS = {True: "True", False: "False", None: "None"}
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedCall:
+class RenderedCall(msgspec.Struct, frozen=True):
     """A call to render: its decoded arguments, and its id in the prompt."""
 
     name: str
@@ -37,8 +37,7 @@ class RenderedCall:
     provider_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedResult:
+class RenderedResult(msgspec.Struct, frozen=True):
     """The result of the call at `index` of its turn. `is_error`: the tool failed."""
 
     name: str
@@ -48,8 +47,7 @@ class RenderedResult:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PromptTurn:
+class PromptTurn(msgspec.Struct, frozen=True):
     """One turn of a prompt: a role known to the model, and its text."""
 
     role: str

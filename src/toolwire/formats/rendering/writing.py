@@ -6,11 +6,10 @@ In `result`: {result} (the text), {json} (the text as a JSON string), {value} (t
 JSON, else as a JSON string), {name}, {id}, {index}.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
+class Writing(msgspec.Struct, frozen=True):
     """The calls of one assistant turn: `before`, each `call` with `between`, `after`."""
 
     call: str
@@ -24,8 +23,7 @@ class Writing:
     """The model's own template escapes quotes in attributes; no other is known to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(msgspec.Struct, frozen=True):
     """The results that answer a turn. `merged`: all in one message, in the order of the calls.
 
     `error` is the template for a failed tool. Without it, the text of the result says so.

@@ -11,16 +11,18 @@ from toolwire.errors import (
     UncheckedToolArguments,
     UpstreamError,
 )
+from toolwire.formats import Trace
+from toolwire.formats.detection.announced_prose import AnnouncedProse
 from toolwire.formats.text_reader import TextReader
 from toolwire.gateway.answer.choice import ChoicePipeline, Reading
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.gateway.answer.stop_watcher import SURE, StopWatcher
 from toolwire.gateway.answer.text_calls import TextCallReader
 from toolwire.gateway.plan import Plan
+from toolwire.gateway.repair.buffered_validator import BufferedValidator
 from toolwire.gateway.repair.correction import correction
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, CostlyCall
 from toolwire.gateway.repair.findings import Finding
-from toolwire.gateway.repair.validation import BufferedValidator
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.trace.records import AttemptTrace
 from toolwire.protocol.events import Event
@@ -205,16 +207,22 @@ class Attempt(msgspec.Struct, eq=False):
         new_call_id = self.new_call_id if not self._choices else self._further_ids()
         native = NativeReader(plan.outgoing.tools.tools, new_call_id)
         reading: Reading = native
+        opening: AnnouncedProse | None = None
         if strategy.reads_text(plan):
             make_parser = partial(_parser, strategy, plan, self.trace, index, native.repairs)
             reading = TextCallReader(native, make_parser, new_call_id, promoting=strategy.promotes)
+        elif not plan.offers_tools and (
+            opening := strategy.announced(plan, partial(_spans, self.trace, index), native.repairs)
+        ):
+            reading = TextCallReader(native, partial(_same, opening), new_call_id)
         validator = plan.validator(
             self._allowance, final=self.final, resumed=self.resumed, seen=self.before
         )
         more = plan.request.sampling.stop[SURE:]
         stops = StopWatcher(more) if more else None
         policy = plan.policy(final=self.final)
-        choice = self._choices[index] = ChoicePipeline(reading, policy, validator, stops)
+        rest = (opening, native) if opening is not None else None
+        choice = self._choices[index] = ChoicePipeline(reading, policy, validator, stops, rest)
         return choice
 
     def _further_ids(self) -> Callable[[], str]:
@@ -228,8 +236,15 @@ def _parser(
     strategy: ToolStrategy, plan: Plan, trace: AttemptTrace | None, index: int, repairs: set[str]
 ) -> TextReader:
     """Create the text reader. It does not reference the attempt, which avoids a cycle."""
-    spans = trace.format_trace(index) if trace is not None else None
-    return strategy.parser(plan, spans, repairs)
+    return strategy.parser(plan, _spans(trace, index), repairs)
+
+
+def _spans(trace: AttemptTrace | None, index: int) -> Trace | None:
+    return trace.format_trace(index) if trace is not None else None
+
+
+def _same(reader: TextReader) -> TextReader:
+    return reader
 
 
 def _limited(new_call_id: Callable[[], str]) -> Callable[[], str]:

@@ -67,6 +67,15 @@ class Stage(Protocol):
         ...
 
 
+class AnswerOpening(Protocol):
+    """Reads the beginning of an answer, and may find that nothing needs reading behind it."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether the rest is plain text."""
+        ...
+
+
 class FastPath(msgspec.Struct, frozen=True):
     """Passes further arguments of one call around all stages."""
 
@@ -82,7 +91,9 @@ class FastPath(msgspec.Struct, frozen=True):
 class ChoicePipeline:
     """The stages of one choice."""
 
-    __slots__ = ("_calling", "_fast", "_stages", "policy", "reading", "stops", "validator")
+    __slots__ = (
+        "_calling", "_fast", "_opening", "_stages", "policy", "reading", "stops", "validator",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -90,8 +101,11 @@ class ChoicePipeline:
         policy: Policy,
         validator: Validator | None,
         stops: StopWatcher | None = None,
+        opening: tuple[AnswerOpening, Reading] | None = None,
     ) -> None:
+        """`opening`: what reads the beginning, and what reads the rest if that is plain text."""
         self.reading = reading
+        self._opening = opening
         self.policy = policy
         self.validator = validator
         self.stops = stops
@@ -113,6 +127,8 @@ class ChoicePipeline:
                 return [ArgsDelta(fast.index, text)] if fast.live and text else []
             self._fast = None
         events = self.reading.feed(fragment)
+        if self._opening is not None and self._opening[0].plain:
+            self.reading, self._opening = self._opening[1], None
         for stage in self._stages:
             if events:
                 events = stage.feed(events)

@@ -6,7 +6,6 @@ text, drop what the schema allows, invent a value, or guess by similarity.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -33,8 +32,7 @@ _OPENERS = ("{", "[")
 _BOOLEANS = {"true": True, "false": False, "True": True, "False": False}
 
 
-@dataclass(frozen=True, slots=True)
-class TextRule:
+class TextRule(msgspec.Struct, frozen=True):
     """Turns other text into a JSON object, or returns None if the rule does not apply."""
 
     name: str
@@ -42,8 +40,7 @@ class TextRule:
     repair: Callable[[str], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ValueRule:
+class ValueRule(msgspec.Struct, frozen=True):
     """Converts a value to a type that its schema allows, or returns None."""
 
     name: str
@@ -132,8 +129,7 @@ VALUE_RULES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RepairRules:
+class RepairRules(msgspec.Struct, frozen=True):
     """The enabled rules."""
 
     text_rules: tuple[TextRule, ...] = TEXT_RULES

@@ -10,18 +10,19 @@ from msgspec.structs import replace
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamError
-from toolwire.formats import Delivery, Detection, OutputDetector, Parser, Trace, get
+from toolwire.formats import Delivery, Detection, Format, OutputDetector, Parser, Trace, get
+from toolwire.formats.detection.announced_prose import AnnouncedProse
 from toolwire.formats.detection.announcements import AnswerBeginning
 from toolwire.formats.detection.detecting_reader import DetectingReader
 from toolwire.formats.prose import has_prose, prose_parser
-from toolwire.formats.text_reader import PlainText, TextReader
+from toolwire.formats.text_reader import MarkedReader, PlainText, TextReader
+from toolwire.gateway.observer import Lack
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.escape_markers import escaped
 from toolwire.gateway.strategies.prose_reader import ProseReader
+from toolwire.gateway.strategies.refusals import refused
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]
-Lack: TypeAlias = Literal["tools", "constraint", "union", "system"]
-"""A feature that a backend may lack."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,8 @@ class ToolStrategy(ABC):
     guessed: bool = False
     """Whether the format is a guess."""
     marks: tuple[str, ...] = ()
+    system_role: bool = True
+    """Whether the model has a system role; else system prompts go into the first user message."""
     unproven: bool = field(default=False, compare=False)
     """Whether the backend is sent the tools but has never made a native call."""
     watch: Callable[[Detection | None], None] | None = field(default=None, compare=False)
@@ -49,7 +52,7 @@ class ToolStrategy(ABC):
     @property
     def rewrites(self) -> bool:
         """Whether the strategy rewrites the conversation, which takes time."""
-        return bool(self.marks)
+        return bool(self.marks) or not self.system_role
 
     @abstractmethod
     def outgoing(self, plan: Plan) -> BackendRequest:
@@ -61,11 +64,23 @@ class ToolStrategy(ABC):
             return plan.demands_call
         return plan.offers_tools or (not self.guessed and has_prose(self.format))
 
+    def announced(
+        self, plan: Plan, trace: Callable[[], Trace | None], repairs: set[str]
+    ) -> AnnouncedProse | None:
+        """Create the reader that finds out whether an answer without tools announces its format;
+        None if the format is known. `trace` is made once it does."""
+        if not self.guessed or self.watch is None:
+            return None
+
+        def prose(record: Format) -> TextReader:
+            return ProseReader(prose_parser(record.name, trace()), repairs, _dropped(plan))
+
+        return AnnouncedProse(prose, partial(_settled, self.watch, repairs))
+
     def parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
         """Create the reader for the text of one choice."""
         if not plan.offers_tools:
-            why = "tool_choice_none" if plan.request.tools.tools else "no_tools"
-            return ProseReader(prose_parser(self.format or "", trace), repairs, why)
+            return ProseReader(prose_parser(self.format or "", trace), repairs, _dropped(plan))
         return self._parser(plan, trace, repairs)
 
     def _parser(self, plan: Plan, trace: Trace | None, repairs: set[str]) -> TextReader:
@@ -84,16 +99,18 @@ class ToolStrategy(ABC):
         detector = OutputDetector(
             tools, fences=fences, only_fences=watch is None, delivery=delivery
         )
-        opening = AnswerBeginning(record, make) if watch is not None else None
+        opening: AnswerBeginning[MarkedReader] | None = None
+        if watch is not None:
+            opening = AnswerBeginning(record, make)
         return DetectingReader(parser, detector, partial(_settled, watch, repairs), trace, opening)
 
     def _fences(self, plan: Plan) -> bool:
         """Whether calls in code fences count if the answer contains nothing else."""
         return self.unproven or plan.demands_call
 
-    @abstractmethod
     def lack(self, error: UpstreamError) -> Lack | None:
         """Return the feature that the backend lacks, if this error shows it."""
+        return refused(error, "system") if self.system_role else None
 
     def _escaped(self, plan: Plan) -> BackendRequest:
         outgoing = plan.outgoing
@@ -106,6 +123,11 @@ class ToolStrategy(ABC):
         return (
             plan.offers_tools and self.format is not None and bool(get(self.format).special_tokens)
         )
+
+
+def _dropped(plan: Plan) -> str:
+    """Return why a call is dropped where nothing may be called."""
+    return "tool_choice_none" if plan.request.tools.tools else "no_tools"
 
 
 def _settled(

@@ -5,8 +5,9 @@ own calls and results. An example of a tool that the client does have, in any sp
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+import msgspec
 
 from toolwire.protocol.names import folded
 from toolwire.protocol.requests import ChatMessage
@@ -15,8 +16,7 @@ from toolwire.protocol.tools import AssistantCall
 MOST_EXAMPLES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Example:
+class _Example(msgspec.Struct, frozen=True):
     """A question, the call it leads to, what the tool returns, and the answer."""
 
     question: str

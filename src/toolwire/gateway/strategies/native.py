@@ -7,8 +7,10 @@ from msgspec.structs import replace
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamError
+from toolwire.gateway.observer import Lack
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
+from toolwire.gateway.strategies.base import StrategyKind, ToolStrategy
+from toolwire.gateway.strategies.prompting import without_system
 from toolwire.gateway.strategies.refusals import refused
 
 
@@ -22,11 +24,14 @@ class Native(ToolStrategy):
 
     def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
-        return self._escaped(plan)
+        outgoing = self._escaped(plan)
+        if self.system_role:
+            return outgoing
+        return replace(outgoing, messages=without_system(outgoing.messages))
 
     def lack(self, error: UpstreamError) -> Lack | None:
         """See `ToolStrategy.lack`."""
-        return refused(error, "tools")
+        return refused(error, "tools") or ToolStrategy.lack(self, error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +42,7 @@ class Hybrid(Native):
 
     def outgoing(self, plan: Plan) -> BackendRequest:
         """See `ToolStrategy.outgoing`."""
-        outgoing = self._escaped(plan)
+        outgoing = Native.outgoing(self, plan)
         if not self._keeps_special_tokens(plan):
             return outgoing
         return replace(outgoing, keep_special_tokens=True)

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from toolwire.backends.base import BackendRequest, Constraint
-from toolwire.errors import ToolChoiceUnmet, ToolsRefused, UpstreamError
+from toolwire.errors import UpstreamError
 from toolwire.formats import Trace, get, parser_for
 from toolwire.formats.rendering.escape_markers import guarded
 from toolwire.formats.text_reader import TextReader
+from toolwire.gateway.observer import Lack
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.strategies.base import Lack, StrategyKind, ToolStrategy
+from toolwire.gateway.strategies.base import StrategyKind, ToolStrategy
 from toolwire.gateway.strategies.calls_schema import (
     CALLS_FORMAT,
     calls_or_response_schema,
@@ -40,8 +41,6 @@ class Prompted(ToolStrategy):
     """How many example calls of other tools the model is shown."""
     one_call: bool = False
     """Whether the model is asked for at most one call, whatever the client allows."""
-    system_role: bool = True
-    """Whether the model has a system role; else the prompt goes into the first user message."""
 
     @property
     def rewrites(self) -> bool:
@@ -60,10 +59,6 @@ class Prompted(ToolStrategy):
     def _fences(self, plan: Plan) -> bool:  # noqa: ARG002
         """Always: code fences are the most common mistake of prompted models."""
         return True
-
-    def lack(self, error: UpstreamError) -> Lack | None:
-        """See `ToolStrategy.lack`. The strategy needs only a system role."""
-        return refused(error, "system") if self.system_role and _is_reported(error) else None
 
     def _written(
         self, plan: Plan, response_schema: Mapping[str, Any] | None, examples: int
@@ -122,12 +117,9 @@ class Constrained(Prompted):
 
     def lack(self, error: UpstreamError) -> Lack | None:
         """See `ToolStrategy.lack`."""
-        return Prompted.lack(self, error) or refused(error, "union" if self.union else "constraint")
-
-
-def _is_reported(error: UpstreamError) -> bool:
-    """Whether the backend reported the error, rather than an answer lacking a required call."""
-    return not isinstance(error, (ToolChoiceUnmet, ToolsRefused))
+        return ToolStrategy.lack(self, error) or refused(
+            error, "union" if self.union else "constraint"
+        )
 
 
 def _response_schema(plan: Plan) -> Mapping[str, Any] | None:

@@ -84,6 +84,11 @@ def prompted(
     return _with_system(written, "\n\n".join(lines))
 
 
+def has_system(messages: Sequence[ChatMessage]) -> bool:
+    """Whether there is a system prompt in the conversation."""
+    return any(_is_system(message) for message in messages)
+
+
 def without_system(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Return the conversation for a model without a system role: system prompts move to the start
     of the first user message."""

@@ -13,7 +13,7 @@ from toolwire.errors import (
     UpstreamRefused,
     UpstreamUnavailable,
 )
-from toolwire.gateway.strategies.base import Lack
+from toolwire.gateway.observer import Lack
 
 _OF_BACKENDS = (UpstreamError, UpstreamRefused, UpstreamUnavailable)
 """Errors with a backend's own wording. Others concern a model's answer, or a key."""
@@ -36,8 +36,11 @@ _OF_ONE_REQUEST = ("schema", "context", "tool_call_id", "role")
 def refused(error: UpstreamError, sent: Lack) -> Lack | None:
     """Return `sent` if the error shows that the backend lacks it.
 
-    A call of a tool other than the required one is no evidence: the backend supports tools.
+    A call of a tool other than the required one is no evidence: the backend supports tools. A
+    missing call says nothing about a system role.
     """
+    if sent == "system" and isinstance(error, (ToolChoiceUnmet, ToolsRefused)):
+        return None
     if isinstance(error, ToolChoiceUnmet):
         return None if error.called and sent == "tools" else sent
     if isinstance(error, ToolsRefused):

@@ -2,8 +2,8 @@
 
 It remembers for a while that a backend refused tools, or answered in prose although a call was
 required, and the format in which a model writes its calls. Observations of one key count for other
-keys only with more evidence (`evidence.py`). Prose is no evidence against a backend that has made
-native calls.
+keys only with more evidence (`evidence.py`). What a turn has learned counts for the rest of that
+turn in any case. Prose is no evidence against a backend that has made native calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeAlias
 
 from toolwire.backends.base import UNKNOWN, Backend, Capabilities
 from toolwire.formats import Detection, detect_model, detect_template
-from toolwire.gateway.observer import UNOBSERVED, TurnObserver
+from toolwire.gateway.observer import UNOBSERVED, Lack, TurnObserver
 from toolwire.gateway.plan import Plan
-from toolwire.gateway.strategies.base import Lack, ToolStrategy
+from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.evidence import REMEMBERED, BackendModel, Evidence
-from toolwire.gateway.strategies.native import NATIVE, Hybrid
+from toolwire.gateway.strategies.native import NATIVE, Hybrid, Native
 from toolwire.gateway.strategies.prompted import DEFAULT_FORMAT, Constrained, Prompted
 from toolwire.protocol.requests import Request
 
@@ -28,13 +28,22 @@ __all__ = ["REMEMBERED", "Mode", "StrategySelector"]
 NATIVE_REMEMBERED = 86_400.0
 """Seconds after a native call during which a backend is assumed to support tools."""
 
+KEYLESS_PROSE = 2
+"""Number of turns without a key that must end in prose before it counts for requests without a key:
+they may come from many clients."""
+
 _MOST_LEARNED = 1024
 
-_Known: TypeAlias = tuple[Capabilities, str | None, bool]
+_Known: TypeAlias = tuple[Capabilities, str | None, bool, bool]
 """The cache key of a hybrid strategy."""
 
 
+_NATIVE_WITHOUT_SYSTEM = Native(system_role=False)
 _GUESS = Detection(DEFAULT_FORMAT, "nothing tells, and most models know it")
+
+
+def _native(lacking: Sequence[Lack]) -> Native:
+    return _NATIVE_WITHOUT_SYSTEM if "system" in lacking else NATIVE
 
 
 def _may_choose(request: Request) -> bool:
@@ -64,6 +73,9 @@ class StrategySelector:
     observer: TurnObserver = UNOBSERVED
     """Notified once of each lesson."""
     _lacking: Evidence[Lack] = field(init=False)
+    """The features that backends have refused."""
+    _ignoring: Evidence[Lack] = field(init=False)
+    """The features that backends seem to lack, because they answered in prose."""
     _formats: Evidence[str] = field(init=False)
     """The observed formats of a model's calls."""
     _called: dict[BackendModel, float] = field(default_factory=dict)
@@ -72,6 +84,7 @@ class StrategySelector:
 
     def __post_init__(self) -> None:
         self._lacking, self._formats = Evidence(self.clock), Evidence(self.clock)
+        self._ignoring = Evidence(self.clock, KEYLESS_PROSE)
 
     def choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
         """Return the strategy for the next attempt at a turn."""
@@ -80,17 +93,18 @@ class StrategySelector:
         return replace(strategy, marks=marks) if marks else strategy
 
     def _choose(self, backend: Backend, plan: Plan) -> ToolStrategy:
-        if self.mode == "native":
-            return NATIVE
         known, at = backend.capabilities, self._place(backend, plan.request.model)
-        lacking = self._lacking.counting(at, plan.asker) if at in self._lacking.places else ()
+        known_lacks = plan.lacks or at in self._lacking.places or at in self._ignoring.places
+        lacking = self._lacks(at, plan.asker, plan.lacks) if known_lacks else ()
+        if self.mode == "native":
+            return _native(lacking)
         if plan.strictly and self._constrains(backend, lacking):
             return Constrained(**self._options(backend, lacking))
         has_tools = known.has_tools and "tools" not in lacking
         if self.mode == "auto" and has_tools and self._reads_no_text(known, plan.request.model):
-            return NATIVE
+            return _native(lacking)
         if self.mode == "hybrid" or (self.mode == "auto" and has_tools):
-            return self._hybrid(backend, plan, at)
+            return self._hybrid(backend, plan, at, lacking)
         options = self._options(backend, lacking)
         if plan.offers_tools and self._constrains(backend, lacking):
             if plan.demands_call or (known.chooses and _may_choose(plan.request)):
@@ -100,16 +114,21 @@ class StrategySelector:
         name, guessed, watch = self._format(backend, plan, self._written(at, plan))
         return Prompted(format=name, guessed=guessed, watch=watch, **options)
 
-    def _hybrid(self, backend: Backend, plan: Plan, at: BackendModel) -> Hybrid:
+    def _hybrid(
+        self, backend: Backend, plan: Plan, at: BackendModel, lacking: Sequence[Lack]
+    ) -> Hybrid:
         """Return the cached strategy until something new is learned."""
         written = self._written(at, plan) if at in self._formats.places else None
         unproven = at not in self._called or not self._calls(at)
-        now = (backend.capabilities, written, unproven)
+        system_role = "system" not in lacking
+        now = (backend.capabilities, written, unproven, system_role)
         made = self._hybrids.get((at, plan.asker))
         if made is not None and made[0] == now:
             return made[1]
         name, guessed, watch = self._format(backend, plan, written)
-        hybrid = Hybrid(format=name, guessed=guessed, watch=watch, unproven=unproven)
+        hybrid = Hybrid(
+            format=name, guessed=guessed, watch=watch, unproven=unproven, system_role=system_role
+        )
         if len(self._hybrids) >= _MOST_LEARNED:
             self._hybrids.clear()
         self._hybrids[at, plan.asker] = (now, hybrid)
@@ -125,9 +144,16 @@ class StrategySelector:
 
     def can_constrain(self, backend: Backend, plan: Plan) -> bool:
         """Whether a turn can be constrained to a JSON Schema of calls."""
-        at = self._place(backend, plan.request.model)
-        lacking = self._lacking.counting(at, plan.asker)
+        lacking = self._lacks(self._place(backend, plan.request.model), plan.asker, plan.lacks)
         return self.mode != "native" and self._constrains(backend, lacking)
+
+    def _lacks(
+        self, at: BackendModel, asker: str, seen: Sequence[tuple[str, Lack]] = ()
+    ) -> Sequence[Lack]:
+        """Return what this backend lacks, for `asker` or for a turn that has `seen` it."""
+        known = (self._lacking.counting(at, asker), self._ignoring.counting(at, asker))
+        here = [lack for backend, lack in seen if backend == at[0]]
+        return list(dict.fromkeys([*known[0], *known[1], *here]))
 
     def _constrains(self, backend: Backend, lacking: Sequence[Lack]) -> bool:
         return backend.capabilities.constrains and "constraint" not in lacking
@@ -183,7 +209,7 @@ class StrategySelector:
             return self.mode, "it is configured"
         if not backend.capabilities.has_tools:
             return "prompted", "the chat template of its model has no place for tools"
-        if "tools" in self._lacking.counting(self._place(backend, model), ""):
+        if "tools" in self._lacks(self._place(backend, model), ""):
             return "prompted", "it has refused tools"
         if self._reads_no_text(backend.capabilities, model):
             return "native", "its API has calls of its own"
@@ -192,8 +218,8 @@ class StrategySelector:
     def known(self, model: str, asker: str = "") -> dict[str, str]:
         """Return what counts about this model for the key `asker`, by backend."""
         lacks = {
-            backend: self._lacking.counting((backend, name), asker)
-            for backend, name in self._lacking.places
+            backend: self._lacks((backend, name), asker)
+            for backend, name in (*self._lacking.places, *self._ignoring.places)
             if name == (self.model or model)
         }
         return {backend: f"without {', '.join(found)}" for backend, found in lacks.items() if found}
@@ -201,6 +227,7 @@ class StrategySelector:
     def called(self, backend: Backend, model: str) -> None:
         """Record a native call of this backend. Call this if the strategy is `unproven`."""
         at = self._place(backend, model)
+        self._ignoring.forget(at, "tools")
         if len(self._called) >= _MOST_LEARNED and at not in self._called:
             del self._called[next(iter(self._called))]
         self._called[at] = self.clock()
@@ -209,9 +236,12 @@ class StrategySelector:
         self, backend: Backend, model: str, lack: Lack, *, asker: str = "", prose: bool = False
     ) -> bool:
         """Record that `asker` saw this backend lack a feature. Return whether that is new and
-        changes the strategy. `prose`: the backend reported nothing, but made no call."""
+        changes the strategy of this turn. `prose`: the backend reported nothing, but made no call.
+        """
         at = self._place(backend, model)
-        if self.mode == "native" or (lack == "tools" and self.mode != "auto"):
+        if self.mode == "native" and lack != "system":
+            return False
+        if self.mode != "auto" and lack == "tools":
             return False
         if (
             lack == "tools"
@@ -219,12 +249,13 @@ class StrategySelector:
             and (self._reads_no_text(backend.capabilities, model) or self._calls(at))
         ):
             return False
-        if lack in self._lacking.counting(at, asker):
+        if lack in self._lacks(at, asker):
             return False
         if lack == "tools":
             self._called.pop(at, None)
-        self._lacking.observe(at, lack, asker)
-        self.observer.learned(*at, lack)
+        (self._ignoring if prose else self._lacking).observe(at, lack, asker)
+        if lack in self._lacks(at, asker):
+            self.observer.learned(*at, lack)
         return True
 
     def _calls(self, at: BackendModel) -> bool:

@@ -6,6 +6,8 @@ It holds everything, unmasked: `trace.text` decides what is written to disk.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import GatewayError
 from toolwire.formats import Trace
@@ -124,8 +126,7 @@ class TurnTrace:
                 error.__traceback__ = None
 
 
-@dataclass(slots=True)
-class TraceSwitch:
+class TraceSwitch(msgspec.Struct):
     """Whether new requests are traced. An attribute, because every request reads it."""
 
     on: bool = True

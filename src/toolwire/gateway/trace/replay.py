@@ -1,7 +1,6 @@
 """Replays a trace through the current code, without a backend, and reports differences."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -31,8 +30,7 @@ class CannotReplay(Exception):
     """The trace cannot be replayed. The message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """A difference in attempt `attempt` (from 1) between the trace and the replay."""
 
     attempt: int

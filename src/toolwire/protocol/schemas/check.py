@@ -8,10 +8,10 @@ and reported.
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 
 from toolwire.errors import ToolSchemaError
 from toolwire.protocol.json_limits import is_deeper
@@ -47,8 +47,7 @@ _SUSPECT = re.compile(r"\(\?<?[=!]|\\[1-9]")
 """Look-arounds and backreferences, or anything that resembles one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaLimits:
+class SchemaLimits(msgspec.Struct, frozen=True):
     """Limits on the size of a tool's schema."""
 
     depth: int = 128
@@ -58,8 +57,7 @@ class SchemaLimits:
     """In bytes of JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedSchema:
+class CheckedSchema(msgspec.Struct, frozen=True):
     """A valid schema with its validator, its cost and its repairs."""
 
     schema: Mapping[str, Any]

@@ -11,9 +11,10 @@ A *unit* is about 20 ns of jsonschema-rs. Numbers saturate at `CEILING`.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
+
+import msgspec
 
 from toolwire.protocol.json_numbers import shape_of_numbers
 from toolwire.protocol.schemas.graph import SchemaGraph, SchemaNode
@@ -29,8 +30,7 @@ _AGAIN = 3
 """`unevaluated...` checks a subschema three times: once itself, twice to find what it evaluated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(msgspec.Struct, frozen=True):
     """The count for the outermost value, and the maximum for any other at depth 1, 2, 3..."""
 
     first: int
@@ -52,8 +52,7 @@ class Bound:
 _NOTHING = Bound(0, (0,))
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaCost:
+class SchemaCost(msgspec.Struct, frozen=True):
     """The bounds of one schema."""
 
     units: Bound

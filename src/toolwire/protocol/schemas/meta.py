@@ -5,10 +5,10 @@ floats with one another when elements must be unique. Neither may be up to a cli
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 
 _NAMES = ("draft/2020-12", "draft/2019-09", "draft-07", "draft-06", "draft-04")
 _DRAFTS = frozenset(
@@ -18,8 +18,7 @@ _EXACT = 1 << 53
 """Integers up to this are all different as floats."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetaFault:
+class MetaFault(msgspec.Struct, frozen=True):
     """Why a schema is not a schema. `context` is where, if there is such a place."""
 
     message: str

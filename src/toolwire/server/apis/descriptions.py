@@ -1,26 +1,29 @@
 """`GET /openapi.json` and `GET /docs`: the API reference."""
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 from toolwire.gateway.context import RequestContext
-from toolwire.server.apis.openapi import Json, openapi
-from toolwire.server.apis.reference_page import POLICY, reference_page
+from toolwire.later import Later
 from toolwire.surfaces.base import send_json
 from toolwire.surfaces.exchange import Exchange
-from toolwire.surfaces.messages.operations import API as MESSAGES
-from toolwire.surfaces.native.operations import API as NATIVE
-from toolwire.surfaces.openai.operations import API as OPENAI
-from toolwire.surfaces.responses.operations import API as RESPONSES
 
-APIS = (OPENAI, RESPONSES, MESSAGES, NATIVE)
+_REFERENCE: Later[Callable[[], dict[str, Any]]] = Later(
+    "toolwire.server.apis.reference", "reference"
+)
+_PAGE: Later[Callable[[dict[str, Any]], str]] = Later(
+    "toolwire.server.apis.reference_page", "reference_page"
+)
+_POLICY: Later[str] = Later("toolwire.server.apis.reference_page", "POLICY")
 
 
 class Descriptions:
     """The two endpoints. Their content is generated on first use."""
 
     @cached_property
-    def _document(self) -> Json:
-        return openapi(APIS)
+    def _document(self) -> dict[str, Any]:
+        return _REFERENCE()()
 
     async def document(self, exchange: Exchange, context: RequestContext) -> None:
         """Answer `GET /openapi.json`."""
@@ -31,7 +34,7 @@ class Descriptions:
         headers = [
             *context.headers(),
             ("content-type", "text/html; charset=utf-8"),
-            ("content-security-policy", POLICY),
+            ("content-security-policy", _POLICY()),
             ("x-content-type-options", "nosniff"),
         ]
-        exchange.respond(200, headers, reference_page(self._document).encode())
+        exchange.respond(200, headers, _PAGE()(self._document).encode())

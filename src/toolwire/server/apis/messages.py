@@ -1,8 +1,9 @@
 """Builds the Messages API from the configuration: its endpoints, and their paths."""
 
 import time
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from toolwire.gateway.turn import TurnService
 from toolwire.server.assembly import messages_reader

@@ -1,7 +1,8 @@
 """Builds the Responses API from the configuration: its endpoints, and their paths."""
 
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from toolwire.gateway.turn import TurnService
 from toolwire.protocol.tool_cache import ToolCache
@@ -9,12 +10,12 @@ from toolwire.server.config.settings import Config
 from toolwire.server.process.random_ids import new_id
 from toolwire.server.router import Resource
 from toolwire.sessions.base import Store
-from toolwire.surfaces.responses.pruning import Pruner
-from toolwire.surfaces.responses.reader import ResponseReader
-from toolwire.surfaces.responses.state import ResponseStore
-from toolwire.surfaces.responses.stored import StoredResponses
+from toolwire.surfaces.responses.request.reader import ResponseReader
+from toolwire.surfaces.responses.request.tools import ResponseToolReader
+from toolwire.surfaces.responses.storage.pruning import Pruner
+from toolwire.surfaces.responses.storage.state import ResponseStore
+from toolwire.surfaces.responses.storage.stored import StoredResponses
 from toolwire.surfaces.responses.surface import Responses
-from toolwire.surfaces.responses.tools import ResponseToolReader
 
 
 def responses_api(

@@ -2,7 +2,7 @@
 
 import time
 
-from toolwire.inspector.endpoints import page_endpoints
+from toolwire.inspector.page import page_endpoints
 from toolwire.server.apis.descriptions import Descriptions
 from toolwire.server.apis.inspector import inspector_api
 from toolwire.server.apis.messages import messages_api

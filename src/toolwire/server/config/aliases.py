@@ -1,8 +1,9 @@
 """Model aliases: applies `--model-alias`, and checks that each name means one model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from toolwire.gateway.routes import is_pattern
 from toolwire.server.config.fields import At, ConfigProblem, dotted, setting_of, value

@@ -4,14 +4,17 @@ It checks types, ranges and keys, but not files and lines. An error is a `Config
 `loader.py` finds its line.
 """
 
-import difflib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from types import MappingProxyType, UnionType
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
+import msgspec
+from msgspec import NODEFAULT
+from msgspec.structs import fields
+
 from toolwire.server.config.settings import Config, Option
+from toolwire.spelling import close_matches
 
 At: TypeAlias = tuple[str | int, ...]
 T = TypeVar("T")
@@ -59,8 +62,7 @@ class Gathered:
             raise first
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """One field of a record: its type, its default, and its `Option`."""
 
     name: str
@@ -71,7 +73,7 @@ class Setting:
     @property
     def required(self) -> bool:
         """Whether the file must set it."""
-        return self.default is MISSING
+        return self.default is NODEFAULT
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -79,14 +81,20 @@ class Setting:
         return self.option.keys or (self.name,)
 
 
+_SETTINGS: dict[type[Any], tuple[Setting, ...]] = {}
+"""Known ones: resolving the types takes a while, and a file may have a thousand tables."""
+
+
 def settings_of(cls: type[Any]) -> tuple[Setting, ...]:
     """Return the settings of a record, in order."""
-    return tuple(_setting(f) for f in fields(cls))
+    if cls not in _SETTINGS:
+        _SETTINGS[cls] = tuple(_setting(field) for field in fields(cls))
+    return _SETTINGS[cls]
 
 
 def _setting(field: Any) -> Setting:
     kind, option = get_args(field.type)
-    default = field.default if field.default_factory is MISSING else field.default_factory()
+    default = field.default if field.default_factory is NODEFAULT else field.default_factory()
     return Setting(field.name, kind, default, option)
 
 
@@ -238,7 +246,7 @@ def _advice(key: str, known: set[str], at: At) -> str:
             return advice
     if at and key in {setting.name for setting in settings_of(Config)}:
         return f"'{key}' is a top-level key: put it above the first [table]"
-    near = difflib.get_close_matches(key, known, n=1)
+    near = close_matches(key, known, n=1)
     if near:
         return f"did you mean '{near[0]}'?"
     return f"remove it, or use one of {', '.join(sorted(known))}"

@@ -9,10 +9,11 @@ import re
 import ssl
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from msgspec.structs import replace
 
 from toolwire.server.config.fields import ConfigProblem, Gathered, read
 from toolwire.server.config.models import RouteReader, key_from, read_keys

@@ -6,10 +6,12 @@ ones, and names must be unique.
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from toolwire.backends.templates.chat_template import ChatTemplate, NoTemplate, read_template
 from toolwire.backends.tokenizers import SERVER, NoTokenizer, open_tokenizer
@@ -43,8 +45,7 @@ def read_keys(tables: object) -> tuple[ClientKey, ...]:
     return keys
 
 
-@dataclass(frozen=True, slots=True)
-class RouteReader:
+class RouteReader(msgspec.Struct, frozen=True):
     """Reads the routes, with the values that come from outside their tables."""
 
     env: Mapping[str, str]

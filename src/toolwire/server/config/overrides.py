@@ -6,9 +6,10 @@ all, the embedded one is used.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.server.access import auth

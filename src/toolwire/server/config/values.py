@@ -5,7 +5,6 @@ message that says what is wrong and what to do. The message does not repeat the 
 a secret.
 """
 
-import difflib
 import ipaddress
 import json
 import re
@@ -19,6 +18,7 @@ from toolwire.backends.dialects import DIALECTS
 from toolwire.extras import how_to_install
 from toolwire.formats.catalog import ALIASES, FORMATS
 from toolwire.gateway.repair.rules import RULE_NAMES
+from toolwire.spelling import close_matches
 from toolwire.surfaces.passing.endpoints import Endpoint
 
 EMBEDDED = "embedded:"
@@ -197,7 +197,7 @@ def dialect(value: str) -> str:
 def format_name(value: str) -> str:
     """The name of a tool-call format, or another engine's name for it."""
     if value not in ALIASES and value not in FORMATS:
-        near = difflib.get_close_matches(value, [*FORMATS, *ALIASES], 3)
+        near = close_matches(value, [*FORMATS, *ALIASES], 3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise ValueError(f"is not a known format: {hint}`toolwire formats` lists them")
     return value

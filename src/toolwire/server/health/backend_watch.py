@@ -7,7 +7,8 @@ request, the message may quote the client.
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from toolwire.errors import (
     InvalidToolArguments,
@@ -33,14 +34,13 @@ _LESSONS: dict[Lesson, str] = {
     "without one for the next 10 minutes",
     "union": "does not take a schema of calls or text for the model %r: it is asked without one "
     "for the next 10 minutes",
-    "system": "has no system role for the model %r: tools are described in the first user message "
+    "system": "has no system role for the model %r: system prompts go into the first user message "
     "for the next 10 minutes",
     "format": "serves the model %r, which writes its calls as %s: set format = %r for its route",
 }
 
 
-@dataclass(slots=True)
-class _State:
+class _State(msgspec.Struct):
     """The state of one backend. `live` is None until it was tried."""
 
     live: bool | None = None

@@ -4,7 +4,8 @@ For each model: how it is given tools, in which format its calls are expected, a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from toolwire.backends.base import Backend
 from toolwire.gateway.routes import Routes, ServedModel
@@ -20,8 +21,7 @@ _MODES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ServedBackend:
+class ServedBackend(msgspec.Struct, frozen=True):
     """A backend of a model: its configuration and the object."""
 
     route: RouteConfig

@@ -1,10 +1,9 @@
 """The limits of a client connection."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class HttpLimits:
+class HttpLimits(msgspec.Struct, frozen=True):
     """The limits of a client connection. Times in seconds, sizes in bytes."""
 
     header_bytes: int = 64 * 1024

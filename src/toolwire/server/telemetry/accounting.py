@@ -2,7 +2,7 @@
 
 from toolwire.gateway.context import RequestContext
 from toolwire.gateway.report import Report
-from toolwire.inspector.endpoints import POLLED
+from toolwire.inspector.paths import POLLED
 from toolwire.protocol.usage import TokenUsage
 from toolwire.server.telemetry.logs import Logs, TurnFacts
 from toolwire.server.telemetry.metrics import Metrics

@@ -121,7 +121,7 @@ def _checked_schema(wire: ResponseFormatWire) -> dict[str, Any]:
     schema = wire.schema if described.schema is None else described.schema
     if schema is None:
         raise missing(f"{where}.schema")
-    checked = check_answer_schema(schema, f"{where}.schema")
+    checked = check_answer_schema(schema, f"{where}.schema", strict=bool(described.strict))
     if described.name is None:
         raise missing(f"{where}.name")
     check_name(described.name, f"{where}.name")

@@ -1,9 +1,8 @@
 """The surface: `POST /v1/messages`, streamed and whole, and `/v1/messages/count_tokens`."""
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from toolwire.backends.anthropic.own import HEADERS, WIRE
@@ -31,8 +30,7 @@ _MOST_CHANGES = 4
 _SESSION = b"x-claude-code-session-id"
 
 
-@dataclass(frozen=True, slots=True)
-class MessagesApi:
+class MessagesApi(msgspec.Struct, frozen=True):
     """The API. It keeps no state of requests, only the limits that backends have reported."""
 
     reader: MessagesReader
@@ -119,7 +117,7 @@ class _Caller(SurfaceCaller):
             fills = limited is not asked.request
             if session := self.exchange.request.header(_SESSION):
                 limited = replace(limited, session=session)
-            self._asked = dataclasses.replace(asked, request=limited, fills_context=fills)
+            self._asked = replace(asked, request=limited, fills_context=fills)
         request = self._asked.request
         if request.sampling.max_tokens == 0 and not self._warms(request):
             raise _NoTokens(request)
@@ -148,6 +146,6 @@ class _Caller(SurfaceCaller):
             return False
         self._changes += 1
         fills = self.api.limits.learn(self._asked.request, error) or self._asked.fills_context
-        self._asked = dataclasses.replace(self._asked, request=changed, fills_context=fills)
+        self._asked = replace(self._asked, request=changed, fills_context=fills)
         self.waits = True
         return True

@@ -8,7 +8,6 @@ of the prompt every turn. Earlier messages are always rendered the same way, so 
 keep working.
 """
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -45,26 +44,25 @@ class WireMessage(msgspec.Struct):
     output_config: dict[str, Any] | None = None
 
 
-@dataclass(slots=True)
-class ConversationBuilder:
+class ConversationBuilder(msgspec.Struct):
     """Builds a conversation, message by message."""
 
     notes: Notes
-    messages: list[ChatMessage] = field(default_factory=list)
-    origins: list[int] = field(default_factory=list)
+    messages: list[ChatMessage] = msgspec.field(default_factory=list)
+    origins: list[int] = msgspec.field(default_factory=list)
     """The index of the client's message for each message."""
-    shown: dict[str, None] = field(default_factory=dict)
+    shown: dict[str, None] = msgspec.field(default_factory=dict)
     """Deferred tools that were loaded, in order."""
-    removed: set[str] = field(default_factory=set)
-    defined: list[Block] = field(default_factory=list)
+    removed: set[str] = msgspec.field(default_factory=set)
+    defined: list[Block] = msgspec.field(default_factory=list)
     """Tools that were defined in the conversation."""
-    _system: list[str] = field(default_factory=list)
+    _system: list[str] = msgspec.field(default_factory=list)
     _answered: bool = False
-    _open: dict[str, str] = field(default_factory=dict)
+    _open: dict[str, str] = msgspec.field(default_factory=dict)
     """Calls without a result yet: id and name."""
-    _results: dict[str, ChatMessage] = field(default_factory=dict)
-    _images: dict[str, list[Part]] = field(default_factory=dict)
-    _said: list[Part] = field(default_factory=list)
+    _results: dict[str, ChatMessage] = msgspec.field(default_factory=dict)
+    _images: dict[str, list[Part]] = msgspec.field(default_factory=dict)
+    _said: list[Part] = msgspec.field(default_factory=list)
     _waiting: int | None = None
     """Where the current user turn began, if any."""
 

@@ -1,7 +1,8 @@
 """Notes about how a request was interpreted, reported in the response headers."""
 
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from toolwire.errors import RequestError
 
@@ -9,21 +10,19 @@ _LONGEST = 300
 Treatment: TypeAlias = Literal["honoured", "translated", "ignored", "refused"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """How one part of the API is handled. The documentation is generated from these."""
 
     treatment: Treatment
     how: str
 
 
-@dataclass(slots=True)
-class Notes:
+class Notes(msgspec.Struct):
     """Names of ignored, adjusted and repaired parts, without duplicates, in order."""
 
-    ignored: dict[str, None] = field(default_factory=dict)
-    adjusted: dict[str, None] = field(default_factory=dict)
-    repairs: dict[str, None] = field(default_factory=dict)
+    ignored: dict[str, None] = msgspec.field(default_factory=dict)
+    adjusted: dict[str, None] = msgspec.field(default_factory=dict)
+    repairs: dict[str, None] = msgspec.field(default_factory=dict)
 
     def ignore(self, name: str) -> None:
         """Note that this part of the request has no effect."""

@@ -1,7 +1,5 @@
 """Workarounds for particular clients of this surface."""
 
-import dataclasses
-
 from msgspec.structs import replace
 
 from toolwire.protocol.content import text_of
@@ -22,7 +20,7 @@ def fitted(asked: ParsedMessagesRequest, profile: Profile) -> ParsedMessagesRequ
     request = profile.adapted(asked.request)
     if profile.name == CLAUDE_CODE and _wants_text(request):
         request = adjusted(replace(request, choice=ToolChoice("none")), "tool_choice")
-    return asked if request is asked.request else dataclasses.replace(asked, request=request)
+    return asked if request is asked.request else replace(asked, request=request)
 
 
 def _wants_text(request: Request) -> bool:

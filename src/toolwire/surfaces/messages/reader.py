@@ -6,7 +6,6 @@ request several times with fewer features.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
@@ -150,8 +149,7 @@ class ThreadUnsupported(RequestError):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedMessagesRequest:
+class ParsedMessagesRequest(msgspec.Struct, frozen=True):
     """A decoded request."""
 
     request: Request
@@ -162,14 +160,13 @@ class ParsedMessagesRequest:
     """Whether `max_tokens` was lowered to the rest of the context."""
 
 
-@dataclass(frozen=True, slots=True)
-class MessagesReader:
+class MessagesReader(msgspec.Struct, frozen=True):
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
     tools: MessagesToolReader
     max_messages: int
     max_values: int
-    bodies: RepeatedTools = field(default_factory=lambda: RepeatedTools(read=_split))
+    bodies: RepeatedTools = msgspec.field(default_factory=lambda: RepeatedTools(read=_split))
 
     def read(
         self, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, counting: bool = False

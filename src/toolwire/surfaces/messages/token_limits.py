@@ -5,7 +5,8 @@ that only the first request is refused.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from toolwire.errors import GatewayError
 from toolwire.protocol.requests import Request
@@ -22,8 +23,7 @@ _LEAST = 1024
 """Below this, an estimate is too imprecise, and the backend decides."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Limit:
+class _Limit(msgspec.Struct, frozen=True):
     """A model's context size, the ratio of its tokens to an estimate, and when this expires."""
 
     window: int

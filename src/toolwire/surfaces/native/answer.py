@@ -1,7 +1,6 @@
 """Converts the model's turn to a response body, or to the events of a stream."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -31,15 +30,14 @@ _decode = msgspec.json.Decoder(ChatResponse).decode
 _ESTIMATED = AnswerWarning("usage_estimated", "The backend reported no usage: these are estimates.")
 
 
-@dataclass(slots=True)
-class AnswerHead:
+class AnswerHead(msgspec.Struct):
     """The fields of an answer that are known in advance."""
 
     response_id: str
     created: int
     model: str
     conversation_id: str | None = None
-    warnings: list[AnswerWarning] = field(default_factory=list)
+    warnings: list[AnswerWarning] = msgspec.field(default_factory=list)
 
 
 def warnings_of(head: AnswerHead, report: Report, ignored: Iterable[str]) -> list[AnswerWarning]:

@@ -12,7 +12,6 @@ import binascii
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
 
 import msgspec
 
@@ -42,16 +41,14 @@ class InvalidCallMap(Exception):
     """The header was not signed by this server, for this API key."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignedMap:
+class SignedMap(msgspec.Struct, frozen=True):
     """A map that a client sent. `truncated`: older calls are missing."""
 
     ids: ToolCallIdMap
     truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CallMapSigner:
+class CallMapSigner(msgspec.Struct, frozen=True):
     """Writes and reads the header."""
 
     key: bytes

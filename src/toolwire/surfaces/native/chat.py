@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from toolwire.errors import GatewayError, RequestError
 from toolwire.gateway.context import RequestContext
@@ -43,8 +44,7 @@ _KEY_IGNORED = AnswerWarning(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NativeChat:
+class NativeChat(msgspec.Struct, frozen=True):
     """The endpoint. It keeps no state of requests."""
 
     reader: NativeRequestReader

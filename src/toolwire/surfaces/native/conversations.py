@@ -1,7 +1,6 @@
 """`/native/v1/conversations`: list, read and delete the caller's own conversations."""
 
 import re
-from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 import msgspec
@@ -30,8 +29,7 @@ _UNKNOWN = "There is no such conversation: it never existed, has expired, or was
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Conversations:
+class Conversations(msgspec.Struct, frozen=True):
     """The endpoints."""
 
     sessions: Sessions

@@ -1,7 +1,6 @@
 """Converts messages of the native API to the gateway's messages, in effective order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -28,8 +27,7 @@ _ROLES: dict[type[Any], Role] = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class NativeHistory:
+class NativeHistory(msgspec.Struct):
     """Builds a conversation: messages, their wire originals, and the location of each in the
     request."""
 
@@ -38,9 +36,9 @@ class NativeHistory:
     depth: int
     known_only: bool = False
     """Whether calls of the history must be in `ids`. Otherwise they are added."""
-    messages: list[ChatMessage] = field(default_factory=list)
-    origins: list[str] = field(default_factory=list)
-    sources: list[wire.MessageWire] = field(default_factory=list)
+    messages: list[ChatMessage] = msgspec.field(default_factory=list)
+    origins: list[str] = msgspec.field(default_factory=list)
+    sources: list[wire.MessageWire] = msgspec.field(default_factory=list)
     _calls: int = 0
 
     def add(self, message: wire.MessageWire, where: str) -> None:

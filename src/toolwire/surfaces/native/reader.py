@@ -5,10 +5,10 @@ Checks that depend on a stored conversation (its tools, its calls) wait until it
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
 from toolwire.errors import RequestError
@@ -34,21 +34,19 @@ _REFUSED = {
 }
 
 
-@dataclass(slots=True)
-class Earlier:
+class Earlier(msgspec.Struct):
     """The conversation before a request. `tools` and `model` are defaults for the request."""
 
-    instructions: list[wire.MessageWire] = field(default_factory=list)
-    messages: list[wire.MessageWire] = field(default_factory=list)
-    ids: ToolCallIdMap = field(default_factory=ToolCallIdMap)
+    instructions: list[wire.MessageWire] = msgspec.field(default_factory=list)
+    messages: list[wire.MessageWire] = msgspec.field(default_factory=list)
+    ids: ToolCallIdMap = msgspec.field(default_factory=ToolCallIdMap)
     tools: ToolSet = NO_TOOLS
     model: str = ""
     known_only: bool = False
     """Whether calls repeated in the request must be in `ids`."""
 
 
-@dataclass(slots=True)
-class Incoming:
+class Incoming(msgspec.Struct):
     """A decoded body. `problems` collects its problems so far."""
 
     fields: dict[str, Any]
@@ -59,9 +57,9 @@ class Incoming:
     params: ChatParams
     problems: Problems
     depth: int
-    origins: list[str] = field(default_factory=list)
+    origins: list[str] = msgspec.field(default_factory=list)
     """The origin of each message of the request, for errors."""
-    said: list[wire.MessageWire] = field(default_factory=list)
+    said: list[wire.MessageWire] = msgspec.field(default_factory=list)
     """The new messages in effective order, without `instructions`."""
 
     @property
@@ -150,14 +148,13 @@ class Incoming:
         return ToolChoice("required", frozenset({name}), named=True)
 
 
-@dataclass(frozen=True, slots=True)
-class NativeRequestReader:
+class NativeRequestReader(msgspec.Struct, frozen=True):
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
     tools: NativeToolReader
     max_messages: int
     max_values: int = MOST_VALUES
-    bodies: RepeatedTools = field(default_factory=RepeatedTools)
+    bodies: RepeatedTools = msgspec.field(default_factory=RepeatedTools)
 
     @property
     def depth(self) -> int:

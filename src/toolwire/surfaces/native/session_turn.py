@@ -6,7 +6,6 @@ A turn that fails, is cut off, or whose client leaves changes nothing.
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 from msgspec import Raw
@@ -44,8 +43,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRules:
+class SessionRules(msgspec.Struct, frozen=True):
     """The lifetime and size limits of conversations."""
 
     ttl: float = 30 * 24 * 3600.0
@@ -57,8 +55,7 @@ class SessionRules:
     """Seconds that a turn claims its conversation; renewed while the turn runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
+class Sessions(msgspec.Struct, frozen=True):
     """The conversations of a server."""
 
     configured: Store | None

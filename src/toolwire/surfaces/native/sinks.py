@@ -1,7 +1,6 @@
 """The sinks of the native surface: events, or one body."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -40,8 +39,7 @@ _encode = msgspec.json.Encoder().encode
 CONVERSATION = "toolwire-conversation"
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerContext:
+class AnswerContext(msgspec.Struct, frozen=True):
     """The request data that a sink needs, besides its plan."""
 
     head: AnswerHead

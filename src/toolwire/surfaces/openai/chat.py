@@ -1,7 +1,8 @@
 """`POST /v1/chat/completions`."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from toolwire.errors import GatewayError
 from toolwire.gateway.context import RequestContext
@@ -19,8 +20,7 @@ from toolwire.surfaces.profiles import PLAIN
 NAME = "openai_chat"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAiChat:
+class OpenAiChat(msgspec.Struct, frozen=True):
     """The surface. It keeps no state of requests."""
 
     reader: RequestReader

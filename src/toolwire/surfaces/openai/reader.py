@@ -5,7 +5,6 @@ checked one by one, messages are decoded by type. Rules between fields are check
 between messages in `gateway.history`.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -61,15 +60,14 @@ _OURS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RequestReader:
+class RequestReader(msgspec.Struct, frozen=True):
     """Decodes bodies. Holds the tool cache and the limits, but no state of requests."""
 
     tools: ToolReader
     max_messages: int
     strict_parallel: bool = False
     max_values: int = MOST_VALUES
-    bodies: RepeatedTools = field(default_factory=RepeatedTools)
+    bodies: RepeatedTools = msgspec.field(default_factory=RepeatedTools)
 
     def read(self, body: bytes, *, lenient_names: bool = False) -> Request:
         """Decode one body. Raises `RequestError`."""

@@ -7,7 +7,8 @@ adapters, keys, batches, ...) are left out, because clients would use them with 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 DEFAULT_ENDPOINTS = (
     "completions",
@@ -35,8 +36,7 @@ _SEGMENT = re.compile("[A-Za-z0-9_-]{1,128}+")
 _OURS = ("chat", "models")
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """A method and a path below `/v1/`, in which `*` matches one segment."""
 
     method: str

@@ -9,8 +9,8 @@ differently, it could reach a model that no route serves.
 import asyncio
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from toolwire.backends.base import Backend
@@ -33,8 +33,7 @@ _QUERY = re.compile(rb"[\x21-\x7e]*+")
 _NO_BODY = NamedBody("", None, (), (), ())
 
 
-@dataclass(frozen=True, slots=True)
-class Passthrough:
+class Passthrough(msgspec.Struct, frozen=True):
     """The surface."""
 
     routes: Routes

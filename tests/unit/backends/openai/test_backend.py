@@ -12,7 +12,8 @@ from toolwire.backends.base import BackendRequest
 from toolwire.backends.dialects import DIALECTS
 from toolwire.backends.http import Connection, HttpPool, Origin
 from toolwire.backends.openai.answer import AnswerDecoder
-from toolwire.backends.openai.backend import OpenAiHttpAnswer, OpenAiHttpBackend
+from toolwire.backends.openai.backend import OpenAiHttpBackend
+from toolwire.backends.openai.http_answers import OpenAiHttpAnswer
 from toolwire.errors import UpstreamRefused
 from toolwire.gateway.strategies.native import Hybrid
 from toolwire.protocol.fragments import Fragment

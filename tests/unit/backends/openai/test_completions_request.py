@@ -1,10 +1,10 @@
 """A turn as the body of a plain completion, in the dialect of each kind of server."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.asking import asking, parts
 
 from toolwire.backends.base import BackendRequest, Constraint

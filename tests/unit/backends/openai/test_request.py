@@ -1,11 +1,11 @@
 """What a backend is sent: byte for byte where that matters, and in its own dialect."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from tests.contract.wire import USER, asked, body, call, history, read, result, tool
 
 from toolwire.backends.base import Constraint

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolwire.formats.arguments.json_text import MAX_DEPTH, copy_value, end_of_value
+from toolwire.formats.arguments.json_text import MAX_DEPTH, copy_value, end_of_value, read_object
 from toolwire.formats.reader import Reader
 
 
@@ -56,6 +56,58 @@ def test_slips_with_one_reading_are_put_right(written: str, meant: object) -> No
     for pieces in ([written], list(written)):
         whole, copied, _ = copy(pieces)
         assert (whole, json.loads(copied)) == (True, meant)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ('{"a": 1, // one\n "b": 2}', {"a": 1, "b": 2}),
+        (
+            '{ # first\n"a" /* key */ : /* value */ [1, # }\n 2// ]\n, 3 /* , */ ]}',
+            {"a": [1, 2, 3]},
+        ),
+        ('{"a": 1, // last\n /* ] */ }', {"a": 1}),
+        ("[ /* none */ ]", []),
+        ('["http://a/*b*/#c"]', ["http://a/*b*/#c"]),
+    ],
+)
+def test_comments_are_dropped(written: str, meant: object) -> None:
+    for pieces in ([written], list(written), [written + " " * 60]):
+        whole, copied, _ = copy(pieces)
+        assert (whole, json.loads(copied)) == (True, meant)
+
+
+@pytest.mark.parametrize("text", ["[1 / 2]", "[1 # ]", "[1 /* ]", "[/1]", "[1, /* ]"])
+def test_a_comment_without_an_end_is_none(text: str) -> None:
+    for pieces in ([text], list(text)):
+        assert copy(pieces)[0] is False
+
+
+def test_a_backslash_before_a_character_without_an_escape_is_one() -> None:
+    text = r'["\d+\.\w \(\[ C:\Users\Public"]'
+    for pieces in ([text], list(text), [text + " " * 60]):
+        whole, copied, _ = copy(pieces)
+        assert (whole, json.loads(copied)) == (True, [r"\d+\.\w \(\[ C:\Users\Public"])
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [
+        ('{"a": 1}', '{"a": 1}'),
+        (r'"{\"a\": \"x\ny\"}"', r'{"a": "x\ny"}'),
+        ("\"{'a': None,}\"", '{"a": null}'),
+        (r'"\"{\\\"a\\\": 1}\""', '{"a": 1}'),
+        ('"  "', "{}"),
+        ('"null"', "{}"),
+        ("[]", "{}"),
+        ('"x"', ""),
+        ('"{} {}"', ""),
+        ("5", ""),
+        ("[1]", ""),
+    ],
+)
+def test_arguments_may_be_encoded_as_a_string(value: str, meant: str) -> None:
+    assert read_object(value) == meant
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import json
 import pytest
 from tests.templates import path_of
 
-from toolwire.formats import RenderedCall as Call
 from toolwire.formats import (
+    Extracted,
     detect_model,
     detect_output,
     detect_template,
@@ -14,6 +14,7 @@ from toolwire.formats import (
     notice_mismatch,
     render_calls,
 )
+from toolwire.formats import RenderedCall as Call
 from toolwire.protocol.tools import ToolSpec
 
 TOOLS = [ToolSpec("get_time", None, {"properties": {"tz": {"type": "string"}}})]
@@ -190,11 +191,97 @@ def test_a_draft_in_the_reasoning_of_an_answer_is_not_called(name: str) -> None:
     assert [json.loads(call.arguments) for call in found.calls] == [{"tz": "CET"}]
 
 
+_IN_JSON = '{"name": "get_time", "arguments": {"tz": "CET"}}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "calls"),
+    [
+        (f"```json\n{_IN_JSON}\n```", 1),
+        ("```python\nget_time(tz='CET')\n```\n", 1),
+        ("get_time(tz='CET')", 1),
+        (f"```json\n[{_IN_JSON}]\n```\n\n```json\n{_IN_JSON}\n```", 2),
+        (f"```xml\n<tool_call>\n{_IN_JSON}\n</tool_call>\n```", 1),
+    ],
+)
+@pytest.mark.parametrize("thoughts", [None, "Hm."])
+def test_an_answer_that_is_only_calls_is_read(
+    answer: str, calls: int, thoughts: str | None
+) -> None:
+    before = f"<think>{thoughts}</think>\n" if thoughts else ""
+    found = extract("auto", before + answer, TOOLS)
+    assert [json.loads(call.arguments) for call in found.calls] == [{"tz": "CET"}] * calls
+    assert (found.content, found.reasoning) == (None, thoughts)
+    assert found.format
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"Write this:\n```json\n{_IN_JSON}\n```",
+        f"```json\n{_IN_JSON}\n```\nlike this.",
+        '```json\n{"name": "other", "arguments": {}}\n```',
+    ],
+)
+def test_an_answer_that_shows_a_call_is_text(answer: str) -> None:
+    found = extract("auto", answer, TOOLS)
+    assert (found.content, found.calls, found.format) == (answer, [], "")
+
+
+def test_reasoning_in_front_of_a_format_without_any_is_none_of_the_content() -> None:
+    found = extract(
+        "auto", "<think>Hm.</think>\nNow:\n```tool_code\nget_time(tz='CET')\n```", TOOLS
+    )
+    assert (found.format, found.content, found.reasoning) == ("gemma3", "Now:\n", "Hm.")
+
+
 def test_a_call_in_reasoning_with_nothing_behind_it_shows_its_format() -> None:
     call = render_calls("trinity", [Call("get_time", {"tz": "CET"}, "0")])
     found = detect_output(f"<think>I call it.\n{call}</think>Done.", TOOLS)
     assert found is not None
     assert found.format == "trinity"
+
+
+QUOTED = ("hermes", "qwen3_coder", "cohere_command3", "anthropic_xml", "dots", "longcat")
+
+
+@pytest.mark.parametrize("tools", [TOOLS, ()], ids=["tools", "no tools"])
+@pytest.mark.parametrize("shape", ["Write `{}` for it.\nThen wait.", "```\n{}\n```\nThat is how."])
+@pytest.mark.parametrize("name", QUOTED)
+def test_a_quoted_call_is_not_read_as_the_inside_of_another_formats(
+    name: str, shape: str, tools: tuple[ToolSpec, ...]
+) -> None:
+    text = shape.format(render_calls(name, [Call("get_time", {"tz": "CET"}, "0")]))
+    assert detect_output(text, tools) is None
+    assert extract("auto", text, tools) == Extracted(text, None, [])
+
+
+@pytest.mark.parametrize("around", ["`{}`", "\n```\n{}\n```\n"])
+@pytest.mark.parametrize("tools", [TOOLS, ()], ids=["tools", "no tools"])
+@pytest.mark.parametrize("name", QUOTED)
+def test_of_a_quoted_call_and_one_behind_it_only_that_one_is_made(
+    name: str, tools: tuple[ToolSpec, ...], around: str
+) -> None:
+    quoted, call = (
+        render_calls(name, [Call("get_time", {"tz": tz}, "0")]) for tz in ("UTC", "CET")
+    )
+    found = extract("auto", f"Not {around.format(quoted)} now.\n\n{call}", tools)
+    assert [json.loads(call.arguments) for call in found.calls] == [{"tz": "CET"}]
+    assert quoted in (found.content or "")
+
+
+def test_an_answer_that_is_a_call_in_python_is_that_call() -> None:
+    found = extract("auto", 'get_time(tz="CET")', TOOLS)
+    assert [(call.name, call.decoded()) for call in found.calls] == [("get_time", {"tz": "CET"})]
+    for text in ('get_time(tz="CET") is how.', 'I use get_time(tz="CET").', "f(x=1)"):
+        assert extract("auto", text, TOOLS) == Extracted(text, None, [])
+
+
+def test_an_answer_without_a_call_is_read_in_the_format_that_it_begins_with() -> None:
+    text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>A."
+    for tools in (TOOLS, ()):
+        assert extract("auto", text, tools) == Extracted("A.", "Hm.", [], "openai")
+        assert extract("auto", "[THINK]Hm.[/THINK]A.", tools).content == "A."
 
 
 def test_plain_text_has_no_format() -> None:

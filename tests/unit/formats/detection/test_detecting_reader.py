@@ -17,8 +17,10 @@ from toolwire.formats import (
     provider_id,
     render_calls,
 )
+from toolwire.formats.detection.announced_prose import AnnouncedProse
 from toolwire.formats.detection.announcements import AnswerBeginning
 from toolwire.formats.detection.detecting_reader import DetectingReader
+from toolwire.formats.prose import prose_parser
 from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.tools import ToolSpec
 
@@ -118,6 +120,31 @@ def test_markers_around_text_and_reasoning_are_not_shown(name: str, shape: str, 
     if "draft" in shape and name in ("muse_glimmer", "openai"):
         return  # their messages do not nest
     assert outcome(read(answer, size)) == as_written_by(name, answer)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("shape", ["{text}", "{thought}{text}"])
+@pytest.mark.parametrize("name", AROUND)
+def test_without_calls_an_answer_is_read_in_the_format_that_it_announces(
+    name: str, shape: str, size: int
+) -> None:
+    thought, text = AROUND[name]
+    answer = shape.format(thought=thought.format("I look."), text=text.format("So 5 < 6."))
+    found: list[Detection] = []
+    reader = AnnouncedProse(lambda record: prose_parser(record.name), found.append)
+    step = size or len(answer)
+    pieces = [answer[at : at + step] for at in range(0, len(answer), step)]
+    events = [*(event for piece in pieces for event in reader.feed(piece)), *reader.finish()]
+    assert outcome(events) == as_written_by(name, answer)
+    assert reader.plain == (not found)
+    assert bool(found) == (answer[0] in "<[ ")
+
+
+@pytest.mark.parametrize("expected", ["openai", "beam", "muse_glimmer", "cohere_command3"])
+def test_the_beginning_of_a_message_is_no_news_where_its_format_is_expected(expected: str) -> None:
+    beginning = AnswerBeginning(get(expected), lambda record: record.name)
+    assert beginning.feed(AROUND.get(expected, AROUND["openai"])[0].format("Hm."))
+    assert beginning.announced is None
 
 
 def test_the_format_that_an_answer_announces_is_that_of_its_calls() -> None:

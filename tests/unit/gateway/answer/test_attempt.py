@@ -13,7 +13,10 @@ from tests.schemas import fan
 from toolwire.backends.base import BackendRequest, Capabilities
 from toolwire.errors import InvalidToolArguments, UpstreamRefused
 from toolwire.gateway.answer.attempt import Attempt
+from toolwire.gateway.answer.native import NativeReader
+from toolwire.gateway.answer.text_calls import TextCallReader
 from toolwire.gateway.strategies.native import NATIVE
+from toolwire.gateway.strategies.selection import StrategySelector
 from toolwire.gateway.trace.records import AttemptTrace
 from toolwire.protocol.events import Event, TextDelta
 from toolwire.protocol.fragments import CallFragment, Fragment
@@ -235,3 +238,36 @@ def test_an_exact_call_that_was_cut_off_is_not_asked_for_again() -> None:
     with pytest.raises(InvalidToolArguments) as raised:
         attempt.finish(done=True)
     assert raised.value.cut_off
+
+
+def opened(*said: Fragment) -> tuple[Attempt, list[Event]]:
+    """An attempt of an unknown model, without tools, that has begun so."""
+    sent: list[Event] = []
+    strategy = StrategySelector("auto").choose(Backend(), plan := read(body()))
+    attempt = Attempt(plan, strategy, lambda _, events: sent.extend(events), lambda: "call_1")
+    for fragment in said:
+        attempt.feed([fragment])
+    return attempt, sent
+
+
+def logprobs(token: str) -> bytes:
+    return f'{{"content":[{{"token":"{token}"}}]}}'.encode()
+
+
+def test_behind_the_beginning_of_plain_text_nothing_reads_it() -> None:
+    first = Fragment(text="<|chan", logprobs=logprobs("a"))
+    attempt, sent = opened(first, Fragment(text="ce", logprobs=logprobs("b")), Fragment(text="."))
+    assert type(attempt._choices[0].reading) is NativeReader
+    joined = b'{"content":[{"token":"a"},{"token":"b"}]}'
+    assert sent == [TextDelta("<|chance", joined), TextDelta(".")]
+
+
+def test_text_in_a_format_that_it_announces_is_read_to_its_end() -> None:
+    attempt, sent = opened(
+        Fragment(text="<|channel|>final<|mess"), Fragment(text="age|>Hi.<|end|>")
+    )
+    assert type(attempt._choices[0].reading) is TextCallReader
+    attempt.feed([Fragment(finish="stop")])
+    attempt.finish(done=True)
+    assert [event for event in sent if isinstance(event, TextDelta)] == [TextDelta("Hi.")]
+    assert attempt.repairs == {"format_detected:openai"}

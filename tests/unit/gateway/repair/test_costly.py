@@ -8,10 +8,11 @@ from tests.schemas import fan
 from tests.unit.gateway.fitting import toolset
 
 from toolwire.gateway.repair.arguments import check_call
+from toolwire.gateway.repair.buffered_validator import BufferedValidator
 from toolwire.gateway.repair.costly import Allowance, CheckedCall, TooCostly, elsewhere, unchecked
 from toolwire.gateway.repair.loops import find_loop
 from toolwire.gateway.repair.rules import RepairRules
-from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
+from toolwire.gateway.repair.streaming_validator import StreamingValidator
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TurnEnd
 from toolwire.protocol.requests import ChatMessage
 from toolwire.protocol.tools import AssistantCall, ToolSet

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from tests.unit.gateway.fitting import toolset
 
+from toolwire.gateway.repair.buffered_validator import BufferedValidator
 from toolwire.gateway.repair.costly import Allowance
 from toolwire.gateway.repair.rules import RepairRules
-from toolwire.gateway.repair.validation import BufferedValidator, StreamingValidator
+from toolwire.gateway.repair.streaming_validator import StreamingValidator
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,

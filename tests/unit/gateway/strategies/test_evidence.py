@@ -39,6 +39,25 @@ def test_three_observations_of_one_key_make_it_count_for_everybody() -> None:
         assert seen.counting(HERE, "b") == expected
 
 
+def test_without_a_key_weak_evidence_counts_once_it_is_repeated() -> None:
+    seen: Evidence[str] = Evidence(Clock(), keyless=2)
+    for expected in ([], ["x"]):
+        seen.observe(HERE, "x", "")
+        assert seen.counting(HERE, "") == expected
+    assert seen.counting(HERE, "a") == []
+    seen.observe(THERE, "x", "a")
+    assert seen.counting(THERE, "a") == ["x"]
+
+
+def test_an_observation_can_be_forgotten() -> None:
+    seen, _ = evidence()
+    seen.observe(HERE, "x", "a")
+    seen.observe(HERE, "y", "a")
+    seen.forget(HERE, "x")
+    seen.forget(THERE, "x")
+    assert seen.counting(HERE, "a") == ["y"]
+
+
 def test_two_keys_that_see_different_things_prove_nothing() -> None:
     seen, _ = evidence()
     seen.observe(HERE, "x", "a")

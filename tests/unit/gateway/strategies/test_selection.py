@@ -19,6 +19,7 @@ from toolwire.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
+from toolwire.gateway.observer import Lesson, Unobserved
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE, Hybrid
@@ -154,6 +155,58 @@ def test_a_backend_that_has_called_is_not_taken_for_one_without_tools_after_pros
     assert auto.learn(THERE, "m", "tools", prose=True)
     now = NATIVE_REMEMBERED
     assert auto.learn(HERE, "m", "tools", prose=True)
+
+
+def test_one_answer_in_prose_without_a_key_changes_nothing_for_the_next_request() -> None:
+    auto = selector("auto")
+    assert auto.learn(HERE, "m", "tools", prose=True)
+    this_turn = asked_for("m").without("b", "tools")
+    assert auto.choose(HERE, this_turn) == PROMPTED
+    assert auto.choose(THERE, this_turn) == HYBRID
+    assert auto.choose(HERE, asked_for("m")) == HYBRID
+    assert (auto.known("m"), auto.mode_of(HERE, "m")[0]) == ({}, "hybrid")
+
+
+def test_two_answers_in_prose_without_a_key_count_for_everybody_without_one() -> None:
+    auto = selector("auto")
+    assert [auto.learn(HERE, "m", "tools", prose=True) for _ in range(3)] == [True, True, False]
+    assert auto.choose(HERE, asked_for("m")) == PROMPTED
+    assert auto.choose(HERE, asked_by("a")) == HYBRID
+    assert (auto.known("m"), auto.mode_of(HERE, "m")[0]) == ({"b": "without tools"}, "prompted")
+
+
+def test_one_answer_in_prose_counts_at_once_for_the_key_that_saw_it() -> None:
+    auto = selector("auto")
+    assert auto.learn(HERE, "m", "tools", asker="a", prose=True)
+    assert auto.choose(HERE, asked_by("a")) == PROMPTED
+    assert auto.choose(HERE, asked_by("b")) == HYBRID
+
+
+def test_a_native_call_refutes_what_prose_has_shown() -> None:
+    now = 0.0
+    auto = StrategySelector("auto", "hermes", clock=lambda: now)
+    for key in ("", "", "a"):
+        auto.learn(HERE, "m", "tools", asker=key, prose=True)
+    assert auto.choose(HERE, asked_by("a")) == PROMPTED
+    auto.called(HERE, "m")
+    assert auto.choose(HERE, asked_by("a")) == HYBRID
+    assert auto.choose(HERE, asked_for("m")) == HYBRID
+    assert not auto.learn(HERE, "m", "tools", prose=True)
+
+
+def test_only_a_lesson_that_outlasts_its_turn_is_reported() -> None:
+    class Heard(Unobserved):
+        lessons: tuple[str, ...] = ()
+
+        def learned(self, backend: str, model: str, lesson: Lesson, found: str = "") -> None:
+            self.lessons = (*self.lessons, lesson)
+
+    heard = Heard()
+    auto = StrategySelector("auto", "hermes", observer=heard)
+    auto.learn(HERE, "m", "tools", prose=True)
+    assert heard.lessons == ()
+    auto.learn(HERE, "m", "tools", prose=True)
+    assert heard.lessons == ("tools",)
 
 
 def test_a_backend_that_has_called_and_then_says_that_it_has_no_tools_is_believed() -> None:
@@ -385,6 +438,22 @@ def test_a_model_without_a_system_role_is_told_of_its_tools_by_the_user(words: s
     assert [message.role for message in told] == ["user"]
     assert str(told[0].content).startswith("You can call the following tools.")
     assert auto.choose(HERE, plan).lack(refused(words)) is None
+
+
+@pytest.mark.parametrize("mode", ["native", "hybrid", "auto"])
+def test_a_server_without_a_system_role_is_remembered_in_every_mode(mode: str) -> None:
+    strategies, plan = (
+        selector(mode),
+        read(body(messages=[{"role": "system", "content": "x"}, USER])),
+    )
+    assert strategies.choose(HERE, plan).lack(refused(WITHOUT_SYSTEM[0])) == "system"
+    assert strategies.learn(HERE, "m", "system")
+    sent = strategies.choose(HERE, plan).outgoing(plan).messages
+    assert [message.role for message in sent] == ["user"]
+    assert [m.role for m in strategies.choose(THERE, plan).outgoing(plan).messages] == [
+        "system",
+        "user",
+    ]
 
 
 def test_one_lack_does_not_hide_another() -> None:

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from toolwire.errors import ConversationBusy, RequestError
-from toolwire.server.apis.descriptions import APIS
 from toolwire.server.apis.openapi import openapi
+from toolwire.server.apis.reference import APIS
 from toolwire.surfaces.operations import Api, Operation
 
 OPERATIONS = [operation for api in APIS for operation in api.operations]

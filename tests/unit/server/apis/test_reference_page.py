@@ -2,8 +2,8 @@
 
 from html.parser import HTMLParser
 
-from toolwire.server.apis.descriptions import APIS
 from toolwire.server.apis.openapi import openapi
+from toolwire.server.apis.reference import APIS
 from toolwire.server.apis.reference_page import reference_page
 from toolwire.surfaces.operations import Api, Operation, Parameter
 

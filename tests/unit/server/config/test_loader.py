@@ -1,10 +1,10 @@
 import time
 from collections.abc import Callable
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields, replace
 
 from toolwire.server.access import auth
 from toolwire.server.config.fields import settings_of

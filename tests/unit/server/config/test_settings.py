@@ -73,6 +73,7 @@ def test_a_flag_wins_over_a_variable_for_the_store() -> None:
     assert config.sessions.store == "redis://:planted@h:6379/0"
     assert list(secrets_of(config)) == ["planted"]
     assert "planted" not in repr(config)
+    assert "planted" not in str(config.sessions.__rich_repr__())
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,46 @@ def test_a_form_that_means_nothing_is_refused(form: Any, param: str) -> None:
     assert refusal(body(response_format=form)).param == param
 
 
+A = {"type": "string"}
+UNSTRICT: list[tuple[Any, str]] = [
+    ({"type": "object", "properties": {"a": A}, "required": ["a"]}, "'additionalProperties' is"),
+    (
+        {"type": "object", "properties": {"a": A}, "additionalProperties": False},
+        "'required' is required to be supplied and to be an array including every key",
+    ),
+    (
+        {
+            "type": "object",
+            "properties": {"a": {"type": "object", "properties": {}}},
+            "required": ["a"],
+            "additionalProperties": False,
+        },
+        "In context=('properties', 'a'), 'additionalProperties' is required",
+    ),
+    ({"type": "array", "items": A}, "must have type 'object'"),
+]
+
+
+@pytest.mark.parametrize(("schema", "why"), UNSTRICT)
+def test_a_strict_form_follows_the_strict_rules(schema: Any, why: str) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": True}}
+    error = refusal(body(response_format=form))
+    assert (error.param, error.code) == ("response_format.json_schema.schema", "invalid_value")
+    assert error.message.startswith("Invalid schema for response_format: ")
+    assert why in error.message
+    del form["json_schema"]["strict"]
+    assert read(body(response_format=form))
+
+
+def test_a_strict_form_may_be_as_deep_as_openai_allows() -> None:
+    schema: Any = A
+    for _ in range(9):
+        inner = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+        schema = {**inner, "additionalProperties": False}
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema, "strict": True}}
+    assert read(body(response_format=form))
+
+
 @pytest.mark.parametrize(
     "form",
     [

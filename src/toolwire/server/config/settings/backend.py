@@ -1,20 +1,22 @@
 """A server that runs a model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Literal
+
+import msgspec
 
 from toolwire.backends.templates.chat_template import ChatTemplate
 from toolwire.server.config import values
 from toolwire.server.config.secret import Secret
-from toolwire.server.config.settings.option import Option
+from toolwire.server.config.settings.option import Discreet, Option
 from toolwire.server.config.settings.timeouts import Timeouts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackendConfig:
+class BackendConfig(Discreet, frozen=True, kw_only=True):
     """A server that runs a model."""
+
+    _hidden = frozenset({"chat_template", "headers"})
 
     name: Annotated[
         str, Option("name in logs and metrics; default: the URL's host", parse=values.label)
@@ -65,14 +67,14 @@ class BackendConfig:
             "for a server with only `/completions`: a file with the model's chat template: "
             "`.jinja`, `tokenizer_config.json`, `chat_template.json` or `.gguf`"
         ),
-    ] = field(default=None, repr=False)
+    ] = None
     custom_tools: Annotated[bool, Option("whether the server supports tools of type `custom`")] = (
         False
     )
     headers: Annotated[
         Mapping[str, str],
         Option("headers to send with every request", parse=values.headers, show=values.hidden),
-    ] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    ] = msgspec.field(default_factory=lambda: MappingProxyType({}))
     timeouts: Annotated[
         Timeouts | None,
         Option("time limits of this backend; the default of each is in `[timeouts]`"),

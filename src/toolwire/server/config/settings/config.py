@@ -1,7 +1,8 @@
 """The whole configuration: all sections, and the settings that belong to none."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
+
+import msgspec
 
 from toolwire.server.config import values
 from toolwire.server.config.settings.embedded import Embedded
@@ -16,8 +17,7 @@ from toolwire.server.config.settings.timeouts import Retries, Timeouts
 from toolwire.surfaces.passing.endpoints import DEFAULT_ENDPOINTS, Endpoint
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(msgspec.Struct, frozen=True):
     """The whole configuration, validated."""
 
     models: Annotated[tuple[RouteConfig, ...], Option("the models that are served")] = ()

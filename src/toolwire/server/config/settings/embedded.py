@@ -1,14 +1,14 @@
 """The model inside the process."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+import msgspec
 
 from toolwire.server.config.settings.option import Option
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
+class Embedded(msgspec.Struct, frozen=True):
     """The embedded model, used by a route with `backend = { url = "embedded:" }`."""
 
     gguf: Annotated[

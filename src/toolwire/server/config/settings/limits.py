@@ -1,14 +1,14 @@
 """How much clients may send, and backends may answer."""
 
-from dataclasses import dataclass
 from typing import Annotated
+
+import msgspec
 
 from toolwire.protocol.json_limits import MOST_VALUES
 from toolwire.server.config.settings.option import KIB, MIB, Option
 
 
-@dataclass(frozen=True, slots=True)
-class ServerLimits:
+class ServerLimits(msgspec.Struct, frozen=True):
     """How much clients may send and backends may answer."""
 
     body_bytes: Annotated[int, Option("maximum size of a request body", KIB, 1024 * MIB)] = 10 * MIB

@@ -1,15 +1,15 @@
 """Where Toolwire listens, and which clients it knows."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
+
+import msgspec
 
 from toolwire.server.config import values
 from toolwire.server.config.settings.option import Option
 
 
-@dataclass(frozen=True, slots=True)
-class Listen:
+class Listen(msgspec.Struct, frozen=True):
     """Where Toolwire listens."""
 
     host: Annotated[
@@ -54,8 +54,7 @@ class Listen:
     tls_key: Annotated[Path | None, Option("private key of the certificate (PEM)")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class ClientKey:
+class ClientKey(msgspec.Struct, frozen=True):
     """An API key of a client. Only its hash is stored."""
 
     name: Annotated[str, Option("the client's name, shown in logs", parse=values.label)]

@@ -1,14 +1,14 @@
 """What is done about invalid calls."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
+
+import msgspec
 
 from toolwire.server.config import values
 from toolwire.server.config.settings.option import Option
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(msgspec.Struct, frozen=True):
     """What to do about calls that do not match their tool's schema: see [repairs](repairs.md)."""
 
     off: Annotated[

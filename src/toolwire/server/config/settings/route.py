@@ -1,7 +1,8 @@
 """A model that is served."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
+
+import msgspec
 
 from toolwire.gateway.routes import is_pattern
 from toolwire.gateway.strategies.examples import MOST_EXAMPLES
@@ -10,8 +11,7 @@ from toolwire.server.config.settings.backend import BackendConfig
 from toolwire.server.config.settings.option import Option
 
 
-@dataclass(frozen=True, slots=True)
-class RouteConfig:
+class RouteConfig(msgspec.Struct, frozen=True):
     """A model name that clients use, and the backends that serve it."""
 
     name: Annotated[

@@ -1,16 +1,18 @@
 """Stored conversations, and the native API that uses them."""
 
-from dataclasses import dataclass, field
 from typing import Annotated
+
+import msgspec
 
 from toolwire.server.config import values
 from toolwire.server.config.secret import Secret
-from toolwire.server.config.settings.option import DAY, KIB, MIB, Option, seconds
+from toolwire.server.config.settings.option import DAY, KIB, MIB, Discreet, Option, seconds
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSettings:
+class SessionSettings(Discreet, frozen=True):
     """Where conversations are stored, and how much of them: see [sessions](sessions.md)."""
+
+    _hidden = frozenset({"store"})
 
     store: Annotated[
         str,
@@ -22,7 +24,7 @@ class SessionSettings:
             env="TOOLWIRE_SESSIONS",
             flag="sessions",
         ),
-    ] = field(default=values.DEFAULT_STORE, repr=False)
+    ] = values.DEFAULT_STORE
     ttl: Annotated[
         float, seconds("how long something is kept after it was last written", 3650 * DAY, 1)
     ] = 30.0 * DAY
@@ -49,8 +51,7 @@ class SessionSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NativeSettings:
+class NativeSettings(msgspec.Struct, frozen=True):
     """The native API: see [native-api](native-api.md)."""
 
     call_map_key: Annotated[

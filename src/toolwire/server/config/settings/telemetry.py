@@ -1,14 +1,14 @@
 """Logs, health and traces."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
+
+import msgspec
 
 from toolwire.server.config.settings.option import KIB, MIB, Option, seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(msgspec.Struct, frozen=True):
     """Logging to stderr. Bodies and keys are never logged."""
 
     level: Annotated[
@@ -25,8 +25,7 @@ class Log:
     ] = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(msgspec.Struct, frozen=True):
     """Whether backends are there: at start, and for `/readyz`."""
 
     ready: Annotated[
@@ -51,8 +50,7 @@ class Health:
     ] = True
 
 
-@dataclass(frozen=True, slots=True)
-class TraceFiles:
+class TraceFiles(msgspec.Struct, frozen=True):
     """One file per request that records what happened: see [traces](traces.md)."""
 
     dir: Annotated[

@@ -1,13 +1,13 @@
 """How long everything may take, and how often it is tried."""
 
-from dataclasses import dataclass
 from typing import Annotated
+
+import msgspec
 
 from toolwire.server.config.settings.option import Option, seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(msgspec.Struct, frozen=True):
     """Time limits, in seconds."""
 
     connect: Annotated[float, seconds("connecting to a backend", 600)] = 10.0
@@ -32,8 +32,7 @@ class Timeouts:
     shutdown: Annotated[float, seconds("finishing answers at shutdown", low=0)] = 25.0
 
 
-@dataclass(frozen=True, slots=True)
-class Retries:
+class Retries(msgspec.Struct, frozen=True):
     """Retries of a failed request, as long as nothing has been sent to the client."""
 
     attempts: Annotated[int, Option("retries after the first attempt; 0: none", 0, 20)] = 2

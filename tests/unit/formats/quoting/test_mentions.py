@@ -3,7 +3,7 @@
 import pytest
 
 from toolwire.formats import Trace, extract, parser_for
-from toolwire.formats.quotes import Quotes
+from toolwire.formats.quoting.quotes import Quotes
 from toolwire.protocol.events import CallStart, TextDelta
 from toolwire.protocol.tools import ToolSpec
 

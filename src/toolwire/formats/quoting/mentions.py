@@ -16,7 +16,7 @@ import re
 from typing import Protocol
 
 from toolwire.formats.event_sink import EventSink
-from toolwire.formats.quotes import Quotes
+from toolwire.formats.quoting.quotes import Quotes
 from toolwire.formats.reader import Need, Reader, peek
 
 _LOOK = 1024  # how far past a call, or a lone marker, to look for the end of the line

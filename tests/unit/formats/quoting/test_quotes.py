@@ -1,6 +1,6 @@
 """How much text waits to be scanned for backticks."""
 
-from toolwire.formats.quotes import Quotes
+from toolwire.formats.quoting.quotes import Quotes
 
 
 def test_large_pieces_are_scanned_before_they_add_up() -> None:

@@ -16,6 +16,8 @@ import re
 from typing import Self
 
 FENCE = "```"
+MENTIONED = ("quoted in a code fence", "quoted in backticks", "quoted in quotation marks")
+"""What a trace says of text that is quoted."""
 _LINE = 160  # how much of a line is kept, to know what precedes a marker
 _SPANS = 8
 _KEPT = 256  # pieces kept before they are scanned
@@ -78,9 +80,10 @@ class Quotes:
 
     def kind(self) -> str:
         """The name of the open mark, for messages."""
+        fence, span, quotation = MENTIONED
         if self.fenced:
-            return "quoted in a code fence"
-        return "quoted in backticks" if self._spans else "quoted in quotation marks"
+            return fence
+        return span if self._spans else quotation
 
     def at_line_start(self) -> bool:
         """Whether only whitespace precedes this on its line."""

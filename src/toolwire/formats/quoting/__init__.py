@@ -1,0 +1,1 @@
+"""What is quoted, in Markdown or in prose, is not a call."""
