@@ -5,14 +5,16 @@ no law of its own broken (`Broken`), no more CPU than `SECONDS`, no more memory 
 Time is CPU time, so that a busy machine finds nothing.
 """
 
+import re
 import resource
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 SECONDS = 1.0
@@ -63,7 +65,7 @@ def judge(target: Callable[[bytes], Any], data: bytes, *, seconds: float = SECON
 
 
 def _judge(target: Callable[[bytes], Any], data: bytes, seconds: float) -> Verdict:
-    memory, began = _memory(), time.process_time()
+    memory, began = _memory_now(), time.process_time()
     finding, shape = None, None
     try:
         with _ending():
@@ -75,8 +77,9 @@ def _judge(target: Callable[[bytes], Any], data: bytes, seconds: float) -> Verdi
     used = time.process_time() - began
     if finding is None and used > seconds:
         finding = Finding("slow", f"{used:.2f} s of CPU for {len(data)} bytes")
-    if finding is None and _memory() - memory > MEGABYTES:
-        finding = Finding("large", f"{_memory() - memory} MB for {len(data)} bytes")
+    more = _most_memory() - memory
+    if finding is None and more > MEGABYTES:
+        finding = Finding("large", f"{more} MB for {len(data)} bytes")
     return Verdict(finding, used, shape)
 
 
@@ -87,8 +90,20 @@ def _kind(error: Exception) -> str:
     return f"{type(error).__name__} in {frame.filename.rpartition('/')[2]}:{frame.name}"
 
 
-def _memory() -> int:
-    """The most memory that this process ever had, in megabytes."""
+def _memory_now() -> int:
+    """The megabytes of this process. What follows counts from here: a peak of something earlier
+    would hide a lower one."""
+    with suppress(OSError):  # Linux only
+        Path("/proc/self/clear_refs").write_text("5")
+    return _most_memory()
+
+
+def _most_memory() -> int:
+    """The most megabytes of this process since `_memory_now`; elsewhere than on Linux, ever."""
+    with suppress(OSError):
+        peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+        if peak is not None:
+            return int(peak[1]) // 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
