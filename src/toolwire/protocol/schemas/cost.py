@@ -15,11 +15,16 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from toolwire.protocol.json_numbers import shape_of_numbers
 from toolwire.protocol.schemas.graph import SchemaGraph, SchemaNode
 
 CEILING = 1 << 40
+CHEAP = 20_000
+_SHORT = 1000
+_SHORTEST_LONG_NUMBER = 100
+_MOST_FEW = 8
 _LEVELS = 12
 """Maximum depth to which a cost that grows with every level is computed."""
 _PASSES = 12_000
@@ -71,6 +76,10 @@ class SchemaCost(msgspec.Struct, frozen=True):
     comparing: bool = False
     """Whether numbers are compared with those of the schema, or with one another."""
     certain: bool = True
+    short: int = 0
+    """The length up to which a text with few values is cheap, whatever it holds."""
+    few: int = 0
+    """How many values are few: such a text costs at most `CHEAP`."""
 
     def units_of(self, text: str) -> int:
         """Return the maximum units for arguments with this JSON `text`."""
@@ -82,7 +91,7 @@ class SchemaCost(msgspec.Struct, frozen=True):
         if self.reading is not _NOTHING:
             units += len(text) * self.reading.of(2, depth)
         if unusual:
-            units *= _TIMES_UNUSUAL + (_TIMES_EQUAL * values if self.comparing else 0)
+            units *= _times_unusual(values if self.comparing else 0)
         return min(units, CEILING)
 
     def visits_of(self, text: str) -> int:
@@ -105,7 +114,7 @@ class SchemaCost(msgspec.Struct, frozen=True):
 _UNUSUAL_NUMBER = re.compile(r"[0-9]{17}|[0-9][eE][-+]?[0-9]{2}|\\u003[0-9]")
 """Numbers that may not be exact as floats, or are large as fractions. Digits may be escaped."""
 _MANY_DIGITS = b"0" * 17
-_LONG_NUMBER = re.compile(r"[0-9]{100}|\\u003[0-9]")
+_LONG_NUMBER = re.compile(rf"[0-9]{{{_SHORTEST_LONG_NUMBER}}}|\\u003[0-9]")
 """Comparing these takes time by the square of their length."""
 _TIMES_UNUSUAL = 25
 _TIMES_EQUAL = 3
@@ -151,7 +160,7 @@ def estimate(schema: Mapping[str, Any]) -> SchemaCost:
     most, compiling = max(count.here), count.compiling
     widest = count.here.index(most)
     faults = [node.faults for node in nodes]
-    return SchemaCost(
+    cost = SchemaCost(
         visits=visits if max(faults) == 1 else count.bound(faults, nothing),
         units=count.bound([node.weight for node in nodes], [node.keys for node in nodes]),
         reading=count.bound(
@@ -164,6 +173,27 @@ def estimate(schema: Mapping[str, Any]) -> SchemaCost:
         comparing=graph.comparing,
         certain=certain,
     )
+    return structs.replace(cost, **_cheap(cost)) if certain else cost
+
+
+def _cheap(cost: SchemaCost) -> dict[str, int]:
+    """Return which texts are cheap even if all of their numbers are unusual."""
+    calculates = cost.numeric or cost.comparing
+    short = _SHORTEST_LONG_NUMBER - 1 if calculates else _SHORT
+    few = 0
+    for values in range(1, _MOST_FEW + 1):
+        units = cost.units.of(values, values) + short * cost.reading.of(2, values)
+        if calculates:
+            units *= _times_unusual(values if cost.comparing else 0)
+        if units > CHEAP:
+            break
+        few = values
+    return {"short": short, "few": few}
+
+
+def _times_unusual(compared: int) -> int:
+    """How much longer unusual numbers take; `compared`: the values compared with one another."""
+    return _TIMES_UNUSUAL + _TIMES_EQUAL * compared
 
 
 class _Count:
