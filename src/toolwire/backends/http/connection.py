@@ -39,15 +39,16 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._paused = False
         self._held = False
+        self._parser: Any = httptools.HttpResponseParser(self)
         self._fresh()
 
     def _fresh(self) -> None:
-        self._parser: Any = httptools.HttpResponseParser(self)
+        """Expect a new response. The parser does so by itself at the end of one."""
         self.head = Head()
         self._head_size = self._unread = 0
         self._started = False
         self._complete = False
-        self._keep_alive = False
+        self._keep_alive = self._surplus = False
         self._enough = False
         self._drained: Callable[[], None] | None = None
         self._body: list[bytes] = []
@@ -85,6 +86,9 @@ class Connection(asyncio.BufferedProtocol):
         self._read_on()
 
     def _read(self, data: bytes | memoryview) -> None:
+        if self._complete:
+            self.abort()  # the response to no request
+            return
         if not self._started:
             # The parser does not report an unfinished header, so bytes are counted, too.
             self._unread += len(data)
@@ -113,6 +117,10 @@ class Connection(asyncio.BufferedProtocol):
             self._fail(UpstreamUnavailable("The backend closed the connection."))
 
     # Called by the parser.
+
+    def on_message_begin(self) -> None:
+        if self._complete:
+            self._surplus = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_size += len(name) + len(value)
@@ -215,6 +223,7 @@ class Connection(asyncio.BufferedProtocol):
             and self._complete
             and self._error is None
             and self._keep_alive
+            and not self._surplus
         )
 
     @property

@@ -17,9 +17,13 @@ class Transport:
     def writelines(self, data: Any) -> None: ...
 
     reading = True
+    closing = False
 
     def is_closing(self) -> bool:
-        return False
+        return self.closing
+
+    def abort(self) -> None:
+        self.closing = True
 
     def pause_reading(self) -> None:
         self.reading = False
@@ -67,6 +71,34 @@ def test_a_turn_that_is_cancelled_as_its_answer_ends_is_not_kept_with_the_connec
         assert watched() is None
 
     asyncio.run(run())
+
+
+def answered(*blocks: bytes) -> Connection:
+    """A connection after a request, and these blocks."""
+
+    async def run() -> Connection:
+        connection = Connection(bytearray(1024))
+        connection.connection_made(Transport())  # type: ignore[arg-type]
+        asking = asyncio.create_task(connection.request(b"", b""))
+        await asyncio.sleep(0)
+        for block in blocks:
+            say(connection, block)
+        assert (await asking).status == 200
+        return connection
+
+    return asyncio.run(run())
+
+
+def test_a_connection_is_used_again_after_its_response() -> None:
+    assert answered(HEAD + b"ok").reusable
+
+
+def test_a_response_to_no_request_ends_the_connection() -> None:
+    assert not answered(HEAD + b"ok", b"HTTP/1.1 2").alive
+
+
+def test_a_connection_on_which_another_response_has_begun_is_not_used_again() -> None:
+    assert not answered(HEAD + b"okHTTP/1.1 2").reusable
 
 
 def relayed(
