@@ -11,7 +11,7 @@ from toolwire.backends.dialects import ConstraintKind, Dialect, ThinkingSwitch
 from toolwire.backends.openai.parts import WIRE, is_hidden
 from toolwire.protocol.effort import nearest_effort
 from toolwire.protocol.requests import Request
-from toolwire.protocol.sampling import ResponseFormat
+from toolwire.protocol.sampling import DEFAULT_SAMPLING, ResponseFormat
 
 Params: TypeAlias = dict[str, Any]
 """JSON-encodable values, by name."""
@@ -58,6 +58,8 @@ SWITCHES: Mapping[ThinkingSwitch, Callable[[bool], Params]] = {
 
 def wire_params(request: Request) -> Params:
     """Return every parameter that the client sent."""
+    if request.sampling is DEFAULT_SAMPLING and not (request.extras or request.response_format):
+        return {}
     params = request.sampling.given()
     if request.response_format is not None:
         params["response_format"] = Raw(encode_format(request.response_format))

@@ -101,9 +101,10 @@ class StrategySelector:
         if plan.strictly and self._constrains(backend, lacking):
             return Constrained(**self._options(backend, lacking))
         has_tools = known.has_tools and "tools" not in lacking
-        if self.mode == "auto" and has_tools and self._reads_no_text(known, plan.request.model):
+        choosing = self.mode == "auto" and has_tools
+        if choosing and known.own_calls and self._reads_no_text(known, plan.request.model):
             return _native(lacking)
-        if self.mode == "hybrid" or (self.mode == "auto" and has_tools):
+        if choosing or self.mode == "hybrid":
             return self._hybrid(backend, plan, at, lacking)
         options = self._options(backend, lacking)
         if plan.offers_tools and self._constrains(backend, lacking):
@@ -119,7 +120,7 @@ class StrategySelector:
     ) -> Hybrid:
         """Return the cached strategy until something new is learned."""
         written = self._written(at, plan) if at in self._formats.places else None
-        unproven = at not in self._called or not self._calls(at)
+        unproven = not self._calls(at)
         system_role = "system" not in lacking
         now = (backend.capabilities, written, unproven, system_role)
         made = self._hybrids.get((at, plan.asker))

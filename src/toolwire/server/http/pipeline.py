@@ -32,7 +32,7 @@ class Refusal(NamedTuple):
 class Pipeline:
     """The requests of one connection that were read and are not answered yet."""
 
-    __slots__ = ("_connection", "_server", "_task", "_waiting", "exchange", "surplus")
+    __slots__ = ("_beginning", "_connection", "_server", "_task", "_waiting", "exchange", "surplus")
 
     def __init__(self, connection: "ClientConnection", server: "HttpServer") -> None:
         self.exchange: HttpExchange | None = None
@@ -44,6 +44,8 @@ class Pipeline:
         self._waiting: deque[HttpRequest | Refusal] = deque()
         """Requests to answer next. A refusal at the end is for what followed them."""
         self._task: asyncio.Task[None] | None = None
+        self._beginning = 0
+        """The weight of a request whose task has not begun."""
 
     @property
     def busy(self) -> bool:
@@ -108,10 +110,12 @@ class Pipeline:
             self._release(self.exchange.request)
             self.exchange = None
 
-    def begin(self) -> None:
+    def begin(self, weight: int) -> None:
         """See `QueuedRequest.begin`."""
-        if self.exchange is None:
-            return  # the client has disconnected
+        if self.exchange is None:  # the client has disconnected
+            self._server.queue.begun(weight)
+            return
+        self._beginning = weight
         self._task = self._server.loop.create_task(self._serve(self.exchange))
 
     def give_up(self) -> None:
@@ -143,6 +147,7 @@ class Pipeline:
     async def _serve(self, exchange: HttpExchange) -> None:
         """Answer a request. The next one begins right away, without a callback of the task."""
         try:
+            self._begun()
             await self._server.app(exchange)
         except Exception as error:  # noqa: BLE001 - the last resort
             self._server.defect(error)
@@ -153,7 +158,13 @@ class Pipeline:
         task.add_done_callback(lambda _task: self._end())  # it may not have begun
         task.cancel()
 
+    def _begun(self) -> None:
+        weight, self._beginning = self._beginning, 0
+        if weight:
+            self._server.queue.begun(weight)
+
     def _end(self) -> None:
+        self._begun()  # the task may have been cancelled before it began
         self._task = None
         self._over()
 

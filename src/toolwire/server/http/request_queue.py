@@ -22,8 +22,8 @@ _LASTING = 0.1
 class QueuedRequest(Protocol):
     """A queued request."""
 
-    def begin(self) -> None:
-        """Start the request."""
+    def begin(self, weight: int) -> None:
+        """Start the request, and call `RequestQueue.begun` with this weight once it runs."""
         ...
 
     def give_up(self) -> None:
@@ -59,11 +59,10 @@ class RequestQueue(Generic[Q]):
 
     def _begin(self, request: Q, weight: int) -> None:
         self._beginning += weight
-        request.begin()
-        # Runs after the first step of the task that was just created.
-        self._loop.call_soon(self._begun, weight)
+        request.begin(weight)
 
-    def _begun(self, weight: int) -> None:
+    def begun(self, weight: int) -> None:
+        """Start those that wait, for a later iteration: one that was started runs in this one."""
         self._beginning -= weight
         while self._waiting and self._beginning + self._waiting[0][1] <= _AT_ONCE:
             since, weight, request = self._waiting.popleft()
