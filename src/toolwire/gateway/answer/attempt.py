@@ -59,6 +59,7 @@ class Attempt(msgspec.Struct, eq=False):
     """Whether the answer is complete at a stop sequence, although the backend may go on."""
     _spoke: bool = False
     _choices: dict[int, ChoicePipeline] = {}
+    """In the order of their indexes."""
     _sent: list[tuple[int, list[Event]]] = []
     _ends: list[tuple[int, list[Event]]] = []
     _allowance: Allowance = msgspec.field(default_factory=Allowance)
@@ -101,7 +102,7 @@ class Attempt(msgspec.Struct, eq=False):
         if not self._choices:
             raise UpstreamError("The backend's answer was empty.")
         unmet: ToolChoiceUnmet | None = None
-        for index, choice in sorted(self._choices.items()):
+        for index, choice in self._choices.items():
             try:
                 self._ends.append((index, choice.finish(done=done)))
             except ToolChoiceUnmet as error:
@@ -124,7 +125,7 @@ class Attempt(msgspec.Struct, eq=False):
     def resolve(self, checked: Sequence[CheckedCall]) -> None:
         """Take the results for the `costly` calls, and end the answer as `finish` does."""
         left = list(checked)
-        for index, choice in sorted(self._choices.items()):
+        for index, choice in self._choices.items():
             if choice.validator is not None and (many := len(choice.validator.costly)):
                 if events := choice.validator.resolve(left[:many]):
                     self._ends.append((index, events))
@@ -133,7 +134,7 @@ class Attempt(msgspec.Struct, eq=False):
 
     def _conclude(self) -> None:
         rejected: tuple[Finding, BufferedValidator] | None = None
-        for _, choice in sorted(self._choices.items()):
+        for choice in self._choices.values():
             self.repairs |= choice.repairs
             self.calls += choice.policy.calls
             validator = choice.validator
@@ -194,7 +195,7 @@ class Attempt(msgspec.Struct, eq=False):
 
     def correction(self) -> list[ChatMessage]:
         """Return the messages that tell the model what is wrong with its rejected calls."""
-        for _, choice in sorted(self._choices.items()):  # the same one as in `_conclude`
+        for choice in self._choices.values():  # the same one as in `_conclude`
             validator = choice.validator
             if isinstance(validator, BufferedValidator) and validator.rejected is not None:
                 return correction(validator.said, validator.calls, validator.findings)
@@ -223,6 +224,8 @@ class Attempt(msgspec.Struct, eq=False):
         policy = plan.policy(final=self.final)
         rest = (opening, native) if opening is not None else None
         choice = self._choices[index] = ChoicePipeline(reading, policy, validator, stops, rest)
+        if len(self._choices) > 1:
+            self._choices = dict(sorted(self._choices.items()))
         return choice
 
     def _further_ids(self) -> Callable[[], str]:
