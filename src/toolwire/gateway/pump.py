@@ -8,7 +8,7 @@ reader's callback, without a queue or a task switch per chunk.
 import asyncio
 from collections.abc import Callable
 
-from toolwire.backends.base import Answer, Backend
+from toolwire.backends.base import Backend, FragmentListener
 from toolwire.errors import UpstreamError, UpstreamTimeout
 from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.answer.breaks import explain_break
@@ -183,15 +183,23 @@ class Pump:
             self._flow(answer.pause, answer.resume)
             tried.begun = _begun(backend, strategy, plan.request)
             self._sink.begin(tried.begun)
-            await self._relay(answer, attempt, traced)
+            try:
+                done = await answer.relay(self._listener(attempt, traced))
+            except _Stopped:
+                done = True
+            if traced is not None:
+                traced.done = done
+            attempt.finish(done=done)
+            if attempt.costly:
+                await self._check_elsewhere(attempt)
         finally:
             answer.close()
             if strategy.unproven and attempt.called:
                 self._model.strategies.called(backend, plan.request.model)
             self._account(attempt, traced)
 
-    async def _relay(self, answer: Answer, attempt: Attempt, traced: AttemptTrace | None) -> None:
-        """Feed the backend's whole answer to the attempt."""
+    def _listener(self, attempt: Attempt, traced: AttemptTrace | None) -> FragmentListener:
+        """Return what feeds the backend's answer to the attempt."""
         deadline, report, sink, now = self._deadline, self.report, self._sink, self._loop.time
 
         def feed(fragments: list[Fragment]) -> None:
@@ -206,15 +214,7 @@ class Pump:
             if attempt.stopped:
                 raise _Stopped
 
-        try:
-            done = await answer.relay(feed)
-        except _Stopped:
-            done = True
-        if traced is not None:
-            traced.done = done
-        attempt.finish(done=done)
-        if attempt.costly:
-            await self._check_elsewhere(attempt)
+        return feed
 
     async def _check_elsewhere(self, attempt: Attempt) -> None:
         """Validate costly calls off the event loop. The backend's answer is complete."""

@@ -4,7 +4,7 @@ of errors for all."""
 import logging
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from toolwire.errors import (
     GatewayError,
@@ -39,12 +39,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolwire.server")
 
 
-class _Ticket(NamedTuple):
-    """A request whose head was accepted: who sent it, and what answers it."""
-
-    page: str
-    key_name: str | None
-    handler: Handler
+_Ticket: TypeAlias = tuple[str, str | None, Handler]
+"""What is known of a request whose head was accepted: the web page and the name of the key that
+sent it, and what answers it."""
 
 
 class App:
@@ -122,7 +119,7 @@ class App:
             else:
                 page, key_name = gate.origin(headers), gate.key_name(headers)
                 gate.check_room()
-                request.ticket = _Ticket(page, key_name, self._handler(request, path))
+                request.ticket = page, key_name, self._handler(request, path)
         except GatewayError:
             return False
         return True
@@ -141,8 +138,8 @@ class App:
     def _enter(self, exchange: Exchange, context: RequestContext) -> Handler | None:
         """Return what answers a request; None if that was done here. Raises `GatewayError`."""
         request = exchange.request
-        ticket = request.ticket
-        if isinstance(ticket, _Ticket):
+        if request.ticket is not None:
+            ticket: _Ticket = request.ticket
             context.page, context.key_name, handler = ticket
             self.gate.check_room()
             return handler

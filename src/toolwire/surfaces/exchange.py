@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -29,7 +29,7 @@ class HttpRequest(msgspec.Struct):
     body: bytes = b""
     keep_alive: bool = True
     chunked_ok: bool = True
-    ticket: object = None
+    ticket: Any = None
     """What the server decided by the head, before it read the body."""
     _path: str = ""
 
