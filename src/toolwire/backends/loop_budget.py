@@ -15,6 +15,8 @@ _FEW = 16
 """With this many connections or fewer, iterations are short and not timed."""
 _LONG = 0.01
 """Seconds of reading after which an iteration is long."""
+_PAUSE = 0.005
+"""Seconds after an iteration was timed in which none is: to notice its end takes a callback."""
 _QUEUE_BUDGET = 0.02
 """Seconds per iteration for queued work."""
 
@@ -22,13 +24,15 @@ _QUEUE_BUDGET = 0.02
 class LoopBudget:
     """Tracks loop iterations. One per event loop, shared by connections that read much."""
 
-    __slots__ = ("_began", "_late", "_loop", "connections")
+    __slots__ = ("_began", "_late", "_loop", "_timed", "connections")
 
     def __init__(self) -> None:
         self.connections = 0
         """The number of connections, which they maintain themselves."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._began = 0.0
+        self._timed = False
+        """Whether this iteration is timed. It may have begun up to `_PAUSE` before."""
         self._late: deque[Callable[[], None]] = deque()
 
     @property
@@ -38,10 +42,12 @@ class LoopBudget:
             return False
         if self._late:
             return True  # keep the order, or the same sockets would always come first
-        if self._began:
-            return perf_counter() - self._began > _LONG
-        self._began = perf_counter()
-        self._soon(self._over)
+        now = perf_counter()
+        if self._timed:
+            return now - self._began > _LONG
+        if now - self._began > _PAUSE:
+            self._began, self._timed = now, True
+            self._soon(self._over)
         return False
 
     def defer(self, work: Callable[[], None]) -> None:
@@ -51,7 +57,7 @@ class LoopBudget:
         self._late.append(work)
 
     def _over(self) -> None:
-        self._began = 0.0
+        self._timed = False
 
     def _run_queue(self) -> None:
         until = perf_counter() + _QUEUE_BUDGET

@@ -10,9 +10,7 @@ from toolwire.server.http.request_queue import RequestQueue
 class Request:
     """Notes what becomes of it."""
 
-    def __init__(
-        self, name: int, notes: list[tuple[str, int]], queue: "Queue"
-    ) -> None:
+    def __init__(self, name: int, notes: list[tuple[str, int]], queue: "Queue") -> None:
         self.name, self.notes, self.queue = name, notes, queue
 
     def begin(self, weight: int) -> None:
