@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from unittest.mock import patch
 
 from toolwire.backends.loop_budget import LoopBudget
 
@@ -35,6 +36,27 @@ def test_a_budget_is_spent_until_the_next_iteration() -> None:
         assert not budget.spent
 
     asyncio.run(run())
+
+
+def test_one_iteration_in_a_while_is_timed() -> None:
+    """To notice the end of one takes a callback, which would be one for every chunk."""
+    now = 100.0
+
+    async def run() -> None:
+        nonlocal now
+        budget = LoopBudget()
+        budget.connections = 17
+        loop = asyncio.get_running_loop()
+        with patch.object(loop, "call_soon", wraps=loop.call_soon) as call_soon:
+            for _iteration in range(50):
+                assert not budget.spent
+                assert not budget.spent
+                await asyncio.sleep(0)
+                now += 0.001
+        assert 5 <= call_soon.call_count - 50 <= 10, "one by each sleep, the others by the budget"
+
+    with patch("toolwire.backends.loop_budget.perf_counter", lambda: now):
+        asyncio.run(run())
 
 
 def test_deferred_work_is_done_in_order_and_not_all_in_one_iteration() -> None:
