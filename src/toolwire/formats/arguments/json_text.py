@@ -22,10 +22,10 @@ _BIG = 48  # from this many buffered characters on, try the C scanner first
 
 _INSIDE = rf'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|{scalars.UNICODE})[^"\\\x00-\x1f]*+)*+'
 _IN_STRING = re.compile(_INSIDE)
-_TOKEN = re.compile(
-    r"[ \t\n\r]*+([{}\[\]:]|,(?=[ \t\n\r]*+[^ \t\n\r\]}/#])|"
-    rf'"{_INSIDE}"|[-+.\w]++(?=[\s,\]}}/#]))'
-)
+_MARK = r"[{}\[\]:]|,(?=[ \t\n\r]*+[^ \t\n\r\]}/#])"
+_WORD = r"[-+.\w]++(?=[\s,\]}/#])"
+_TOKEN = re.compile(rf'[ \t\n\r]*+({_MARK}|"{_INSIDE}"|{_WORD})')
+_UNQUOTED = re.compile(rf"[ \t\n\r]*+({_MARK}|{_WORD})")
 _COMMA = re.compile(r",[ \t\n\r]{0,256}+")
 _SURROGATE = re.compile(r"u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _HALVES = re.compile(rf"\\(?:{scalars.PAIR}|(u[dD][89a-fA-F][0-9a-fA-F]{{2}})|.)", re.DOTALL)
@@ -50,6 +50,13 @@ _OPENS = '{["'
 _VALUE, _FIRST_ITEM, _FIRST_KEY, _KEY, _COLON, _NEXT, _DONE, _WRONG = range(8)
 
 Put = Callable[[str], None]
+
+
+class _Levels(list[str]):
+    """The brackets that close the levels of a value."""
+
+    python = False
+    """Whether a 'single quoted' string was read. Then "..." strings are Python's, too."""
 
 
 def _short(number: str) -> int:
@@ -122,7 +129,7 @@ def copy_value(reader: Reader, put: Put) -> Need[bool]:
             reader.pos = end
             return True
         reader.tidy = False
-    stack: list[str] = []
+    stack = _Levels()
     expect = _VALUE
     while expect < _DONE:
         expect = _copy_complete(reader, put, stack, expect)
@@ -131,11 +138,12 @@ def copy_value(reader: Reader, put: Put) -> Need[bool]:
     return expect == _DONE
 
 
-def _copy_complete(reader: Reader, put: Put, stack: list[str], expect: int) -> int:
+def _copy_complete(reader: Reader, put: Put, stack: _Levels, expect: int) -> int:
     """Copy all complete tokens in the buffer. Returns what may come next."""
     buf = reader.buf
     pos = start = reader.pos
-    while expect < _DONE and (match := _TOKEN.match(buf, pos)):
+    tokens = _UNQUOTED if stack.python else _TOKEN
+    while expect < _DONE and (match := tokens.match(buf, pos)):
         token = match[1]
         expect = _after(expect, token, stack)
         if expect == _WRONG:
@@ -151,7 +159,7 @@ def _copy_complete(reader: Reader, put: Put, stack: list[str], expect: int) -> i
     return expect
 
 
-def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> Need[int]:
+def _copy_arriving(reader: Reader, put: Put, stack: _Levels, expect: int) -> Need[int]:
     """Copy one token that is incomplete or unusual, as it arrives."""
     space = _SPACE.match(reader.buf, reader.pos)
     if space and space.end() > reader.pos:
@@ -177,7 +185,8 @@ def _copy_arriving(reader: Reader, put: Put, stack: list[str], expect: int) -> N
     then = _after(expect, '"', stack)
     if then == _WRONG:
         return _WRONG
-    if char == "'":
+    stack.python = stack.python or char == "'"
+    if stack.python:
         copied = yield from scalars.copy_python_string(reader, put)
     else:
         put(char)

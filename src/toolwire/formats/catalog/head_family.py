@@ -22,7 +22,12 @@ _head = partial(Format, family="header")
 _MISTRAL_THINK = (Reasoning(("[THINK]",), ("[/THINK]",)), *THINK)
 _mistral = partial(
     _head,
-    framing=Markers(opens=("[TOOL_CALLS]",), drop=("</s>",), reasoning=_MISTRAL_THINK),
+    framing=Markers(
+        opens=("[TOOL_CALLS]",),
+        ends=("[/TOOL_CALLS]",),
+        drop=("</s>",),
+        reasoning=_MISTRAL_THINK,
+    ),
     engine=json_or(
         HeadJson(separators=("[ARGS]",), head=IdBehind("[CALL_ID]"), brace=True), JsonCalls()
     ),
@@ -145,6 +150,9 @@ DEEPSEEK_V31 = _deepseek(
     aliases=("deepseek_v3_1", "deepseekv31", "deepseek31"),
     models=(r"deepseek-(chat-)?v3\.1", r"deepseek-v3\.2-exp"),
 )
+_KIMI_CALLS = HeadJson(
+    separators=("<|tool_call_argument_begin|>",), brace=True, head=NumberedName()
+)
 KIMI_K2 = _head(
     name="kimi_k2",
     framing=Markers(
@@ -157,8 +165,10 @@ KIMI_K2 = _head(
             "<|im_end|>",
         ),
         reasoning=THINK,
+        inside=_KIMI_CALLS,
+        unopened=("functions.",),
     ),
-    engine=HeadJson(separators=("<|tool_call_argument_begin|>",), brace=True, head=NumberedName()),
+    engine=_KIMI_CALLS,
     writing=Writing(
         "<|tool_call_begin|>{id}<|tool_call_argument_begin|>{args}<|tool_call_end|>",
         before="<|tool_calls_section_begin|>",
@@ -247,8 +257,11 @@ SOLAR_OPEN = _head(
 )
 FUNCTIONARY_V31 = _head(
     name="functionary_v31",
-    framing=Markers(opens=("<function=",), ends=("</function>", "<|eom_id|>", "<|eot_id|>")),
-    engine=HeadJson(separators=(">",)),
+    framing=Markers(
+        opens=("<function=", '<function="'),
+        ends=("</function>", "></function>", "<function>", "<|eom_id|>", "<|eot_id|>"),
+    ),
+    engine=HeadJson(separators=(">", '">', ","), brace=True),  # Llama often omits the bracket
     writing=Writing("<function={name}>{args}</function>"),
     results=Results("{result}", role="ipython", merged=False),
     models=(r"functionary.*v3\.1",),

@@ -4,6 +4,8 @@ import msgspec
 
 from toolwire.formats.engines.head_json import CallHeader, plain_name
 
+_TYPE = "function"
+
 
 class IdBehind(msgspec.Struct, frozen=True):
     """`NAME MARKER ID`."""
@@ -41,7 +43,7 @@ class IdBefore(msgspec.Struct, frozen=True):
 
 
 class TypeBefore(msgspec.Struct, frozen=True):
-    """`TYPE MARKER NAME`, or `NAME MARKER`: the type of the call may be missing."""
+    """`TYPE MARKER NAME`, or `NAME MARKER`: the type of the call may be missing, or the name."""
 
     fields: tuple[str, ...]
 
@@ -49,7 +51,8 @@ class TypeBefore(msgspec.Struct, frozen=True):
         """See `HeadParser.parse`."""
         marker = next((one for one in self.fields if one in text), self.fields[0])
         first, _, second = text.partition(marker)
-        return plain_name(second if second.strip() else first), None
+        written = second if second.strip() else first
+        return ("" if written.strip() in ("", _TYPE) else plain_name(written)), None
 
 
 class NumberedName(msgspec.Struct, frozen=True):
@@ -60,7 +63,9 @@ class NumberedName(msgspec.Struct, frozen=True):
     def parse(self, text: str) -> CallHeader:
         """See `HeadParser.parse`."""
         wire = text.strip()
-        if not wire or "\n" in wire:
+        if not wire:
+            return "", None
+        if "\n" in wire:
             wire = "".join(wire.split())
         name = wire.removeprefix("functions.").rpartition(":")[0] if ":" in wire else wire
         if name.isdecimal() or name.startswith("call_"):

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from msgspec.structs import replace
+
 from toolwire.formats.catalog.functions import JSON_OR_FUNCTIONS
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
@@ -28,7 +30,9 @@ _RESPONSE = (
 
 def tags(name: str, drop: tuple[str, ...] = ()) -> Markers:
     """`<name>` ... `</name>`, with `<think>` for reasoning."""
-    return Markers(opens=(f"<{name}>",), ends=(f"</{name}>",), drop=drop, reasoning=THINK)
+    other = name.removesuffix("s") if name.endswith("s") else f"{name}s"
+    ends = (f"</{name}>", f"</{other}>")
+    return Markers(opens=(f"<{name}>",), ends=ends, drop=drop, reasoning=THINK)
 
 
 def array(before: str, after: str = "") -> Writing:
@@ -77,12 +81,7 @@ GRANITE4 = _json(
 )
 TRINITY = _json(
     name="trinity",
-    framing=Markers(
-        opens=("<tool_call>",),
-        ends=("</tool_call>",),
-        reasoning=THINK,
-        reasoning_calls="count",
-    ),
+    framing=replace(tags("tool_call"), reasoning_calls="count"),
     engine=JSON_OR_FUNCTIONS,
     writing=lines("tool_call"),
     models=(r"trinity",),
@@ -116,6 +115,7 @@ GRANITE = _array(
     name="granite",
     framing=Markers(
         opens=("<|tool_call|>", "<tool_call>"),
+        ends=("</tool_call>",),
         drop=("<|end_of_text|>", "<|/tool_call|>", *_RESPONSE),
         reasoning=(_GRANITE_SPOKEN, *THINK),
     ),
@@ -220,7 +220,11 @@ PHI4_MINI_JSON = _array(
 _PHI4_TOKENS = ("<|tool_call|>", "<|/tool_call|>")
 PHI4_MINI = _json(
     name="phi4_mini",
-    framing=Markers(opens=("<|tool_call|>",), ends=("<|/tool_call|>",), drop=("<|end|>",)),
+    framing=Markers(
+        opens=("<|tool_call|>", "functools"),
+        ends=("<|/tool_call|>", "</|tool_call|>"),
+        drop=("<|end|>",),
+    ),
     writing=array(*_PHI4_TOKENS),
     results=Results("<|tool_response|>{result}", role="tool", merged=False),
     models=(r"phi-?4-mini",),
@@ -348,7 +352,11 @@ COMMAND_R_PLUS = _json(
         ("Action:\n```json", "<|START_OF_TURN_TOKEN|>"),
     ),
     framing=Markers(
-        opens=("Action:\n```json", "Action: ```json", "Action:```json", "Action:\n```"),
+        opens=tuple(
+            f"Action:{gap}```{language}"
+            for gap in ("\n", " ", "", " \n", "\n\n", "\r\n")
+            for language in ("json", "")
+        ),
         ends=("```",),
         drop=("<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"),
         citations=_CITATIONS,

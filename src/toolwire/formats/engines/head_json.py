@@ -99,7 +99,10 @@ class HeadJson(msgspec.Struct, frozen=True, eq=False):
         if opening.strict and name and not turn.tools.allows(name):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         fenced = yield from self._open_fence(turn)
-        if (yield from skip_space(turn.reader, _SPACE)) != "{":
+        char = yield from skip_space(turn.reader, _SPACE)
+        if fenced and char == "`" and _needs_nothing(turn, name, stopped=True):
+            clean = yield from _empty_call(turn, name, provider_id)
+        elif char != "{":
             clean = yield from self._read_raw(turn, name, provider_id)
         elif name:
             clean = yield from _copy_arguments(turn, name, provider_id)
@@ -165,12 +168,17 @@ class HeadJson(msgspec.Struct, frozen=True, eq=False):
     def _pass_end(turn: TurnState, *, fenced: bool) -> Need[bool]:
         """Pass surplus brackets and the end of the fence. Always returns True."""
         yield from pass_surplus(turn, fenced=fenced)
-        if not fenced or (yield from skip_space(turn.reader, _SPACE)) != "`":
-            return True
-        ahead = yield from peek(turn.reader, len(FENCE))
-        if FENCE.startswith(ahead):  # it may be cut off
-            turn.reader.pos += len(ahead)
+        reader = turn.reader
+        while (yield from skip_space(reader, _SPACE)) == "`":
+            ahead = yield from peek(reader, len(FENCE))
+            size = len(ahead) - len(ahead.lstrip("`"))
+            if not (fenced and FENCE.startswith(ahead)):  # it may be cut off
+                marker, _ = yield from turn.stop.at(reader, size)
+                if not marker:
+                    break
+            reader.pos += size
             turn.settle()
+            fenced = False
         return True
 
 

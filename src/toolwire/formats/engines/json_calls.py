@@ -15,7 +15,7 @@ from toolwire.formats.arguments.json_text import skip_blank
 from toolwire.formats.engines.begin import Begin, spaced
 from toolwire.formats.engines.json_layout import after_layout, at_marker, read_string, skip_fence
 from toolwire.formats.engines.surplus import pass_surplus
-from toolwire.formats.reader import Need, skip_space
+from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
@@ -63,7 +63,7 @@ class JsonCalls(msgspec.Struct, frozen=True):
         """An object that begins with a key of a call, an array, or a fence before either."""
         strict = bare and not self.name_is_key
         key = _first_key("|".join(map(re.escape, self._keys())) if strict else _IN_KEY)
-        row = rf"\{{{key}" if self.shape == "any" else "(?!)"
+        row = rf"\{{\{{?{key}" if self.shape == "any" else "(?!)"
         array = r"\[" + spaced(rf"\{{{key}" if bare else r"[^\w\"'(]", _GAP)
         call = f"(?:{array}|{row})"
         return Begin(call if bare else spaced(f"`|{call}"), "not the JSON of a call")
@@ -78,7 +78,7 @@ class JsonCalls(msgspec.Struct, frozen=True):
         fenced = yield from skip_fence(turn)
         char = yield from skip_space(turn.reader, _SPACE)
         if char == "[":
-            clean = yield from self._read_array(turn, strict=opening.strict)
+            clean = yield from self._read_arrays(turn, strict=opening.strict)
         elif char == "{" and self.shape == "any":
             clean = yield from self._read_row(turn, strict=opening.strict)
         else:
@@ -88,6 +88,17 @@ class JsonCalls(msgspec.Struct, frozen=True):
         if clean and fenced:
             yield from skip_fence(turn, closing=True)
             turn.settle()
+        return clean
+
+    def _read_arrays(self, turn: TurnState, *, strict: bool) -> Need[bool]:
+        """Read an array, and further ones of known tools right behind it."""
+        clean = yield from self._read_array(turn, strict=strict)
+        while clean and not self.atomic:
+            ahead = yield from after_layout(turn, "[")
+            if ahead < 0 or (yield from turn.stop.at(turn.reader, ahead))[0]:
+                break
+            turn.reader.pos += ahead
+            clean = yield from self._read_array(turn, strict=True)
         return clean
 
     def _read_array(self, turn: TurnState, *, strict: bool) -> Need[bool]:
@@ -123,6 +134,9 @@ class JsonCalls(msgspec.Struct, frozen=True):
                 if not (yield from call.read()):
                     return False
                 char = yield from skip_blank(reader, _SPACE)
+                if char == "}" and (yield from self._is_surplus(turn)):
+                    reader.pos += 1
+                    char = yield from skip_blank(reader, _SPACE)
             if char == ",":
                 reader.pos += 1
                 continue
@@ -137,7 +151,19 @@ class JsonCalls(msgspec.Struct, frozen=True):
                 if turn.sink.calls > before:
                     turn.settle()  # a separator that the text ends with is no text
                 return True
-            return (yield from at_marker(turn))
+            return turn.sink.calls > before and (yield from at_marker(turn))
+
+    @staticmethod
+    def _is_surplus(turn: TurnState) -> Need[bool]:
+        """Whether the brace at the reader's position is one too many behind an element."""
+        ahead, comma = 1, False
+        while True:
+            char = (yield from peek(turn.reader, ahead + 1))[ahead:]
+            if char == "," and not comma:
+                comma = True
+            elif ahead == _SPACE or not char.isspace():
+                return char == "{" if comma else char in ("]", "")
+            ahead += 1
 
     def _read_row(self, turn: TurnState, *, strict: bool) -> Need[bool]:
         """Read consecutive calls, with nothing or a separator between them."""
@@ -187,6 +213,8 @@ class _CallObject:
     def read(self) -> Need[bool]:
         reader = self.turn.reader
         reader.pos += 1
+        if (yield from peek(reader, 1)) == "{":
+            reader.pos += 1  # doubled, as in a template of a prompt
         while True:
             char = yield from skip_blank(reader, _SPACE)
             if char == "}":
@@ -196,6 +224,8 @@ class _CallObject:
                 reader.pos += 1
                 continue
             key = yield from read_string(self.turn)
+            if key is None and self.name and self.held and (yield from self._is_over(char)):
+                return (yield from self._close())
             if key is None or "\n" in key or (yield from skip_blank(reader, _SPACE)) != ":":
                 return self.turn.refuse("not a JSON object")
             reader.pos += 1
@@ -203,13 +233,18 @@ class _CallObject:
             if done is not None:
                 return done
 
+    def _is_over(self, char: str) -> Need[bool]:
+        """Whether the call ends before this character, and its last brace is missing."""
+        return char in ("", "]") or (yield from at_marker(self.turn))
+
     def _member(self, key: str) -> Need[bool | None]:
         """Read one member. Return None to continue with the next."""
         engine, turn = self.engine, self.turn
         char = yield from skip_blank(turn.reader, _SPACE)
         named = key in _PAIRS and char in ("'", '"') and not self.name
-        if engine.name_is_key and not (named or self.name_key):
-            self.name = key
+        misplaced = key in _ARGS_KEYS and not turn.tools.known(key)
+        if engine.name_is_key and not (named or self.name_key or misplaced):
+            self.name = turn.tools.resolve(key)
             return (yield from self._arguments(char))
         if named:
             return (yield from self._read_name(key))
@@ -239,7 +274,10 @@ class _CallObject:
         """Read a call that is a member of another object, as in OpenAI's own messages."""
         if not self._deeper():
             return False
-        return (yield from self.read()) and (yield from self._pass_brace())
+        if not (yield from self.read()):
+            return False
+        yield from self._rest()
+        return True
 
     def _nested_list(self) -> Need[bool]:
         """Read a list of calls that is a member of another object."""
@@ -247,18 +285,14 @@ class _CallObject:
             return False
         self.turn.reader.pos += 1
         items = self.engine.read_items(self.turn, strict=self.strict, depth=self.depth, listed=True)
-        return (yield from items) and (yield from self._pass_brace())
+        if not (yield from items):
+            return False
+        yield from self._rest()
+        return True
 
     def _deeper(self) -> bool:
         self.depth += 1
         return self.depth <= _MAX_NESTING or self.turn.refuse("objects in objects")
-
-    def _pass_brace(self) -> Need[bool]:
-        """Pass the brace of an outer object, which may be missing."""
-        if (yield from skip_blank(self.turn.reader, _SPACE)) == "}":
-            self.turn.reader.pos += 1
-            self.turn.settle()
-        return True
 
     def _answer(self) -> Need[bool]:
         turn = self.turn
@@ -292,17 +326,23 @@ class _CallObject:
             turn.settle()
             return copied
         if char == "{" and self.name and self.name_key not in _WORDS:
-            start_call(turn, self.name, self.provider_id)
-            copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
-            if not (yield from finish_call(turn, ok=copied, json=True)):
-                return False
-            yield from self._rest()
-            return True
+            return (yield from self._copy_arguments())
         held: list[str] = []
         if not (yield from json_text.copy_value(turn.reader, held.append)):
             return turn.refuse("the arguments are not JSON")
         self.held = json_text.read_object("".join(held))
         return None if self.held else turn.refuse("the arguments are not an object")
+
+    def _copy_arguments(self) -> Need[bool]:
+        """Send the arguments as they arrive, and those of further calls in the same object."""
+        turn = self.turn
+        while self.name:
+            start_call(turn, self.name, self.provider_id)
+            copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
+            if not (yield from finish_call(turn, ok=copied, json=True)):
+                return False
+            self.name = yield from self._rest()
+        return True
 
     def _close(self) -> Need[bool]:
         """Close an object whose arguments were not sent yet: they were held, or there are none."""
@@ -317,27 +357,32 @@ class _CallObject:
         turn.sink.args(self.held or "{}")
         return (yield from finish_call(turn, ok=True))
 
-    def _rest(self) -> Need[None]:
-        """Pass the members after the arguments, and the brace, if they are there."""
-        reader = self.turn.reader
+    def _rest(self) -> Need[str]:
+        """Pass the members after the arguments, and the brace, if they are there.
+
+        Return the name of another call if there is one in the same object.
+        """
+        reader, tools = self.turn.reader, self.turn.tools
         while True:
             char = yield from skip_blank(reader, _SPACE)
             if char == "}":
                 reader.pos += 1
                 self.turn.settle()
-                return
+                return ""
             if char != ",":
-                return
+                return ""
             reader.pos += 1
             char = yield from skip_blank(reader, _SPACE)
             if char == "}":
                 continue  # a surplus comma
             if char not in ("'", '"'):
-                return
+                return ""
             key = yield from read_string(self.turn)
             if key is None or (yield from skip_blank(reader, _SPACE)) != ":":
-                return
+                return ""
             reader.pos += 1
-            yield from skip_blank(reader, _SPACE)
+            char = yield from skip_blank(reader, _SPACE)
+            if self.engine.name_is_key and char == "{" and tools.known(tools.resolve(key)):
+                return tools.resolve(key)
             if not (yield from json_text.copy_value(reader, lambda _: None)):
-                return
+                return ""

@@ -9,6 +9,7 @@ from toolwire.formats.turn_state import TurnState
 
 SEPARATORS = ",;"
 _SPACE = 256
+_BETWEEN = 64
 _FENCE_LINE = re.compile(r"```\w{0,16}+")
 _FENCE_END = re.compile(r"```|`{1,2}+\Z")  # it may be cut off
 _PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*+)"')
@@ -39,7 +40,7 @@ def at_marker(turn: TurnState) -> Need[bool]:
     return bool(marker)
 
 
-def after_layout(turn: TurnState) -> Need[int]:
+def after_layout(turn: TurnState, opener: str = "{") -> Need[int]:
     """Return the distance to the next consecutive call, or -1 if none follows. A separator that the
     text ends with is passed."""
     reader, ahead = turn.reader, 0
@@ -51,9 +52,9 @@ def after_layout(turn: TurnState) -> Need[int]:
                 return -1
             yield
         char = reader.buf[reader.pos + ahead]
-        if char == "{":
+        if char == opener:
             return ahead
-        if ahead == 8 or not (char.isspace() or char in SEPARATORS):
+        if ahead == _BETWEEN or not (char.isspace() or char in SEPARATORS):
             return -1
         ahead += 1
 
