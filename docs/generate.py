@@ -480,7 +480,10 @@ OTHER_REPAIRS = (
         "arguments_quoted:CALL_ID",
         'arguments in the history that are not JSON: the backend gets `{"invalid_json": TEXT}`',
     ),
-    ("tool_name_resolved", "a tool name that differs by case, separators, a namespace or a number"),
+    (
+        "tool_name_resolved",
+        "a tool name that differs by case, separators, a namespace, a number or what is around it",
+    ),
     ("arguments_repeated", "text behind the arguments of a call, or the same again, is left out"),
     ("call_index_shared", "several calls that the backend sent as one are told apart"),
     ("broken_line_skipped", "a line of the backend's stream, outside of a call, cannot be read"),

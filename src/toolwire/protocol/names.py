@@ -3,7 +3,13 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-_PREFIXES = ("functions.", "function.", "tools.", "tool.")
+_PREFIXES = (
+    "functions.", "function.", "tools.", "tool.", "functions::", "functions/", "default_api.",
+    "default_api:",
+)  # fmt: skip
+_MARKER = "<|"
+"""Begins a token of the model's format, which a server has left behind the name."""
+_AROUND = " \t\r\n\"'`"
 _NUMBER = re.compile(r":[0-9]{1,4}\Z")
 """As in `functions.read:0`: some models number their calls."""
 
@@ -12,7 +18,8 @@ def resolve(
     name: str, tools: Collection[str], spellings: Mapping[str, list[str]] | None = None
 ) -> str | None:
     """Return the tool that `name` means: an exact match, or the only tool that differs just in
-    case, separators, a namespace or a number. There is no fuzzy matching.
+    case, separators, a namespace, a number or what the model wrote around it. There is no fuzzy
+    matching.
 
     Pass precomputed `spellings` to resolve many names.
     """
@@ -39,8 +46,9 @@ def spellings_of(tools: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _forms(name: str) -> list[str]:
-    """Return the name, with and without its namespace and number."""
-    parts = dict.fromkeys((name, _NUMBER.sub("", name)))
+    """Return the name, with and without its namespace, its number and what is around it."""
+    bare = name.partition(_MARKER)[0].strip(_AROUND) or name
+    parts = dict.fromkeys((name, _NUMBER.sub("", name), bare, _NUMBER.sub("", bare)))
     return list(dict.fromkeys(p.removeprefix(prefix) for p in parts for prefix in ("", *_PREFIXES)))
 
 

@@ -36,9 +36,35 @@ def test_case_separators_namespace_and_counter_do_not_matter(written: str, meant
 
 
 @pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("read_file<|channel|>commentary", "read_file"),
+        ("functions.read_file<|channel|>commentary", "read_file"),
+        ("functions.read_file:2<|channel|>json", "read_file"),
+        ("read_file <|constrain|>json", "read_file"),
+        ("readFile<|message|>", "read_file"),
+        ("read_file<|call|>", "read_file"),
+        ("read_file\n", "read_file"),
+        ('"read_file"', "read_file"),
+        ("`read_file`", "read_file"),
+        ("default_api.read_file", "read_file"),
+        ("default_api:read_file", "read_file"),
+        ("functions::read_file", "read_file"),
+        ("functions/read_file", "read_file"),
+    ],
+)
+def test_what_the_model_wrote_around_a_name_does_not_matter(written: str, meant: str) -> None:
+    assert resolve(written, TOOLS) == meant
+
+
+@pytest.mark.parametrize(
     "written",
     [
         "",
+        "<|channel|>read_file",
+        "assistant<|channel|>analysis",
+        "read_file()",
+        "other.read_file",
         "read_fil",
         "read_files",
         "file",
