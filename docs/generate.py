@@ -484,7 +484,7 @@ OTHER_REPAIRS = (
         "tool_name_resolved",
         "a tool name that differs by case, separators, a namespace, a number or what is around it",
     ),
-    ("arguments_repeated", "text behind the arguments of a call, or the same again, is left out"),
+    ("arguments_repeated", "text around the arguments of a call, or the same again, is left out"),
     ("call_index_shared", "several calls that the backend sent as one are told apart"),
     ("broken_line_skipped", "a line of the backend's stream, outside of a call, cannot be read"),
     ("finish_reason_missing", "the backend did not say why its answer ended"),

@@ -2,17 +2,17 @@
 
 Theory of operation. Backends disagree on everything about call deltas: indexes are missing, shared
 or gapped; ids are missing, repeated or the same for two calls; names come twice or in halves;
-arguments are objects, null, or sent twice; two calls are interleaved. So each delta is first
-assigned to its call (`_owner`), and calls are then released strictly one after the other
-(`_release`). A call ends when its JSON is balanced and another call has started; deltas of later
-calls wait. A well-formed stream passes through without delay.
+arguments are objects, null, sent twice, or come behind an empty object; two calls are interleaved.
+So each delta is first assigned to its call (`_owner`), and calls are then released strictly one
+after the other (`_release`). A call ends when its JSON is balanced and another call has started;
+deltas of later calls wait. A well-formed stream passes through without delay.
 """
 
 from collections.abc import Callable, Collection
 from typing import Literal
 
 from toolwire.errors import UpstreamError
-from toolwire.gateway.answer.native_call import NativeCall, as_text
+from toolwire.gateway.answer.native_call import NativeCall, as_text, lead
 from toolwire.protocol.events import (
     ArgsDelta,
     CallEnd,
@@ -269,6 +269,13 @@ class NativeReader:
         if call.custom:
             call.add(text)
             return
+        if call.empty and text.lstrip()[:1] == "{":
+            if self._gap:
+                raise UpstreamError("The backend's event stream is broken inside a tool call.")
+            text = call.begin_again() + text
+        if not (call.boundary.open or call.complete) and (surplus := lead(text)):
+            text = text[surplus:]
+            self.repairs.add("arguments_repeated")
         if text := self._cut(text, call.boundary.feed(text)):
             call.add(text)
 
@@ -297,7 +304,7 @@ class NativeReader:
                 return
             if not call.started and not self._start(call, index, events, last=last):
                 return
-            if call.waiting and (call.custom or call.boundary.started):
+            if call.waiting and not call.empty and (call.custom or call.boundary.started):
                 events.append(ArgsDelta(index, "".join(call.waiting)))
                 call.waiting.clear()
                 self._flowing = None if followed or call.custom else call
@@ -327,6 +334,7 @@ class NativeReader:
             events.append(ArgsDelta(index, "{}"))
         elif call.waiting:
             events.append(ArgsDelta(index, "".join(call.waiting)))
+        call.empty = False
         events.append(CallEnd(index, complete))
         self._released += 1
 

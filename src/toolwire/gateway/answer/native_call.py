@@ -1,8 +1,14 @@
 """The state of one native call while it is streamed."""
 
+import re
+
 import msgspec
 
 from toolwire.protocol.json_boundary import JsonBoundary
+
+_EMPTY = re.compile(r"\s*+\{\s*+\}\s*+")
+_LEAD = re.compile(r"\s*+(?:\{\s*+\}\s*+(?=\{))*+")
+"""Empty objects before the arguments."""
 
 
 class NativeCall(msgspec.Struct, eq=False):
@@ -16,6 +22,8 @@ class NativeCall(msgspec.Struct, eq=False):
     has_arguments: bool = False
     started: bool = False
     pieces: list[str] = []
+    empty: bool = False
+    """Whether it is `{}` so far, of which nothing was sent: the arguments may still follow."""
     repeats: "NativeCall | None" = None
     """The complete call whose name was repeated, until arguments show that this is a new call."""
 
@@ -35,6 +43,17 @@ class NativeCall(msgspec.Struct, eq=False):
         """Add a piece of its arguments, to be sent when the call is current."""
         self.waiting.append(text)
         self.pieces.append(text)
+        if self.complete and len(self.waiting) == len(self.pieces):
+            self.empty = _EMPTY.fullmatch("".join(self.waiting)) is not None
+
+    def begin_again(self) -> str:
+        """Forget its arguments, and return them."""
+        text = "".join(self.pieces)
+        self.waiting.clear()
+        self.pieces.clear()
+        self.boundary = JsonBoundary()
+        self.empty = False
+        return text
 
     def says(self, text: str) -> bool:
         """Whether `text` equals all of its arguments."""
@@ -44,6 +63,12 @@ class NativeCall(msgspec.Struct, eq=False):
     def cut(self) -> bool:
         """Whether its arguments have started but not ended."""
         return self.has_arguments and not self.complete and not self.blank
+
+
+def lead(text: str) -> int:
+    """Return how many characters at the start of arguments are not part of them."""
+    found = _LEAD.match(text)
+    return found.end() if found and not found[0].isspace() else 0
 
 
 def as_text(arguments: object) -> str:

@@ -157,6 +157,17 @@ ODD: dict[str, list[Any]] = {
         *deltas(0, "x", *READ), Piece(0, "x", *READ), *deltas(1, "y", *WRITE),
         Piece(1, "y", *WRITE),
     ],
+    "an empty object before the arguments": [
+        Piece(0, "x", "read", "{}"), Piece(0, None, None, '{"a"'), Piece(0, None, None, ":1}"),
+        *deltas(1, "y", *WRITE),
+    ],
+    "empty objects before the arguments, in one piece": [
+        Piece(0, "x", "read", '{} { }\n{"a":1}'), Piece(1, "y", "write", '{}{"b":2}'),
+    ],
+    "an empty object in pieces before the arguments, interleaved": [
+        Piece(0, "x", "read", '{"a"'), Piece(1, "y", "write", "{"), Piece(1, None, None, "}"),
+        Piece(1, None, None, WRITE[1]), Piece(0, None, None, ":1}"),
+    ],
     "something after the arguments": [
         Piece(0, "x", "read", '{"a":1}\n</tool_call>'), *deltas(1, "y", *WRITE),
     ],
@@ -238,6 +249,12 @@ def test_the_null_may_come_in_pieces() -> None:
     assert told.calls == [("read", "{}")]
 
 
+@pytest.mark.parametrize("said", ["{}", "{ }", "{}{}", '"{}{"', '{"a": {}}'])
+def test_an_empty_object_that_no_object_follows_stays(said: str) -> None:
+    told = tell(Piece(0, "x", "read", said[:1]), Piece(0, None, None, said[1:]))
+    assert told.calls == [("read", said[:2] if said == "{}{}" else said)]
+
+
 class TestNames:
     def test_a_name_that_could_grow_waits_for_the_arguments(self) -> None:
         turn = NativeReader(TOOLS, lambda: "call_0")
@@ -277,6 +294,13 @@ class TestLive:
             assert turn.feed(Fragment(calls=(Piece(0, None, None, piece),))) == [
                 ArgsDelta(0, piece)
             ]
+
+    def test_an_empty_object_waits_for_what_follows(self) -> None:
+        turn = NativeReader(TOOLS, lambda: "call_0")
+        assert len(turn.feed(Fragment(calls=(Piece(0, "x", "read", "{}"),)))) == 1
+        assert turn.feed(Fragment(calls=(Piece(0, None, None, '{"a"'),))) == [ArgsDelta(0, '{"a"')]
+        assert turn.more(Fragment(calls=(Piece(0, None, None, ":1}"),))) == ":1}"
+        assert turn.repairs == {"arguments_repeated"}
 
     def test_a_call_ends_when_the_next_begins(self) -> None:
         turn = NativeReader(TOOLS, lambda: "call_0")
@@ -349,6 +373,10 @@ class TestGaps:
     def test_a_broken_line_within_a_call_ends_the_answer(self) -> None:
         with pytest.raises(UpstreamError, match="broken inside a tool call"):
             tell(Piece(0, "x", "read", '{"a"'), GAP, Piece(0, None, None, ":1}"))
+
+    def test_also_behind_an_empty_object_that_was_not_all(self) -> None:
+        with pytest.raises(UpstreamError, match="broken inside a tool call"):
+            tell(Piece(0, "x", "read", "{}"), GAP, Piece(0, None, None, '{"b":2}'))
 
     def test_also_within_a_call_that_is_not_the_last(self) -> None:
         with pytest.raises(UpstreamError, match="broken inside a tool call"):
