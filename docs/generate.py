@@ -493,7 +493,10 @@ OTHER_REPAIRS = (
         "format_detected:NAME",
         "a call, or the beginning of an answer, in another format than the one that was expected",
     ),
-    ("call_dropped:REASON", "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids"),
+    (
+        "call_dropped:REASON",
+        "a call that `tool_choice`, `parallel_tool_calls` or a cut forbids, or that is empty",
+    ),
     (
         "choice_dropped:tool_choice",
         "with `n`, a choice without the required call, beside one that has it: left out if the "

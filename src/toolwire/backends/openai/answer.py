@@ -27,6 +27,7 @@ _FULL = "model_length"
 class _Function(msgspec.Struct):
     name: str | None = None
     arguments: Any = None
+    parameters: Any = None
 
 
 class _Custom(msgspec.Struct):
@@ -40,6 +41,9 @@ class _Call(msgspec.Struct):
     type: str | None = None
     function: _Function | None = None
     custom: _Custom | None = None
+    name: str | None = None
+    arguments: Any = None
+    parameters: Any = None
 
 
 class _Delta(msgspec.Struct):
@@ -228,9 +232,10 @@ def _call(call: _Call) -> CallFragment:
         index = int(index) if index.isdecimal() and len(index) < 10 else None
     if call.custom is not None:
         return CallFragment(index, call.id, call.custom.name, call.custom.input, custom=True)
-    if function is None:
-        return CallFragment(index, call.id)
-    return CallFragment(index, call.id, function.name, function.arguments)
+    # Some servers write the function's fields beside it, or `parameters` for its arguments.
+    given = call if function is None else function
+    arguments = given.parameters if given.arguments is None else given.arguments
+    return CallFragment(index, call.id, given.name or call.name, arguments)
 
 
 def _parts(parts: list[Any]) -> tuple[str, str]:

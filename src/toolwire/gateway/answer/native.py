@@ -154,7 +154,10 @@ class NativeReader:
         if self._gap and not self._calls and _REASONS.get(reason or "") == "tool_calls":
             raise UpstreamError("The backend's event stream is broken: its tool call is lost.")
         events: list[Event] = []
+        made = bool(self._calls)
         self._release(events, last=True)
+        if made and not self._calls and _REASONS.get(reason or "") == "tool_calls":
+            self._note_empty()
         if self._gap and not (self.said or events):
             raise UpstreamError("The backend's event stream is broken: none of it could be read.")
         events.append(TurnEnd(_REASONS.get(reason or "", "stop")))
@@ -166,6 +169,12 @@ class NativeReader:
             raise UpstreamError("The backend's event stream is broken inside a tool call.")
         self._gap = True
         self.repairs.add("broken_line_skipped")
+
+    def _note_empty(self) -> None:
+        """Raise if the answer is nothing but tool calls of which nothing could be read."""
+        if not self.said:
+            raise UpstreamError("The backend's tool calls were empty.")
+        self.repairs.add("call_dropped:empty")
 
     def _take(self, piece: CallFragment, events: list[Event]) -> None:
         self._flowing = None

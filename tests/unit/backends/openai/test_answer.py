@@ -153,6 +153,17 @@ class TestCalls:
             ({"index": "9" * 5_000}, CallFragment(None)),
             ({"function": {"name": None, "arguments": None}}, CallFragment()),
             ({"function": {"arguments": {"a": 1}}}, CallFragment(arguments={"a": 1})),
+            ({"id": "a", "name": "f", "arguments": "{}"}, CallFragment(None, "a", "f", "{}")),
+            ({"name": "f", "parameters": {"a": 1}}, CallFragment(None, None, "f", {"a": 1})),
+            (
+                {"function": {"name": "f", "parameters": {"a": 1}}},
+                CallFragment(None, None, "f", {"a": 1}),
+            ),
+            (
+                {"function": {"name": "f", "arguments": "{}", "parameters": {"a": 1}}},
+                CallFragment(None, None, "f", "{}"),
+            ),
+            ({"name": "f", "function": {"arguments": ""}}, CallFragment(None, None, "f", "")),
             ({"custom": {"name": "sh", "input": "ls"}}, CallFragment(None, None, "sh", "ls", True)),
         ],
     )

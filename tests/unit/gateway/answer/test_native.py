@@ -8,7 +8,7 @@ import pytest
 
 from toolwire.errors import UpstreamError
 from toolwire.gateway.answer.native import NativeReader
-from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TurnEnd
+from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta, TurnEnd
 from toolwire.protocol.fragments import CallFragment as Piece
 from toolwire.protocol.fragments import Fragment
 
@@ -355,6 +355,20 @@ class TestEnd:
     def test_an_error_for_a_reason_is_an_error(self) -> None:
         with pytest.raises(UpstreamError, match="with an error"):
             tell(Fragment(text="Hi"), finish="error")
+
+    def test_a_call_of_which_nothing_came_is_no_answer(self) -> None:
+        with pytest.raises(UpstreamError, match="tool calls were empty"):
+            tell(Piece(0, "x"))
+
+    def test_beside_text_it_is_only_left_out(self) -> None:
+        told = tell(Fragment(text="Hi"), Piece(0, "x"))
+        assert told.events == [TextDelta("Hi"), TurnEnd("tool_calls")]
+        assert told.repairs == {"call_dropped:empty"}
+
+    @pytest.mark.parametrize("finish", ["stop", "tool_calls"])
+    def test_it_is_not_missed_if_there_are_others_or_none_was_meant(self, finish: str) -> None:
+        calls = [Piece(1, "y", *READ)] if finish == "tool_calls" else []
+        assert tell(Piece(0, "x"), *calls, finish=finish).repairs == set()
 
     def test_a_call_that_was_cut_off_is_not_complete(self) -> None:
         told = tell(Piece(0, "x", "read", '{"a"'), finish="length")
