@@ -236,6 +236,8 @@ class NativeReader:
     def _again(self, call: NativeCall, piece: CallFragment) -> NativeCall | None:
         """Decide whether a name for a complete call is a repetition or a new call."""
         text = as_text(piece.arguments)
+        if not call.name and (not text or call.says(text)):
+            return call  # its name comes after its arguments
         if piece.name == call.name and piece.id in (None, "", call.provider_id):
             if text and piece.id and call.says(text):
                 return call

@@ -143,6 +143,14 @@ ODD: dict[str, list[Any]] = {
     "name late": [
         Piece(0, "x"), Piece(0, None, *READ), Piece(1, "y"), Piece(1, None, *WRITE),
     ],
+    "names behind the arguments": [
+        Piece(0, "x", None, READ[1]), Piece(0, None, "read"), Piece(1, "y", None, WRITE[1]),
+        Piece(1, "y", *WRITE),
+    ],
+    "names behind the arguments, no index and no id": [
+        Piece(None, None, None, READ[1]), Piece(None, None, "read", ""),
+        *deltas(None, None, *WRITE),
+    ],
     "names late, both ids first": [
         Piece(0, "x"), Piece(1, "y"), Piece(0, None, *READ), Piece(1, None, *WRITE),
     ],
