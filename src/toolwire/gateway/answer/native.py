@@ -280,8 +280,8 @@ class NativeReader:
         if call.custom:
             call.add(text)
             return
-        if call.empty and text.lstrip()[:1] == "{":
-            if self._gap:
+        if call.led_by(text):
+            if self._gap and call.empty:
                 raise UpstreamError("The backend's event stream is broken inside a tool call.")
             text = call.begin_again() + text
         if not (call.boundary.open or call.complete) and (surplus := lead(text)):

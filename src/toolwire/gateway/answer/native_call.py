@@ -7,8 +7,10 @@ import msgspec
 from toolwire.protocol.json_boundary import JsonBoundary
 
 _EMPTY = re.compile(r"\s*+\{\s*+\}\s*+")
-_LEAD = re.compile(r"\s*+(?:\{\s*+\}\s*+(?=\{))*+")
-"""Empty objects before the arguments."""
+_LEAD = re.compile(r"\s*+(?:```\w*+\s*+(?=\{))?+(?:\{\s*+\}\s*+(?=\{))*+")
+"""The opening of a code fence, and empty objects, before the arguments."""
+_MOST_LEADING = 16
+"""The most pieces in which the opening of a fence comes."""
 
 
 class NativeCall(msgspec.Struct, eq=False):
@@ -45,6 +47,14 @@ class NativeCall(msgspec.Struct, eq=False):
         self.pieces.append(text)
         if self.complete and len(self.waiting) == len(self.pieces):
             self.empty = _EMPTY.fullmatch("".join(self.waiting)) is not None
+
+    def led_by(self, text: str) -> bool:
+        """Whether what it has so far may only precede the arguments, which `text` begins."""
+        if self.empty:
+            return text.lstrip()[:1] == "{"
+        if self.boundary.open or self.complete:
+            return False
+        return 0 < len(self.pieces) <= _MOST_LEADING and "{" in text
 
     def begin_again(self) -> str:
         """Forget its arguments, and return them."""

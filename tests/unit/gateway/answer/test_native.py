@@ -165,6 +165,14 @@ ODD: dict[str, list[Any]] = {
         *deltas(0, "x", *READ), Piece(0, "x", *READ), *deltas(1, "y", *WRITE),
         Piece(1, "y", *WRITE),
     ],
+    "arguments in a code fence": [
+        Piece(0, "x", "read", '```json\n{"a":1}\n```'), Piece(1, "y", "write", '``'),
+        Piece(1, None, None, '`\n'), Piece(1, None, None, '{"b"'), Piece(1, None, None, ":2}\n```"),
+    ],
+    "arguments in a code fence, letter by letter": [
+        Piece(0, "x", "read"), *(Piece(0, None, None, c) for c in '```json\n{"a":1}\n```'),
+        *deltas(1, "y", *WRITE),
+    ],
     "an empty object before the arguments": [
         Piece(0, "x", "read", "{}"), Piece(0, None, None, '{"a"'), Piece(0, None, None, ":1}"),
         *deltas(1, "y", *WRITE),
