@@ -20,6 +20,9 @@ from toolwire.protocol.json_numbers import SteadyDecoder, decode_any
 from toolwire.protocol.usage import TokenUsage, reported_usage
 
 _MESSAGE_EXTRAS = ("refusal", "annotations", "audio")
+_THOUGHTS = ("thinking", "reasoning")
+"""Types of content parts that are reasoning: Mistral's and Databricks'."""
+_THOUGHT_FIELDS = ("thinking", "text", "summary")
 _FULL = "model_length"
 """Mistral: the finish reason for a full context."""
 
@@ -50,6 +53,8 @@ class _Delta(msgspec.Struct):
     content: str | list[Any] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_details: list[Any] | None = None
+    """OpenRouter beside `reasoning`; MiniMax alone."""
     tool_calls: list[_Call] | None = None
     function_call: _Function | None = None
     refusal: str | None = None
@@ -200,6 +205,8 @@ def _fragment(choice: _Choice) -> Fragment:
     if text is not None and not isinstance(text, str):
         text, thought = _parts(text)
         reasoning += thought
+    if delta.reasoning_details and not reasoning:
+        reasoning = "".join(map(_thought, delta.reasoning_details))
     return Fragment(
         choice.index,
         text or "",
@@ -239,14 +246,14 @@ def _call(call: _Call) -> CallFragment:
 
 
 def _parts(parts: list[Any]) -> tuple[str, str]:
-    """Split a list of content parts into text and Mistral's thinking."""
+    """Split a list of content parts into text and reasoning."""
     text: list[str] = []
     thought: list[str] = []
     for part in parts:
         if not isinstance(part, dict):
             continue
-        if part.get("type") == "thinking":
-            thought.append(_parts_text(part.get("thinking")))
+        if part.get("type") in _THOUGHTS:
+            thought.append(_thought(part))
         else:
             text.append(_parts_text(part.get("text")))
     return "".join(text), "".join(thought)
@@ -256,3 +263,11 @@ def _parts_text(value: object) -> str:
     if isinstance(value, str):
         return value
     return _parts(value)[0] if isinstance(value, list) else ""
+
+
+def _thought(part: object) -> str:
+    """Return the text of a part that is reasoning."""
+    if not isinstance(part, dict):
+        return ""
+    texts = (_parts_text(part.get(field)) for field in _THOUGHT_FIELDS)
+    return next(filter(None, texts), "")

@@ -101,6 +101,26 @@ class TestText:
         ]
         assert one({"content": parts}) == Fragment(text="Hi", reasoning="hm.")
 
+    @pytest.mark.parametrize(
+        "part",
+        [
+            {"type": "reasoning", "text": "hm"},
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
+            {"type": "thinking", "text": "hm"},
+        ],
+    )
+    def test_parts_that_are_reasoning_are_no_text(self, part: dict[str, Any]) -> None:
+        parts = [part, {"type": "text", "text": "Hi"}]
+        assert one({"content": parts}) == Fragment(text="Hi", reasoning="hm")
+
+    def test_the_details_of_reasoning_count_if_there_is_nothing_else(self) -> None:
+        details = [
+            {"type": "reasoning.text", "text": "h"}, {"type": "reasoning.summary", "summary": "m"},
+            {"type": "reasoning.encrypted", "data": "x"}, "odd",
+        ]  # fmt: skip
+        assert one({"reasoning_details": details}) == Fragment(reasoning="hm")
+        assert one({"reasoning": "so", "reasoning_details": details}) == Fragment(reasoning="so")
+
     @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
     def test_reasoning_has_two_names(self, name: str) -> None:
         assert one({name: "hm"}) == Fragment(reasoning="hm")
