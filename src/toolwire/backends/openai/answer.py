@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from toolwire.backends.base import Redact, clip
 from toolwire.backends.body_decoder import BodyDecoder, check_count
 from toolwire.backends.openai.tolerant import tolerate
 from toolwire.protocol.fragments import (
@@ -111,6 +112,11 @@ class AnswerDecoder(BodyDecoder):
     _told = False
     """Whether the first chunk has been read, which says what the server is."""
 
+    def __init__(self, *, max_line: int, streamed: bool = True, redact: Redact = clip) -> None:
+        super().__init__(max_line=max_line, streamed=streamed, redact=redact)
+        self._said: set[int] = set()
+        """The choices whose text came in deltas."""
+
     def _event(self, data: bytes) -> list[Fragment]:
         try:
             chunk = _strict(data) if len(data) < _LONG else _strict_long(data)
@@ -122,10 +128,10 @@ class AnswerDecoder(BodyDecoder):
         if not choices and chunk.usage is None:
             self._check_bare_error(data)
         if len(choices) == 1:
-            fragments = [_fragment(choices[0])]
+            fragments = [_fragment(choices[0], self._said)]
         else:
             _check_width(choices)
-            fragments = [_fragment(choice) for choice in choices]
+            fragments = [_fragment(choice, self._said) for choice in choices]
         if choices:
             last = choices[-1]
             if last.index:
@@ -184,7 +190,7 @@ def _usage(usage: _Usage) -> TokenUsage | None:
     )
 
 
-def _fragment(choice: _Choice) -> Fragment:
+def _fragment(choice: _Choice, said: set[int]) -> Fragment:
     delta = choice.delta or choice.message or _NOTHING
     calls: tuple[CallFragment, ...] = ()
     if delta.tool_calls:
@@ -207,6 +213,11 @@ def _fragment(choice: _Choice) -> Fragment:
         reasoning += thought
     if delta.reasoning_details and not reasoning:
         reasoning = "".join(map(_thought, delta.reasoning_details))
+    if text:
+        if choice.delta is not None:
+            said.add(choice.index)
+        elif choice.index in said and choice.message is not None:
+            text = reasoning = ""  # the complete message repeats the deltas
     return Fragment(
         choice.index,
         text or "",

@@ -54,6 +54,7 @@ def failure(*blocks: bytes, **more: Any) -> str:
 class TestForms:
     STREAM = sse(chunk({"content": "Hi"}), chunk(finish="stop"))
     BODY = json.dumps(message(content="Hi")).encode()
+    PIECES = (chunk({"content": "H"}), chunk({"content": "i"}))
 
     @pytest.mark.parametrize("streamed", [True, False])
     @pytest.mark.parametrize("answer", [STREAM, BODY], ids=["stream", "body"])
@@ -70,6 +71,24 @@ class TestForms:
         whole = decode(answer)
         for cut in range(1, len(answer)):
             assert decode(answer[:cut], answer[cut:]) == whole
+
+    def test_a_complete_message_behind_its_deltas_is_not_said_again(self) -> None:
+        function = {"name": "f", "arguments": "{}"}
+        last = message(content="Hi", reasoning="hm", tool_calls=[{"function": function}])
+        fragments, _ = decode(sse(chunk({"reasoning": "hm"}), *self.PIECES, last))
+        assert [f.text for f in fragments] == ["", "H", "i", ""]
+        assert [f.reasoning for f in fragments] == ["hm", "", "", ""]
+        assert fragments[-1].finish == "stop"
+        assert fragments[-1].calls == (CallFragment(0, None, "f", "{}"),)
+
+    def test_pieces_that_are_messages_are_all_said(self) -> None:
+        parts = [chunk({"role": "assistant"}), message(None, content="H"), message(content="i")]
+        assert [f.text for f in decode(sse(*parts))[0]] == ["", "H", "i"]
+
+    def test_a_message_of_another_choice_is_said(self) -> None:
+        other = message(content="Hi")
+        other["choices"][0]["index"] = 1
+        assert [f.text for f in decode(sse(*self.PIECES, other))[0]] == ["H", "i", "Hi"]
 
     def test_a_stream_without_done_is_not_done(self) -> None:
         assert decode(sse(chunk(finish="stop"), done=False)) == ([Fragment(finish="stop")], False)
