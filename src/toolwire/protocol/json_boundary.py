@@ -27,6 +27,11 @@ class JsonBoundary:
         """Whether the value, or a string before it, has begun and not ended."""
         return (self.started or self._in_string) and not self.complete
 
+    @property
+    def in_string(self) -> bool:
+        """Whether a string has begun and not ended."""
+        return self._in_string
+
     def feed(self, text: str) -> int:
         """Consume the next piece. Return how many of its characters belong to the value."""
         if self.complete:

@@ -134,6 +134,8 @@ class NativeReader:
             return None
         if index is not None and self._by_index.get(index) is not call:
             return None
+        if text[:1] == "{" and len(call.pieces) == 1:
+            return None  # it may repeat the first piece
         used = call.boundary.feed(text)
         if used != len(text):
             text = self._cut(text, used)
@@ -280,6 +282,9 @@ class NativeReader:
         if call.custom:
             call.add(text)
             return
+        text = call.news(text)
+        if call.told:
+            self.repairs.add("arguments_repeated")
         if call.led_by(text):
             if self._gap and call.empty:
                 raise UpstreamError("The backend's event stream is broken inside a tool call.")
@@ -318,7 +323,7 @@ class NativeReader:
             if call.waiting and not call.empty and (call.custom or call.boundary.started):
                 events.append(ArgsDelta(index, "".join(call.waiting)))
                 call.waiting.clear()
-                self._flowing = None if followed or call.custom else call
+                self._flowing = None if followed or call.custom or call.told else call
             if not (last or (followed and (call.complete or call.custom))):
                 return
             self._end(call, index, events)

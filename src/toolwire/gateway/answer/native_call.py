@@ -9,6 +9,8 @@ from toolwire.protocol.json_boundary import JsonBoundary
 _EMPTY = re.compile(r"\s*+\{\s*+\}\s*+")
 _LEAD = re.compile(r"\s*+(?:```\w*+\s*+(?=\{))?+(?:\{\s*+\}\s*+(?=\{))*+")
 """The opening of a code fence, and empty objects, before the arguments."""
+_MEMBER = re.compile(r'\{\s*+"\w')
+"""The start of arguments. Within a string, its quote would end the string before a letter."""
 _MOST_LEADING = 16
 """The most pieces in which the opening of a fence comes."""
 
@@ -26,6 +28,8 @@ class NativeCall(msgspec.Struct, eq=False):
     pieces: list[str] = []
     empty: bool = False
     """Whether it is `{}` so far, of which nothing was sent: the arguments may still follow."""
+    told: int = 0
+    """How many characters each delta repeats, if deltas hold all of the arguments so far."""
     repeats: "NativeCall | None" = None
     """The complete call whose name was repeated, until arguments show that this is a new call."""
 
@@ -47,6 +51,28 @@ class NativeCall(msgspec.Struct, eq=False):
         self.pieces.append(text)
         if self.complete and len(self.waiting) == len(self.pieces):
             self.empty = _EMPTY.fullmatch("".join(self.waiting)) is not None
+
+    def news(self, text: str) -> str:
+        """Return what a delta adds, which may repeat all of the arguments so far."""
+        if not self.told:
+            if len(self.pieces) != 1 or not self._is_repeated_by(text):
+                return text
+            self.told = len(self.pieces[0])
+        if len(text) >= self.told and text.startswith("".join(self.pieces)):
+            text = text[self.told :]
+        self.told += len(text)
+        return text
+
+    def _is_repeated_by(self, text: str) -> bool:
+        """Whether the second piece repeats the first: behind it, an object would be no JSON."""
+        first = self.pieces[0]
+        if self.complete or first[:1] != "{":
+            return False
+        if len(text) <= len(first) or not text.startswith(first):
+            return False
+        if self.boundary.in_string:
+            return _MEMBER.match(text) is not None
+        return first.rstrip()[-1] not in ":[,"
 
     def led_by(self, text: str) -> bool:
         """Whether what it has so far may only precede the arguments, which `text` begins."""

@@ -165,6 +165,16 @@ ODD: dict[str, list[Any]] = {
         *deltas(0, "x", *READ), Piece(0, "x", *READ), *deltas(1, "y", *WRITE),
         Piece(1, "y", *WRITE),
     ],
+    "arguments growing": [
+        Piece(0, "x", "read", ""), Piece(0, None, None, "{"), Piece(0, None, None, '{"a'),
+        Piece(0, None, None, '{"a":'), Piece(0, None, None, READ[1]), Piece(0, None, None, READ[1]),
+        *(Piece(1, "y", "write", WRITE[1][:end]) for end in (2, 3, 6, 6, 7)),
+    ],
+    "arguments growing, interleaved": [
+        piece
+        for end in (0, 3, 6, 7)
+        for piece in (Piece(0, "x", "read", READ[1][:end]), Piece(1, "y", "write", WRITE[1][:end]))
+    ],
     "arguments in a code fence": [
         Piece(0, "x", "read", '```json\n{"a":1}\n```'), Piece(1, "y", "write", '``'),
         Piece(1, None, None, '`\n'), Piece(1, None, None, '{"b"'), Piece(1, None, None, ":2}\n```"),
@@ -269,6 +279,26 @@ def test_the_null_may_come_in_pieces() -> None:
 def test_an_empty_object_that_no_object_follows_stays(said: str) -> None:
     told = tell(Piece(0, "x", "read", said[:1]), Piece(0, None, None, said[1:]))
     assert told.calls == [("read", said[:2] if said == "{}{}" else said)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [('{"a":', '{"a":1}}'), ('{"a": [ ', '{"a": [ 1]}]}'), ('{"a":"', '{\\"a\\":1}"}')],
+)
+def test_an_object_within_the_arguments_may_begin_like_them(first: str, second: str) -> None:
+    told = tell(Piece(0, "x", "read", first), Piece(0, None, None, second))
+    assert told.calls == [("read", first + second)]
+    assert told.repairs == set()
+
+
+def test_growing_arguments_go_out_as_they_grow() -> None:
+    turn = NativeReader(TOOLS, lambda: "call_0")
+    turn.feed(Fragment(calls=(Piece(0, "x", "read", '{"'),)))
+    for more, new in (('{"a"', 'a"'), ('{"a":', ":"), ('{"a":1}', "1}")):
+        growing = Fragment(calls=(Piece(0, None, None, more),))
+        assert turn.more(growing) is None
+        assert turn.feed(growing) == [ArgsDelta(0, new)]
+    assert turn.repairs == {"arguments_repeated"}
 
 
 class TestNames:
