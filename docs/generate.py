@@ -488,6 +488,7 @@ OTHER_REPAIRS = (
     ("call_index_shared", "several calls that the backend sent as one are told apart"),
     ("broken_line_skipped", "a line of the backend's stream, outside of a call, cannot be read"),
     ("finish_reason_missing", "the backend did not say why its answer ended"),
+    ("call_repeated", "a call that is native and also in the text is made once"),
     ("call_promoted_from_text", "a call that the backend handed on as text"),
     (
         "format_detected:NAME",

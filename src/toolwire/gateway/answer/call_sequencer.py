@@ -1,32 +1,71 @@
-"""Merges calls from two sources, native and text, into one sequence without overlaps."""
+"""Merges calls from two sources, native and text, into one sequence without overlaps.
 
+Some servers leave the text of a call that they also make. So a call of a tool that the other source
+has called is held until its end, and dropped if it repeats a call of the other source.
+"""
+
+import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
+import msgspec
+
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta
+from toolwire.protocol.json_numbers import decode_any
 
 CallEvent: TypeAlias = CallStart | ArgsDelta | CallEnd
 CALL_EVENTS = (CallStart, ArgsDelta, CallEnd)
 
 
+@dataclass(eq=False)
+class MadeCall:
+    """A call that was sent or is being sent, and the pieces of its arguments."""
+
+    name: str
+    pieces: list[str] = field(default_factory=list)
+
+    @cached_property
+    def arguments(self) -> str:
+        """The arguments, which are complete, however they are written."""
+        text = "".join(self.pieces) or "{}"
+        try:
+            return json.dumps(decode_any(text), sort_keys=True)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return text
+
+
 @dataclass(slots=True, eq=False)
 class _Source:
-    """A source of calls: the indexes that they were given, and the events that must wait."""
+    """A source of calls: the indexes that they were given, the events that must wait, and the calls
+    that the other source has not repeated."""
 
     numbers: dict[int, int] = field(default_factory=dict)
     waiting: deque[CallEvent | TextDelta] = field(default_factory=deque)
+    made: list[MadeCall] = field(default_factory=list)
 
 
 class CallSequencer:
     """Starts after `begun` native calls, the last of which is still open if `calling`."""
 
-    def __init__(self, begun: int, *, calling: bool, new_call_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        begun: Iterable[MadeCall],
+        *,
+        calling: bool,
+        new_call_id: Callable[[], str],
+        repairs: set[str],
+    ) -> None:
         self._new_call_id = new_call_id
-        self._next = begun
+        self._repairs = repairs
+        made = list(begun)
+        self._next = len(made)
         self._in_text = _Source()
-        self._by_backend = _Source({index: index for index in range(begun)})
+        self._by_backend = _Source({index: index for index in range(len(made))}, made=made)
+        self._held: list[Event] | None = None
+        """The events of the current call, if it may be a repetition."""
         self._calling = self._by_backend if calling else None
         self._unread = False  # a call that cannot be read is waiting
 
@@ -65,8 +104,36 @@ class CallSequencer:
         if isinstance(event, TextDelta):
             out.append(event)
             return
-        out.append(self._numbered(event, source.numbers))
-        self._calling = None if isinstance(event, CallEnd) else source
+        other = self._in_text if source is self._by_backend else self._by_backend
+        if isinstance(event, CallStart):
+            self._held = [] if any(call.name == event.name for call in other.made) else None
+            source.made.append(MadeCall(event.name))
+        elif isinstance(event, ArgsDelta):
+            source.made[-1].pieces.append(event.json)
+        (out if self._held is None else self._held).append(self._numbered(event, source.numbers))
+        self._calling = source
+        if isinstance(event, CallEnd):
+            self._calling = None
+            repeated = self._ends_repeated(event, source.made, other.made)
+            if self._held is not None and not repeated:
+                out += self._held
+            self._held = None
+
+    def _ends_repeated(self, end: CallEnd, made: list[MadeCall], other: list[MadeCall]) -> bool:
+        """Whether the call that ends repeats one of the other source. Then both are paired."""
+        call = made[-1]
+        if end.unread or not end.complete:
+            del made[-1]
+            return False
+        if self._held is None:
+            return False
+        for at, earlier in enumerate(other):
+            if earlier.name == call.name and earlier.arguments == call.arguments:
+                del made[-1], other[at]
+                self._next -= 1
+                self._repairs.add("call_repeated")
+                return True
+        return False
 
     def _numbered(self, event: CallEvent, numbers: dict[int, int]) -> Event:
         if isinstance(event, CallStart):

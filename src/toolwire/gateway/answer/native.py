@@ -64,9 +64,9 @@ class NativeReader:
         """The last call, if it is current and none of it is waiting."""
 
     @property
-    def begun(self) -> int:
-        """How many calls have been announced."""
-        return self._released + self.calling
+    def begun(self) -> list[NativeCall]:
+        """The calls that have been announced."""
+        return self._calls[: self._released + self.calling]
 
     @property
     def called(self) -> bool:

@@ -45,6 +45,11 @@ class NativeCall(msgspec.Struct, eq=False):
             return False
         return "".join(self.waiting).strip() in ("", "null")
 
+    @property
+    def sent(self) -> list[str]:
+        """The pieces of its arguments that are no longer waiting."""
+        return self.pieces[: len(self.pieces) - len(self.waiting)]
+
     def add(self, text: str) -> None:
         """Add a piece of its arguments, to be sent when the call is current."""
         self.waiting.append(text)

@@ -13,7 +13,7 @@ import msgspec
 
 from toolwire.errors import UpstreamError
 from toolwire.formats.text_reader import TextReader
-from toolwire.gateway.answer.call_sequencer import CALL_EVENTS, CallSequencer
+from toolwire.gateway.answer.call_sequencer import CALL_EVENTS, CallSequencer, MadeCall
 from toolwire.gateway.answer.native import NativeReader
 from toolwire.protocol.events import ArgsDelta, CallEnd, Event, TextDelta
 from toolwire.protocol.fragments import Fragment
@@ -120,9 +120,10 @@ class TextCallReader:
                 self._logprobs = []  # logprobs of a call's tokens are not part of an answer
                 if self._calls is None:
                     self._calls = CallSequencer(
-                        self._native.begun,
+                        [MadeCall(call.name, call.sent) for call in self._native.begun],
                         calling=self._native.calling,
                         new_call_id=self._new_call_id,
+                        repairs=self._native.repairs,
                     )
                 self._calls.from_text(event, out)
                 continue

@@ -136,6 +136,50 @@ def test_a_call_in_the_text_waits_until_the_native_one_is_over() -> None:
     assert calls_of(run(watched(), pieces)) == [("g", {"b": 2}), ("f", {"a": 1}), ("f", {"a": 1})]
 
 
+SAME = native("f", '{"a":1}')
+REPEATED: dict[str, list[Fragment]] = {
+    "text first": [*said("Sure.", CALL), SAME],
+    "text first, in pieces": [*said("Sure.", *CALL), native("f", '{"a"'), native("", ":1}")],
+    "native first": [*said("Sure."), SAME, *said(CALL)],
+    "native first, in pieces": [native("f", '{"a"'), *said(*CALL, "Sure."), native("", ":1}")],
+    "in one fragment": [Fragment(text=f"Sure.{CALL}", calls=SAME.calls)],
+}
+
+
+@pytest.mark.parametrize("delivery", ["live", "whole"])
+@pytest.mark.parametrize("fragments", REPEATED.values(), ids=REPEATED)
+def test_a_call_in_the_text_that_the_backend_also_made_is_one(
+    fragments: list[Fragment], delivery: str
+) -> None:
+    turn = watched(delivery=delivery)
+    events = run(turn, [*fragments, native("g", '{"b":2}', 1), STOP])
+    assert calls_of(events) == [("f", {"a": 1}), ("g", {"b": 2})]
+    assert text_of(events) == "Sure."
+    assert "call_repeated" in turn.repairs
+
+
+def test_each_call_in_the_text_repeats_only_one() -> None:
+    calls = [native("f", '{"a":1}', index) for index in range(3)]
+    assert calls_of(run(watched(), [*said(CALL, CALL), *calls, STOP])) == [("f", {"a": 1})] * 3
+
+
+@pytest.mark.parametrize(
+    "other", [native("f", '{"a":2}'), native("f", '{"a":true}'), native("f", '{"a":1,"b":1}')]
+)
+def test_a_call_with_other_arguments_is_another_call(other: Fragment) -> None:
+    turn = watched()
+    assert len(calls_of(run(turn, [*said(CALL), other, STOP]))) == 2
+    assert len(calls_of(run(watched(), [other, *said(CALL), STOP]))) == 2
+    assert "call_repeated" not in turn.repairs
+
+
+def test_a_call_that_cannot_be_read_is_not_repeated() -> None:
+    broken = '<tool_call>\n{"name": "f", "arguments": {"a": oops}}\n</tool_call>'
+    events = run(watched(delivery="reported"), [*said(broken), native("f", "{}"), STOP])
+    assert [event.complete for event in events if isinstance(event, CallEnd)] == [False, True]
+    assert ArgsDelta(1, "{}") in events
+
+
 def test_any_number_of_deltas_may_wait() -> None:
     long = CALL.replace("1", json.dumps("x" * 20_000))
     events = run(watched(), [native("g", "{"), *said(*long), native("", "}"), STOP])
