@@ -54,6 +54,7 @@ class _Delta(msgspec.Struct):
     content: str | list[Any] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    thinking: str | None = None
     reasoning_details: list[Any] | None = None
     """OpenRouter beside `reasoning`; MiniMax alone."""
     tool_calls: list[_Call] | None = None
@@ -207,7 +208,8 @@ def _fragment(choice: _Choice, said: set[int]) -> Fragment:
     extras: tuple[tuple[str, bytes], ...] = ()
     if not (delta.refusal is None and delta.annotations is None and delta.audio is None):
         extras = _extras(delta)
-    text, reasoning = delta.content or choice.text, delta.reasoning_content or delta.reasoning or ""
+    text = delta.content or choice.text
+    reasoning = delta.reasoning_content or delta.reasoning or delta.thinking or ""
     if text is not None and not isinstance(text, str):
         text, thought = _parts(text)
         reasoning += thought

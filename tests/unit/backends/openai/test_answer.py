@@ -140,8 +140,8 @@ class TestText:
         assert one({"reasoning_details": details}) == Fragment(reasoning="hm")
         assert one({"reasoning": "so", "reasoning_details": details}) == Fragment(reasoning="so")
 
-    @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-    def test_reasoning_has_two_names(self, name: str) -> None:
+    @pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking"])
+    def test_reasoning_has_three_names(self, name: str) -> None:
         assert one({name: "hm"}) == Fragment(reasoning="hm")
 
     def test_reasoning_under_both_names_is_told_once(self) -> None:
@@ -418,6 +418,7 @@ ODD_DELTA: list[dict[str, Any]] = [
     {"tool_calls": False}, {"function_call": ""}, {"function_call": []},
     {"reasoning_content": False}, {"reasoning_content": []}, {"reasoning": {}}, {"reasoning": 0},
     {"reasoning": {"effort": "low"}}, {"reasoning": True}, {"reasoning_content": ["hm"]},
+    {"thinking": True}, {"thinking": {"type": "enabled"}},
 ]  # fmt: skip
 ODD_CALL: list[dict[str, Any]] = [
     {"index": 0.0}, {"index": []}, {"index": {}}, {"index": False}, {"type": 1}, {"type": []},
