@@ -273,12 +273,22 @@ class ChannelFramer:
             self._trace(begin, "text" if self._target == "text" else "reasoning", "not a header")
             return
         written = reader.raw()
+        if junk := self._junk(written[: len(written) - sum(map(len, found))]):
+            self._put(junk)
+            written = written[len(junk) :]
         if route.target == "tool":
             words = _words(written, *found)
             yield from self._tool(begin, route.name, words)
         else:
             self._trace(begin, "markup")
             self._target = route.target
+
+    def _junk(self, before: str) -> str:
+        """Return the text before a header, if a START that is plain text begins it by mistake."""
+        starts = [start for start in self._channels.starts if not is_special(start)]
+        start = next((start for start in starts if before.endswith(start)), "")
+        text = before[: len(before) - len(start)] if start else ""
+        return "" if not text or _of_starts(text, self._channels.starts) else text
 
     def _is_cut(self, begun: str) -> bool:
         """Whether the text ends in the header that began so, with a special token."""
@@ -351,6 +361,13 @@ class ChannelFramer:
     def _trace(self, start: int, kind: SpanKind, why: str = "", end: int | None = None) -> None:
         if self._turn.trace is not None:
             self._turn.trace.add(start, self._reader.offset if end is None else end, kind, why)
+
+
+def _of_starts(text: str, starts: tuple[str, ...]) -> bool:
+    """Whether the text is nothing but these markers and white space."""
+    for start in starts:
+        text = text.replace(start, "")
+    return not text.strip()
 
 
 def _words(written: str, header: str, end: str) -> str:

@@ -73,7 +73,7 @@ class MarkerFramer:
         elif marker[0] == "`" and self._quotes.running:
             self._text(size)
         elif kind in ("drop", "unthink") and (is_special(marker) or not self._quotes.marked()):
-            self._drop(size)
+            self._drop(size, layout=kind == "unthink" and not self._sink.blank)
         else:
             return False
         return True
@@ -125,9 +125,18 @@ class MarkerFramer:
         reader.give_back(reader.raw())
         return clean
 
-    def _drop(self, size: int) -> None:
-        self._take(size, "markup")
+    def _drop(self, size: int, *, layout: bool = False) -> None:
+        """Drop a marker; but not the `layout` around it, which separates what precedes and follows
+        it."""
+        written = self._reader.buf[self._reader.pos : self._reader.pos + size] if layout else ""
+        lead = len(written) - len(written.lstrip())
+        tail = len(written) - len(written.rstrip())
+        if lead:
+            self._text(lead)
+        self._take(size - lead - tail, "markup")
         self._quotes.forget()
+        if tail:
+            self._text(tail)
 
     def _citation(self, size: int, show: Callable[[], None]) -> Need[None]:
         """Hide a citation tag such as `</co: 0:[1,2]>`; `show` any other tag."""

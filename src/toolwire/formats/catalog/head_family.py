@@ -272,8 +272,9 @@ GLM4_0414 = _head(
     name="glm4_0414",
     framing=Channels(
         starts=("<|assistant|>", ">>>"),  # Functionary's: they look alike up to the second call
+        inner=("<think>",),
         header_ends=("\n",),
-        message_ends=_GLM_ENDS,
+        message_ends=("</think>", *_GLM_ENDS),
         first=("\n",),
         named="\n",
         route=by_tool,
@@ -289,12 +290,25 @@ GLM4_0414 = _head(
 )
 REACT = _head(
     name="react",
-    framing=Markers(opens=("Action: ", "Action:"), strict=True, reasoning=THINK),
+    framing=Markers(
+        opens=("Action: ", "Action:", "Action : ", "**Action:** ", "**Action:**", "**Action**: "),
+        strict=True,
+        reasoning=THINK,
+    ),
     engine=Either(
         looks=re.compile(r"\s{0,20}+(?:\{|`{3})"),  # both in one object, as LangChain asks for
         prefix=re.compile(r"\s{0,20}+`{0,2}+"),
         first=JsonCalls(),
-        second=HeadJson(separators=("Action Input: ", "Action Input:")),
+        second=HeadJson(
+            separators=(
+                "Action Input: ",
+                "Action Input:",
+                "Action Input : ",
+                "**Action Input:** ",
+                "**Action Input:**",
+                "**Action Input**: ",
+            )
+        ),
     ),
     writing=Writing("Action: {name}\nAction Input: {args}", between="\n"),
     results=Results("Observation: {result}", between="\n"),

@@ -30,9 +30,10 @@ _RESPONSE = (
 
 def tags(name: str, drop: tuple[str, ...] = ()) -> Markers:
     """`<name>` ... `</name>`, with `<think>` for reasoning."""
-    other = name.removesuffix("s") if name.endswith("s") else f"{name}s"
-    ends = (f"</{name}>", f"</{other}>")
-    return Markers(opens=(f"<{name}>",), ends=ends, drop=drop, reasoning=THINK)
+    one, many = name.removesuffix("s"), name.removesuffix("s") + "s"
+    wrapped = tuple(f"<{many}>{gap}<{one}>" for gap in ("\n", "") if name == one)
+    ends = (f"</{name}>", f"</{one if name == many else many}>")
+    return Markers(opens=(f"<{name}>", *wrapped), ends=ends, drop=drop, reasoning=THINK)
 
 
 def array(before: str, after: str = "") -> Writing:
@@ -237,7 +238,13 @@ HYPERCLOVA = _json(
     framing=Markers(
         opens=(" -> tool/function_call\n", "-> tool/function_call\n"),
         ends=("<|im_end|>",),
-        drop=(f"{_HYPERCLOVA_NEXT}\n", _HYPERCLOVA_NEXT, "<|im_end|>"),
+        drop=(
+            f"{_HYPERCLOVA_NEXT}\n",
+            _HYPERCLOVA_NEXT,
+            "<|im_end|>",
+            "<|endofturn|>",
+            "<|stop|>",
+        ),
         reasoning=(
             Reasoning(
                 ("/think\n",),

@@ -2,12 +2,14 @@
 
 from functools import partial
 
+from msgspec.structs import replace
+
 from toolwire.formats.catalog.json_family import THINK, lines
 from toolwire.formats.engines.either import json_or
 from toolwire.formats.engines.json_calls import JsonCalls
 from toolwire.formats.engines.tagged import Tagged
 from toolwire.formats.framing import Markers
-from toolwire.formats.markers import Reasoning
+from toolwire.formats.markers import Reasoning, thinking
 from toolwire.formats.record import Format
 from toolwire.formats.rendering.writing import Results, Writing
 
@@ -85,7 +87,10 @@ IQUEST_Q1 = _tagged(
 )
 _LONGCAT = json_or(_keyed("longcat_"), JsonCalls())
 _longcat = partial(
-    _tagged, framing=_named("longcat_tool_call"), engine=_LONGCAT, results=Results(role="tool")
+    _tagged,
+    framing=replace(_named("longcat_tool_call"), reasoning=(*thinking("longcat_think"), *THINK)),
+    engine=_LONGCAT,
+    results=Results(role="tool"),
 )
 LONGCAT = _longcat(
     name="longcat",

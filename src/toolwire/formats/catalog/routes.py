@@ -11,6 +11,8 @@ _NOT_TOOLS = frozenset({"assistant", "user", "all"})  # a message to these is no
 _CHANNEL = re.compile(r"analysis|commentary|final")
 _BUILT_IN = re.compile(r"(?:assistant|user|self|python|browser|container)(?:\..*+)?+")
 _NAME = re.compile(r"[\w.\-]{1,128}+")
+_TOOL = re.compile(r"[\"'`]?(?:functions[./:]++)?+([a-zA-Z0-9_.\-]{1,128}+)", re.IGNORECASE)
+_THINK = "<think>"
 _CONTENT_KINDS: dict[str, Target] = {
     "<|content_text|>": "text",
     "<|content_tool_error|>": "text",
@@ -28,13 +30,23 @@ def harmony(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
     """
     found = _RECIPIENT.findall(header) or _FUNCTION.findall(header)
     recipient = next((r for r in reversed(found) if r not in _NOT_TOOLS), "")
-    if recipient.startswith("functions.") or (recipient and tools.known(recipient)):
+    if recipient and tools.known(name := _name_in(recipient, tools)):
+        return Destination("tool", name)
+    if recipient.startswith("functions."):
         return Destination("tool", tools.resolve(recipient))
     if recipient and tools.allows(recipient) and not _BUILT_IN.fullmatch(recipient):
         return Destination("tool", recipient)
     channels = _CHANNEL.findall(header)
     thinks = recipient or (channels and channels[-1] == "analysis")
     return Destination("reasoning" if thinks else "text")
+
+
+def _name_in(recipient: str, tools: DeclaredTools) -> str:
+    """Return the tool that a recipient names, also with junk behind it or in quotes."""
+    name = tools.resolve(recipient)
+    if not tools.known(name) and (plain := _TOOL.match(recipient)):
+        return tools.resolve(plain[1].rstrip("."))
+    return name
 
 
 def addressed(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
@@ -72,6 +84,8 @@ def by_tool(header: str, _end: str, tools: DeclaredTools) -> Destination | None:
     Functionary's text may follow a call, because both formats write their first call alike.
     """
     name = header.strip()
+    if name == _THINK:
+        return Destination("reasoning")
     if not name or header == "all":
         return Destination("text")
     return Destination("tool", name) if _NAME.fullmatch(name) and tools.known(name) else None

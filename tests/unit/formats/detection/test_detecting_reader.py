@@ -266,6 +266,15 @@ def test_a_call_at_the_end_of_unclosed_reasoning_is_made(name: str, size: int) -
     assert len(settled) == 1
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["llama3_json", "pythonic", "cline_xml", "react", "xlam"])
+def test_a_call_behind_reasoning_that_the_prompt_opened_is_made(name: str, size: int) -> None:
+    """It begins a line, although the end of the reasoning before it is not shown."""
+    said, _, calls = outcome(read(f"I will look.\n</think>\n\n{call_of(name)}", size))
+    assert calls == [("get_time", '{"tz": "CET"}')]
+    assert said == "I will look."
+
+
 DRAFTS = {
     "closed": "<think>\nMaybe {call}</think>",
     "closed before text": "<think>\nMaybe {call}</think>No need.",
