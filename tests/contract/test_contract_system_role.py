@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.contract.chatting import Backend, Client, Recitation, chat
-from tests.contract.wire import USER, body, tool
+from tests.contract.wire import USER, asked, body, call, result, tool
 
 from toolwire.backends.base import BackendRequest
 from toolwire.errors import UpstreamRefused
@@ -64,3 +64,26 @@ def test_what_was_not_sent_is_not_the_reason(mode: Any) -> None:
     client = ask(OnlyTurns(words=words, always=True), mode, USER, tools=[tool()])
     assert client.status == 400
     assert len(client.asked) == 1
+
+
+@dataclass
+class OnlyTwoRoles(Backend):
+    """A backend that ignores tools, and whose chat template has but users and assistants."""
+
+    async def open(self, outgoing: BackendRequest) -> Recitation:
+        said = [message.role for message in outgoing.messages]
+        refused = said != ["user", "assistant"] * (len(said) // 2) + ["user"]
+        words = "Conversation roles must alternate user/assistant/user/assistant/..."
+        self.refusal = UpstreamRefused(words, status=400) if refused else None
+        return await super().open(outgoing)
+
+
+@pytest.mark.parametrize("before", [[], [SYSTEM]])
+@OFFERED
+def test_a_conversation_with_calls_goes_on_where_there_is_no_tool_role(
+    before: list[Any], tools: list[Any]
+) -> None:
+    conversation = [*before, USER, asked(call()), result()]
+    client = ask(OnlyTwoRoles(ANSWER), "auto", *conversation, tools=tools)
+    assert client.json["choices"][0]["message"]["content"] == "Hello."
+    assert roles(client)[-1] == ["user", "assistant", "user"]

@@ -14,7 +14,8 @@ from toolwire.gateway.routes import ServedModel
 from toolwire.gateway.sink import Begun
 from toolwire.gateway.strategies.base import ToolStrategy
 from toolwire.gateway.strategies.native import NATIVE
-from toolwire.gateway.strategies.prompting import has_system
+from toolwire.gateway.strategies.prompting import has_calls, has_system
+from toolwire.gateway.strategies.refusals import refuses_calls
 
 
 class TurnLimits(msgspec.Struct, frozen=True):
@@ -163,15 +164,18 @@ class TurnRetryPolicy:
         if tried.committed:
             return None
         prose = isinstance(error, ToolChoiceUnmet)
-        lack = tried.strategy.lack(error)
+        messages = self.plan.outgoing.messages
+        lack = tried.strategy.lack(error, messages)
         if lack == "system":
             if not has_system(tried.strategy.outgoing(self.plan).messages):
                 return None
-        elif not self.plan.offers_tools:
+        elif not (self.plan.offers_tools or has_calls(messages)):
             return None
         if lack == "tools" and tried.attempt is not None and tried.attempt.called:
             lack = None  # another choice made a call
-        learned = lack is not None and self._learn(tried.member.backend, lack, prose=prose)
+        learned = lack is not None and self._learn(
+            tried.member.backend, lack, prose=prose, by_history=refuses_calls(error)
+        )
         if isinstance(error, ToolChoiceUnmet):
             # The model has answered, so this counts as asking it again, whatever was learned.
             if self.final:
@@ -181,11 +185,16 @@ class TurnRetryPolicy:
             return Retry(repair="asked_again:tool_choice")
         return Retry(reason=f"{lack}_refused") if learned else None
 
-    def _learn(self, backend: Backend, lack: Lack, *, prose: bool) -> bool:
+    def _learn(self, backend: Backend, lack: Lack, *, prose: bool, by_history: bool) -> bool:
         """Record what a backend lacks. It counts for the rest of this turn in any case."""
         plan = self.plan
         learned = self._model.strategies.learn(
-            backend, plan.request.model, lack, asker=plan.asker, prose=prose
+            backend,
+            plan.request.model,
+            lack,
+            asker=plan.asker,
+            prose=prose,
+            by_history=by_history,
         )
         if learned:
             self.plan = plan.without(backend.name, lack)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.contract.wire import body, read, tool
+from tests.contract.wire import USER, asked, body, call, read, result, tool
 
 from toolwire.backends.base import UNKNOWN, Capabilities
 from toolwire.backends.pool import BackendPool
@@ -102,6 +102,16 @@ def test_a_backend_without_tools_is_asked_again_without_them() -> None:
 def test_a_backend_is_not_said_to_lack_what_was_never_sent() -> None:
     retries = policy()
     assert retries.after(tried(retries), NO_TOOLS) is None
+
+
+@pytest.mark.parametrize("offered", [[tool()], []])
+def test_a_backend_without_a_place_for_calls_is_asked_again_without_them(
+    offered: list[Any],
+) -> None:
+    retries = policy(messages=[USER, asked(call()), result()], tools=offered)
+    no_role = UpstreamRefused("Unexpected role 'tool'", status=400)
+    assert retries.after(tried(retries), no_role) == Retry(reason="tools_refused")
+    assert retries.after(tried(retries), no_role) is None
 
 
 def test_a_model_that_does_not_call_is_told_to_once() -> None:

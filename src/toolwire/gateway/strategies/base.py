@@ -1,7 +1,7 @@
 """The interface of a strategy: what is sent, how the answer is read, what an error means."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, Literal, TypeAlias
@@ -21,6 +21,7 @@ from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.escape_markers import escaped
 from toolwire.gateway.strategies.prose_reader import ProseReader
 from toolwire.gateway.strategies.refusals import refused
+from toolwire.protocol.requests import ChatMessage
 
 StrategyKind: TypeAlias = Literal["native", "hybrid", "prompted", "constrained"]
 
@@ -108,8 +109,13 @@ class ToolStrategy(ABC):
         """Whether calls in code fences count if the answer contains nothing else."""
         return self.unproven or plan.demands_call
 
-    def lack(self, error: UpstreamError) -> Lack | None:
-        """Return the feature that the backend lacks, if this error shows it."""
+    def lack(
+        self,
+        error: UpstreamError,
+        messages: Sequence[ChatMessage] = (),  # noqa: ARG002
+    ) -> Lack | None:
+        """Return the feature that the backend lacks, if this error shows it. `messages`: the
+        conversation of the turn."""
         return refused(error, "system") if self.system_role else None
 
     def _escaped(self, plan: Plan) -> BackendRequest:

@@ -1,5 +1,6 @@
 """Strategies that send the tools to a backend that parses calls itself."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,8 +11,9 @@ from toolwire.errors import UpstreamError
 from toolwire.gateway.observer import Lack
 from toolwire.gateway.plan import Plan
 from toolwire.gateway.strategies.base import StrategyKind, ToolStrategy
-from toolwire.gateway.strategies.prompting import without_system
-from toolwire.gateway.strategies.refusals import refused
+from toolwire.gateway.strategies.prompting import has_calls, has_system, without_system
+from toolwire.gateway.strategies.refusals import refused, refuses_calls
+from toolwire.protocol.requests import ChatMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +31,15 @@ class Native(ToolStrategy):
             return outgoing
         return replace(outgoing, messages=without_system(outgoing.messages))
 
-    def lack(self, error: UpstreamError) -> Lack | None:
-        """See `ToolStrategy.lack`."""
-        return refused(error, "tools") or ToolStrategy.lack(self, error)
+    def lack(self, error: UpstreamError, messages: Sequence[ChatMessage] = ()) -> Lack | None:
+        """See `ToolStrategy.lack`. Where roles must alternate, a system prompt may be the reason,
+        so it comes first."""
+        if refused(error, "tools"):
+            return "tools"
+        lack = ToolStrategy.lack(self, error)
+        if not has_calls(messages) or (lack and has_system(messages)):
+            return lack
+        return "tools" if refuses_calls(error) else lack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,9 +115,9 @@ class Constrained(Prompted):
         demanded = plan.request.choice.mode == "required"
         return ConstrainedReader(parser, repairs, demanded=demanded)
 
-    def lack(self, error: UpstreamError) -> Lack | None:
+    def lack(self, error: UpstreamError, messages: Sequence[ChatMessage] = ()) -> Lack | None:
         """See `ToolStrategy.lack`."""
-        return ToolStrategy.lack(self, error) or refused(
+        return ToolStrategy.lack(self, error, messages) or refused(
             error, "union" if self.union else "constraint"
         )
 

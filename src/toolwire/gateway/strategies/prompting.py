@@ -66,7 +66,7 @@ def prompted(
     `response_schema`: the JSON Schema of an answer without calls.
     """
     offered = bool(tools.tools) and choice.mode != "none"
-    if not offered and not any(message.calls for message in messages):
+    if not offered and not has_calls(messages):
         return list(messages)
     if offered and examples:
         messages = _after_system(messages, examples_for(tools.tools, examples))
@@ -87,6 +87,11 @@ def prompted(
 def has_system(messages: Sequence[ChatMessage]) -> bool:
     """Whether there is a system prompt in the conversation."""
     return any(_is_system(message) for message in messages)
+
+
+def has_calls(messages: Sequence[ChatMessage]) -> bool:
+    """Whether there are calls in the conversation."""
+    return any(message.calls for message in messages)
 
 
 def without_system(messages: Sequence[ChatMessage]) -> list[ChatMessage]:

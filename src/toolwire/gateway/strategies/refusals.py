@@ -4,6 +4,7 @@ There is no error code for that, so the wording decides, and it must concern som
 sent. Prose in place of a required call counts as well.
 """
 
+import re
 from collections.abc import Callable
 
 from toolwire.errors import (
@@ -31,6 +32,23 @@ _ONLY_TURNS = (
 """Wording of templates and servers (Mistral, Google) that have no place for a system prompt."""
 _OF_ONE_REQUEST = ("schema", "context", "tool_call_id", "role")
 """Wording of a refusal that concerns these tools or this conversation, not tools in general."""
+_UNKNOWN = r"(?:invalid|unknown|unexpected|unsupported|unrecognized)"
+_NO_CALLS = (
+    r"roles must alternate",  # templates: Gemma, Llama 2, Mistral
+    r"\bonly user\b[^.]{0,40}\broles\b",
+    _UNKNOWN + r" role\W{1,4}tool\b(?!\W{0,2} after)",
+    _UNKNOWN + r" tool role\b",
+    r"\btool\W{0,2} role (?:is )?(?:not supported|unsupported)",
+    r"\brole\W{1,4}tool\W{0,2} (?:is )?(?:not supported|unsupported)",
+    r"'tool' is not one of .{0,200}\brole\b",  # JSON Schema
+    r"invalid value: 'tool'.{0,60}'assistant'",  # OpenAI, before tools
+    r"input should be (?=.{0,30}'assistant')"  # Pydantic
+    r"(?:'(?:system|developer|user|assistant|function)'(?:, | or )?){2,}(?!(?:, | or )?')",
+    r'can only concatenate str \(not "nonetype"\) to str',  # a call without text
+    r"'dict object' has no attribute 'content'",
+)
+"""Wording of templates and servers that have no place for calls or their results."""
+_refusing_calls = re.compile("|".join(_NO_CALLS)).search
 
 
 def refused(error: UpstreamError, sent: Lack) -> Lack | None:
@@ -45,10 +63,21 @@ def refused(error: UpstreamError, sent: Lack) -> Lack | None:
         return None if error.called and sent == "tools" else sent
     if isinstance(error, ToolsRefused):
         return sent
+    words = _words(error)
+    return sent if words and _REFUSED[sent](words) else None
+
+
+def refuses_calls(error: UpstreamError) -> bool:
+    """Whether the error shows, after a conversation with calls, that the backend has no place for
+    them in its prompt."""
+    return _refusing_calls(_words(error)) is not None
+
+
+def _words(error: UpstreamError) -> str:
+    """Return a backend's own wording; empty for other errors."""
     if type(error) not in _OF_BACKENDS:
-        return None
-    words = f"{error.message} {error.param or ''}".casefold()
-    return sent if _REFUSED[sent](words) else None
+        return ""
+    return f"{error.message} {error.param or ''}".casefold()
 
 
 def _refuses_tools(words: str) -> bool:

@@ -234,10 +234,19 @@ class StrategySelector:
         self._called[at] = self.clock()
 
     def learn(
-        self, backend: Backend, model: str, lack: Lack, *, asker: str = "", prose: bool = False
+        self,
+        backend: Backend,
+        model: str,
+        lack: Lack,
+        *,
+        asker: str = "",
+        prose: bool = False,
+        by_history: bool = False,
     ) -> bool:
         """Record that `asker` saw this backend lack a feature. Return whether that is new and
         changes the strategy of this turn. `prose`: the backend reported nothing, but made no call.
+        `by_history`: it refused the roles in this conversation. If it has made native calls, only
+        this turn is without.
         """
         at = self._place(backend, model)
         if self.mode == "native" and lack != "system":
@@ -253,6 +262,8 @@ class StrategySelector:
         if lack in self._lacks(at, asker):
             return False
         if lack == "tools":
+            if by_history and self._calls(at):
+                return True
             self._called.pop(at, None)
         (self._ignoring if prose else self._lacking).observe(at, lack, asker)
         if lack in self._lacks(at, asker):

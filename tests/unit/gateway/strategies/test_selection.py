@@ -351,6 +351,68 @@ def test_what_was_not_sent_cannot_be_refused(words: str) -> None:
     assert PROMPTED.lack(refused(words)) is None
 
 
+WITHOUT_CALLS = [
+    "Conversation roles must alternate user/assistant/user/assistant/...",
+    "After the optional system message, conversation roles must alternate user/assistant/...",
+    "Only user and assistant roles are supported!",
+    "Only user, assistant and system roles are supported!",
+    "Invalid role: tool",
+    "Unknown role: tool",
+    "Unexpected role 'tool'",
+    "Unexpected tool role",
+    "tool role is not supported",
+    "role 'tool' not supported",
+    "'tool' is not one of ['system', 'assistant', 'user', 'function'] - 'messages.2.role'",
+    "Invalid value: 'tool'. Supported values are: 'system', 'assistant', 'user', and 'developer'.",
+    "messages[2].role: Input should be 'system', 'user' or 'assistant'",
+    'can only concatenate str (not "NoneType") to str',
+    "'dict object' has no attribute 'content'",
+]
+ABOUT_OTHER_ROLES = [
+    "Unexpected role 'tool' after role 'user'",
+    "Input should be 'system', 'user', 'assistant' or 'tool'",
+    "Invalid value: 'robot'. Supported values are: 'system', 'assistant', 'user', and 'tool'.",
+    "'tool' is not one of ['auto', 'none', 'required'] - 'tool_choice'",
+    "Invalid role: toolbox",
+]
+SYSTEM = {"role": "system", "content": "x"}
+
+
+def after_a_call(*before: Any, **fields: Any) -> Plan:
+    """A turn in whose conversation a tool was called."""
+    return read(body(messages=[*before, USER, asked(call()), result()], **fields))
+
+
+@pytest.mark.parametrize("words", WITHOUT_CALLS)
+def test_a_template_without_a_place_for_calls_has_no_tools(words: str) -> None:
+    messages = after_a_call().outgoing.messages
+    for error in (refused(words), UpstreamError(f"The backend 'b' answered 500: {words}")):
+        assert HYBRID.lack(error, messages) == "tools"
+        assert HYBRID.lack(error, asked_for().outgoing.messages) != "tools"
+        assert PROMPTED.lack(error, messages) != "tools"
+
+
+@pytest.mark.parametrize("words", [*ABOUT_THIS_REQUEST, *ABOUT_OTHER_ROLES])
+def test_a_refusal_of_something_else_says_nothing_about_calls(words: str) -> None:
+    assert HYBRID.lack(refused(words), after_a_call().outgoing.messages) is None
+
+
+def test_a_system_prompt_is_the_first_reason_why_roles_do_not_alternate() -> None:
+    messages, error = after_a_call(SYSTEM).outgoing.messages, refused(WITHOUT_CALLS[0])
+    assert HYBRID.lack(error, messages) == "system"
+    assert replace(HYBRID, system_role=False).lack(error, messages) == "tools"
+
+
+def test_a_backend_that_has_called_is_without_tools_for_one_conversation_only() -> None:
+    auto = selector("auto")
+    auto.called(HERE, "m")
+    assert auto.learn(HERE, "m", "tools", by_history=True)
+    assert auto.known("m") == {}
+    turn = after_a_call().without(HERE.name, "tools")
+    assert auto.choose(HERE, turn) == PROMPTED
+    assert auto.choose(HERE, asked_for()) == replace(HYBRID, unproven=False)
+
+
 def test_a_refused_schema_is_known_by_its_words_or_its_parameter() -> None:
     assert CONSTRAINED.lack(refused("response_format.type must be text")) == "constraint"
     assert CONSTRAINED.lack(refused("Bad value.", param="response_format")) == "constraint"
