@@ -1,7 +1,8 @@
 """Server-sent events: bytes in, events out, for any split of the bytes.
 
 The decoder accepts what real backends send (LF, CRLF or CR; comments; no space after the colon; no
-blank line at the end) and refuses only a line that is longer than the limit.
+blank line at the end; `error: {...}`, as llama.cpp wrote until autumn 2025) and refuses only a line
+that is longer than the limit.
 """
 
 import msgspec
@@ -120,4 +121,6 @@ class SseDecoder:
                     raise self._too_large()
             elif line.startswith(b"event:"):
                 self._event = line[6:].strip()
+            elif line.startswith(b"error:"):
+                self._read([b"event: error", b"data:" + line[6:]])
         return events

@@ -56,6 +56,15 @@ def test_the_type_holds_for_one_event() -> None:
     ]
 
 
+@pytest.mark.parametrize("line", [b"error: a", b"error:a", b"error: a\r"])
+def test_a_field_that_is_called_error_is_an_event_of_that_type(line: bytes) -> None:
+    stream = line + b"\n\ndata: b\n\n"
+    events = [SseEvent(b"a", b"error"), SseEvent(b"b")]
+    assert decode(stream) == events
+    assert decode(*(stream[at : at + 1] for at in range(len(stream)))) == events
+    assert decode(b"data: b\n\n" + line) == events[::-1]
+
+
 def test_empty_data_is_an_event() -> None:
     assert data(b"data:\n\n") == [b""]
     assert data(b"x: y\n\n", b"data: \n\n") == [b""]
@@ -80,9 +89,10 @@ def test_nothing_comes_twice_after_the_end() -> None:
         (b"data: x\n\n", b"data: " + b"x" * 2_000 + b"\n\n"),
         (b"data: " + b"x" * 600, b"x" * 600),
         (b"data: " + b"x" * 600 + b"\n", b"data: " + b"x" * 600 + b"\n"),
+        (b"error: x\n" * 600,),
         tuple(b"x" for _ in range(1_001)),
     ],
-    ids=["whole", "whole, later", "in pieces", "in lines", "without end"],
+    ids=["whole", "whole, later", "in pieces", "in lines", "in lines of errors", "without end"],
 )
 def test_what_is_too_long_is_refused(blocks: tuple[bytes, ...]) -> None:
     with pytest.raises(UpstreamError, match="1000 bytes"):

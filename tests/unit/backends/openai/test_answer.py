@@ -305,6 +305,15 @@ class TestFailures:
     def test_an_event_of_type_error_is_one_whatever_it_holds(self, data: bytes) -> None:
         assert failure(b"event: error\ndata: " + data + b"\n\n") == "Boom."
 
+    def test_so_is_a_field_that_is_called_error(self) -> None:
+        """llama.cpp writes it after a part of an answer, and then [DONE]."""
+        said = {"code": 500, "message": "Boom.", "type": "server_error"}
+        line = b"error: " + json.dumps(said).encode() + b"\n\n"
+        begun = sse(chunk({"content": "Hello"}), done=False)
+        assert failure(begun + line + b"data: [DONE]\n\n") == "Boom."
+        assert failure(line) == "Boom."
+        assert failure(line, streamed=False) == "Boom."
+
     @pytest.mark.parametrize("nothing", [None, {}, ""])
     def test_an_error_that_is_none_is_none(self, nothing: Any) -> None:
         assert decode(sse({**chunk({"content": "x"}), "error": nothing}))[0] == [Fragment(text="x")]
