@@ -22,6 +22,8 @@ _LASTING = frozenset({501, 505})
 _NO_KEY = 401
 _TOO_LARGE = 413
 """Also for a request that exceeds a rate limit by itself: waiting does not help."""
+_PAGE = ("<!doctype", "<html")
+"""What a proxy's page begins with. DashScope's messages begin with `<400>`."""
 _KEY_ADVICE = "Set the right one with 'key_env' in toolwire.toml or --upstream-key-env."
 
 
@@ -29,7 +31,8 @@ def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError
     """Translate an error response, with the server's message but without its secrets."""
     fields = error_fields(body)
     said = redact(error_text(fields) if fields else body.decode("utf-8", "replace"), 500).strip()
-    said = "" if said.startswith("<") else said  # a proxy's HTML page
+    if said.startswith("<") and (not fields or said[:9].casefold().startswith(_PAGE)):
+        said = ""
     error = _known(name, head, fields, said, redact) or _by_status(name, head, fields, said, redact)
     error.own_type = error.own_type or own_word(fields.get("type"), redact)
     if error.code in (None, UpstreamError.code):

@@ -10,6 +10,7 @@ from toolwire.backends.http import Head
 from toolwire.backends.openai.answer import AnswerDecoder
 from toolwire.backends.openai.refusal import refusal
 from toolwire.errors import KeyRefused, UpstreamError, UpstreamRefused, UpstreamUnavailable
+from toolwire.gateway.strategies.native import NATIVE
 from toolwire.surfaces.base import error_headers
 from toolwire.surfaces.openai_error import error_type
 
@@ -77,6 +78,8 @@ FULL_CONTEXT = {
     "Google": (400, "The input token count (1196265) exceeds the maximum number of tokens allowed"),
     "xAI": (400, "This model's maximum prompt length is 131072 but the request contains 537812."),
     "Moonshot": (400, "Invalid request: Your request exceeded model token limit: 8192"),
+    "DashScope": (400, {"message": "<400> InternalError.Algo.InvalidParameter: Range of input "
+        "length should be [1, 30720]", "code": "invalid_parameter_error"}),
     "Groq": (400, {"message": "Please reduce the length of the messages or completion.",
         "code": "context_length_exceeded"}),
 }  # fmt: skip
@@ -201,3 +204,18 @@ def test_a_backend_that_fails_is_502_and_one_that_is_busy_503(status: int, ours:
 
 def test_what_a_server_does_not_implement_is_not_asked_for_again() -> None:
     assert not refused(501, "x").retryable
+
+
+def test_a_message_may_begin_with_a_status_in_angle_brackets() -> None:
+    """As DashScope's do."""
+    words = "<400> InternalError.Algo.InvalidParameter: The tool call is not supported."
+    found = refused(400, {"message": words, "code": "invalid_parameter_error"})
+    assert found.message == words
+    assert NATIVE.lack(found) == "tools"
+
+
+@pytest.mark.parametrize("page", ["<!DOCTYPE html><p>Bad</p>", "<html>Bad</html>"])
+def test_a_page_is_no_message(page: str) -> None:
+    for body in (page, json.dumps({"error": {"message": page}})):
+        found = refusal("b", Head(400, {}), body.encode(), clip)
+        assert found.message == "The backend 'b' refused the request (400)."
