@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 import msgspec
 
 from toolwire.backends.base import Redact, clip
-from toolwire.backends.openai.error_kinds import reported_error
+from toolwire.backends.openai.error_kinds import error_of, reported_error
 from toolwire.backends.openai.refusal import lasting
 from toolwire.errors import UpstreamError
 from toolwire.protocol.fragments import Fragment
@@ -154,4 +154,4 @@ def _any_json(data: bytes) -> object:
         value = decode_any(data)
     except _UNREADABLE:
         return data.decode("utf-8", "replace")
-    return value.get("error", value) if isinstance(value, dict) else value
+    return error_of(value)

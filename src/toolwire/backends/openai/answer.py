@@ -7,6 +7,7 @@ import msgspec
 
 from toolwire.backends.base import Redact, clip
 from toolwire.backends.body_decoder import BodyDecoder, check_count
+from toolwire.backends.openai.error_kinds import unnamed_error
 from toolwire.backends.openai.tolerant import tolerate
 from toolwire.protocol.fragments import (
     CONTEXT_FULL,
@@ -126,8 +127,8 @@ class AnswerDecoder(BodyDecoder):
         if chunk.error:
             raise self._failure(chunk.error)
         choices = chunk.choices or ()
-        if not choices and chunk.usage is None:
-            self._check_bare_error(data)
+        if not choices and (chunk.usage is None or b"base_resp" in data):
+            self._check_unnamed_error(data)
         if len(choices) == 1:
             fragments = [_fragment(choices[0], self._said)]
         else:
@@ -158,11 +159,11 @@ class AnswerDecoder(BodyDecoder):
             return [Fragment(about=((ENDED_BY, CONTEXT_FULL),))]
         return []
 
-    def _check_bare_error(self, data: bytes) -> None:
-        """Raise if a chunk is an error without an `error` around it (vLLM before 0.10)."""
-        said = decode_any(data)
-        if isinstance(said, dict) and said.get("object") == "error":
-            raise self._failure(said)
+    def _check_unnamed_error(self, data: bytes) -> None:
+        """Raise if a chunk is an error without an `error` around it."""
+        error = unnamed_error(decode_any(data))
+        if error is not None:
+            raise self._failure(error)
 
 
 def _check_width(choices: Sequence[_Choice]) -> None:

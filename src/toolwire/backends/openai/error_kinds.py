@@ -6,7 +6,8 @@ type and code, in lower case.
 """
 
 import re
-from typing import Literal, TypeAlias
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -28,18 +29,18 @@ _FULL_CONTEXT = (
     r"cannot be greater than max_model_len",  # vLLM
     r"input length \(\d+ tokens\) exceeds the maximum allowed length",  # SGLang
     r"available context size",  # llama.cpp
-    r"exceeds? (?:the |this |model'?s? )*context (?:window|length|size|limit)",  # OpenAI, Ollama
+    r"exceeds? (?:the |this |model'?s? |max(?:imum)? )*context (?:window|length|size|limit)",
     r"context (?:window|length|size|limit) (?:is |was |has been )?(?:full|exceeded|exceeds)",
     r"exceeded max context length",  # Ollama
     r"context the overflows",  # LM Studio, verbatim
     r"context overflow",
-    r"greater than the context length",  # LM Studio
+    r"(?:greater|larger) than the (?:model'?s? )?context length",  # LM Studio
     r"reached context length of",  # LM Studio
     r"n_keep.{0,20}n_ctx",  # LM Studio
     r"max_new_tokens`? must be <=",  # TGI
     r"`?inputs`? must have less than \d+ tokens",  # TGI
     r"too large for model with \d+",  # Mistral
-    r"prompt (?:is )?too long",  # Anthropic, Ollama
+    r"prompt (?:is |tokens )?too long",  # Anthropic, Ollama, Baidu
     r"prompt exceeds max length",  # Z.ai
     r"maximum prompt length",  # xAI
     r"exceed(?:s|ed)? (?:the )?model(?:'s)? token limit",  # Moonshot
@@ -54,7 +55,10 @@ _FULL_CONTEXT = (
     r"context window exceeds",  # MiniMax
     r"input_?length_?error",  # LMDeploy
     r"context shift is disabled",  # llama.cpp: full in mid-answer
-    r"greater than max_seq_len",  # TabbyAPI
+    r"(?:greater than|exceeds?) max_seq_len",  # TabbyAPI
+    r"max_tokens must be at least 1, got -",  # vLLM, before it named the context
+    r"exceed max message tokens",  # Volcengine Ark
+    r"input tokens exceed the configured limit",  # OpenAI
 )
 _FILTER = (
     r"content_?filter",
@@ -85,12 +89,17 @@ _RATE = (
     r"^model is overloaded",  # TGI
     r"\bthrottl(?:ed|ing)(?:\b|e)",  # AWS: ThrottlingException
 )
-_RATE_CODES = (429, "429")
-"""Codes of a rate limit within a stream, in place of the status."""
+_RATE_CODES = (429, "429", "limit_requests", "limit_burst_rate", "engine_overloaded_error")
+"""Codes and types of a rate limit within a stream, in place of the status: DashScope, Moonshot."""
 _BUSY = ("overloaded_error", "server_is_overloaded", "slow_down", 503, 529)
 """Types and codes of a server that is busy: Anthropic, OpenAI, OpenRouter."""
-_REFUSED = ("invalid_prompt", "bio_policy", 400, 413, 422)
-"""Codes of a permanent refusal within a stream: OpenAI's Responses, vLLM."""
+_REFUSED = ("invalid_prompt", "bio_policy", 400, 413, 422, 2013)
+"""Codes of a permanent refusal within a stream: OpenAI's Responses, vLLM, MiniMax."""
+_HOLDERS = ("errors", "base_resp")
+"""Where a body without `error` or a message has its error: Cloudflare, MiniMax."""
+_MESSAGES = ("message", "detail", "msg", "error_msg", "status_msg")
+"""Where an error has its message: OpenAI, FastAPI, Z.ai, Baidu, MiniMax."""
+_CODES = ("code", "error_code", "status_code")
 _KINDS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = (
     ("context_length_exceeded", re.compile("|".join(_FULL_CONTEXT))),
     ("content_filter", re.compile("|".join(_FILTER))),
@@ -117,9 +126,9 @@ def reported_error(error: object, redact: Redact) -> UpstreamError:
     """Translate an error that a server reports within its answer."""
     words = redact(error_text(error or ""), 500).strip() or "The backend reported an error."
     fields = error if isinstance(error, dict) else {}
-    own_type, code = fields.get("type"), fields.get("code")
+    own_type, code = fields.get("type"), _first(fields, _CODES)
     kind = kind_of_error(words, own_type, code)
-    if kind is None and code in _RATE_CODES:
+    if kind is None and (code in _RATE_CODES or own_type in _RATE_CODES):
         kind = "rate_limit_exceeded"
     if kind is not None:
         return known_refusal(kind, words)
@@ -132,12 +141,37 @@ def reported_error(error: object, redact: Redact) -> UpstreamError:
     return failure
 
 
+def error_of(body: object) -> object:
+    """Return the error in the body of an error response."""
+    if not isinstance(body, dict):
+        return body
+    if body.get("error"):
+        return body["error"]
+    found = None if _first(body, _MESSAGES) else _first(body, _HOLDERS)
+    first = found[0] if isinstance(found, list) else found
+    named = isinstance(first, str) or (isinstance(first, dict) and _first(first, _MESSAGES))
+    return first if named else body
+
+
+def unnamed_error(body: object) -> object:
+    """Return the error in the body of an answer that does not call it `error`; None if there is
+    none."""
+    if not isinstance(body, dict):
+        return None
+    base = body.get("base_resp")
+    if isinstance(base, dict) and base.get("status_code"):
+        return base  # MiniMax
+    failed = body.get("object") == "error" or body.get("success") is False
+    # vLLM before 0.10, Z.ai and Cloudflare, Baidu
+    return error_of(body) if failed or body.get("error_msg") else None
+
+
 def error_text(error: object) -> str:
     """Return the message of an `error`, which is a string on some backends."""
     about: object = None
     if isinstance(error, dict):
         about = error.get("metadata")
-        error = error.get("message") or error.get("detail") or ""
+        error = _first(error, _MESSAGES) or ""
     text = error if isinstance(error, str) else str(error)
     cause = _cause(about.get("raw")) if isinstance(about, dict) else ""
     return f"{text}: {cause}" if cause and cause not in text else text
@@ -151,9 +185,14 @@ def _cause(raw: object) -> str:
         said = decode_any(raw)
     except (msgspec.DecodeError, RecursionError):
         return raw
-    error = said.get("error", said) if isinstance(said, dict) else said
-    nested = error.get("message") or error.get("detail") if isinstance(error, dict) else error
+    error = error_of(said)
+    nested = _first(error, _MESSAGES) if isinstance(error, dict) else error
     return nested if isinstance(nested, str) else raw
+
+
+def _first(fields: dict[str, Any], names: Iterable[str]) -> Any:
+    """Return the first of these fields that has a value."""
+    return next((fields[name] for name in names if fields.get(name)), None)
 
 
 def own_word(value: object, redact: Redact) -> str | None:

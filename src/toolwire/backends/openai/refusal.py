@@ -7,6 +7,7 @@ import msgspec
 from toolwire.backends.base import Redact
 from toolwire.backends.http import Head
 from toolwire.backends.openai.error_kinds import (
+    error_of,
     error_text,
     kind_of_error,
     known_refusal,
@@ -30,7 +31,7 @@ _KEY_ADVICE = "Set the right one with 'key_env' in toolwire.toml or --upstream-k
 def refusal(name: str, head: Head, body: bytes, redact: Redact) -> UpstreamError:
     """Translate an error response, with the server's message but without its secrets."""
     fields = error_fields(body)
-    said = redact(error_text(fields) if fields else body.decode("utf-8", "replace"), 500).strip()
+    said = redact(error_text(fields) or body.decode("utf-8", "replace"), 500).strip()
     if said.startswith("<") and (not fields or said[:9].casefold().startswith(_PAGE)):
         said = ""
     error = _known(name, head, fields, said, redact) or _by_status(name, head, fields, said, redact)
@@ -46,7 +47,7 @@ def error_fields(body: bytes) -> dict[str, object]:
         value = decode_any(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
-    error = value.get("error", value) if isinstance(value, dict) else value
+    error = error_of(value)
     return error if isinstance(error, dict) else {"message": error_text(error)}
 
 

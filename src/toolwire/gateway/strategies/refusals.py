@@ -23,13 +23,30 @@ _TOOLS = ("tool", "function")
 _REFUSING = (
     "not support", "n't support", "no support for", "unsupported", "support tool use",
     "not enabled", "disabled", "not implemented", "not permitted", "not allowed", "requires --",
+    "not yet implemented", "not yet supported",
     "tool-call-parser", "invalid parameter", "unrecognized", "unknown field", "unknown parameter",
     "unknown argument", "unexpected keyword", "unexpected field", "cannot use tools",
 )  # fmt: skip
+_CALLING = r"(?:tool|function)[ -]?(?:use|calls?|calling)"
+_ALL_TOOLS = rf"(?:tools|functions|{_CALLING})"
+_PARAM = r"(?:parameters?|property|properties|arguments?|field|name)\W{0,4}tools\b(?!\[|\.\w)"
+_NO_TOOLS = (
+    rf"\b{_ALL_TOOLS} (?:(?:is|are) (?:currently )?(?:not available|unavailable)"
+    r"|(?:is|are)n't (?:currently )?available)",
+    rf"(?:\bno|\black(?:s|ing)?|(?:not|n't) have) (?:any |native )?(?:tool|function|{_CALLING}) "
+    r"(?:support|capabilit|abilit)",
+    r"(?:cannot|can't|can not) call (?:functions|tools)\b",
+    rf"\b(?:unexpected|(?:not|n't) accept(?: the)?) {_PARAM}",
+    rf"{_PARAM}\W{{0,3}}(?:is |was )?not recogni[sz]ed",
+    r"unknown name \W?tools\W{0,2}: cannot find field",  # Google
+)
+"""More wording that must be about all tools, not about one or its schema."""
+_refusing_tools = re.compile("|".join(_NO_TOOLS)).search
 _ONLY_TURNS = (
     "roles must alternate", "only user and assistant roles", "developer instruction is not enabled",
+    "invalid message role: system",
 )  # fmt: skip
-"""Wording of templates and servers (Mistral, Google) that have no place for a system prompt."""
+"""Wording of templates and servers (Mistral, Google, MiniMax) that take no system prompt."""
 _OF_ONE_REQUEST = ("schema", "context", "tool_call_id", "role")
 """Wording of a refusal that concerns these tools or this conversation, not tools in general."""
 _UNKNOWN = r"(?:invalid|unknown|unexpected|unsupported|unrecognized)"
@@ -83,7 +100,7 @@ def _words(error: UpstreamError) -> str:
 def _refuses_tools(words: str) -> bool:
     return "answered 501" in words or (
         any(word in words for word in _TOOLS)
-        and any(word in words for word in _REFUSING)
+        and (any(word in words for word in _REFUSING) or _refusing_tools(words) is not None)
         and not any(word in words for word in _OF_ONE_REQUEST)
     )
 

@@ -274,6 +274,8 @@ class TestFailures:
         [
             ({"message": "Slow down.", "code": 429}, 429, "rate_limit_exceeded", True),
             ({"message": "Slow down.", "code": "429"}, 429, "rate_limit_exceeded", True),
+            ({"message": "No.", "code": "limit_requests"}, 429, "rate_limit_exceeded", True),
+            ({"message": "No.", "type": "engine_overloaded_error"}, 429, None, True),
             ("Model is overloaded", 429, "rate_limit_exceeded", True),
             ("Resource has been exhausted (e.g. check quota).", 429, "rate_limit_exceeded", True),
             ({"message": "No provider.", "code": 503}, 503, "upstream_error", True),

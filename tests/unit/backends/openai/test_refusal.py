@@ -80,6 +80,14 @@ FULL_CONTEXT = {
     "Moonshot": (400, "Invalid request: Your request exceeded model token limit: 8192"),
     "DashScope": (400, {"message": "<400> InternalError.Algo.InvalidParameter: Range of input "
         "length should be [1, 30720]", "code": "invalid_parameter_error"}),
+    "vLLM, older": (400, {"message": "max_tokens must be at least 1, got -200.", "code": 400}),
+    "Volcengine Ark": (400, {"message": "Total tokens of image and text exceed max message tokens. "
+        "Request id: 021", "code": "InvalidParameter", "type": "BadRequest"}),
+    "OpenAI, input": (400, "Input tokens exceed the configured limit of 272000 tokens."),
+    "a maximum": (400, "Prompt length (9000) exceeds maximum context window"),
+    "max_seq_len": (400, "prompt tokens (9000) exceed max_seq_len (8192)"),
+    "larger": (400, "the request is larger than the model context length"),
+    "Baidu": (400, "Prompt tokens too long"),
     "Groq": (400, {"message": "Please reduce the length of the messages or completion.",
         "code": "context_length_exceeded"}),
 }  # fmt: skip
@@ -101,6 +109,61 @@ def test_in_a_stream_too(server: str) -> None:
     with pytest.raises(UpstreamError) as caught:
         decoder.feed(event)
     assert (caught.value.status, caught.value.code) == (400, "context_length_exceeded")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"success": False, "errors": [{"code": 5, "message": "Boom."}], "result": None},
+        {"errors": ["Boom."]},
+        {"message": "Boom.", "errors": [{"message": "Another."}]},
+        {"code": 500, "msg": "Boom.", "success": False},
+        {"error_code": 336003, "error_msg": "Boom."},
+        {"base_resp": {"status_code": 2013, "status_msg": "Boom."}},
+        {"error": None, "detail": "Boom."},
+    ],
+)
+def test_a_message_is_found_where_the_server_has_it(body: dict[str, Any]) -> None:
+    found = refusal("b", Head(400, {}), json.dumps(body).encode(), clip)
+    assert found.message == "Boom."
+
+
+def test_without_a_message_the_body_is_shown() -> None:
+    assert refused(400, {"reason": "odd"}).message == '{"error": {"reason": "odd"}}'
+    assert refusal("b", Head(400, {}), b'{"reason": "odd"}', clip).message == '{"reason": "odd"}'
+    listed = refused(422, [{"loc": ["body", "tools"], "msg": "Not permitted"}])
+    assert "tools" in listed.message, "its place is part of the message"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"base_resp": {"status_code": 2013, "status_msg": "context window exceeds limit"}}, 400,
+            "context_length_exceeded"),
+        ({"usage": {"prompt_tokens": 0}, "base_resp": {"status_code": 2013, "status_msg": "No."}},
+            400, "upstream_error"),
+        ({"base_resp": {"status_code": 1004, "status_msg": "login fail"}}, 502, "upstream_error"),
+        ({"success": False, "code": 500, "msg": "404 NOT_FOUND"}, 502, "upstream_error"),
+        ({"error_code": 336103, "error_msg": "Prompt tokens too long"}, 400,
+            "context_length_exceeded"),
+    ],
+)  # fmt: skip
+def test_an_answer_may_be_an_error_that_is_not_called_one(
+    body: dict[str, Any], status: int, code: str
+) -> None:
+    decoder = AnswerDecoder(streamed=False, max_line=1 << 20)
+    decoder.feed(json.dumps({"choices": None, **body}).encode())
+    with pytest.raises(UpstreamError) as caught:
+        decoder.finish()
+    assert (caught.value.status, caught.value.code) == (status, code)
+
+
+@pytest.mark.parametrize("base", [None, {"status_code": 0, "status_msg": ""}])
+def test_an_answer_that_says_that_there_is_no_error_is_one(base: Any) -> None:
+    decoder = AnswerDecoder(streamed=True, max_line=1 << 20)
+    usage = {"usage": {"prompt_tokens": 3, "completion_tokens": 1}, "base_resp": base}
+    (fragment,) = decoder.feed(b"data: " + json.dumps(usage).encode() + b"\n\n")
+    assert fragment.usage is not None
 
 
 @pytest.mark.parametrize(

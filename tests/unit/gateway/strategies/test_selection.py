@@ -319,6 +319,19 @@ WITHOUT_TOOLS = [
     "Please launch the api_server with --tool-call-parser if you want to use tool.",
     "This model doesn't support tool calling",
     "Invalid parameter: tools",
+    "tools are not available on this endpoint",
+    "Tool calling is unavailable for this model",
+    "Function calling isn't available for this model",
+    "The model 'phi' has no tool support",
+    "The model x lacks tool calling support",
+    "The model does not have tool calling capability",
+    "This endpoint does not accept the parameter tools.",
+    "unexpected property: tools",
+    "Received unexpected parameter: 'tools'",
+    "Invalid request: parameter 'tools' not recognized",
+    'Invalid JSON payload received. Unknown name "tools": Cannot find field.',
+    "Invalid value for 'tools': this model cannot call functions",
+    "Tool calls are not yet implemented",
 ]
 ABOUT_THIS_REQUEST = [
     "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8000 "
@@ -329,6 +342,12 @@ ABOUT_THIS_REQUEST = [
     "An assistant message with 'tool_calls' must be followed by tool messages",
     "Unexpected role 'tool' after role 'user'",
     "The model `x` does not exist",
+    "Unknown name \"x\" at 'tools[0].function_declarations[0]': Cannot find field.",
+    "unexpected property: tools[0].strict",
+    "unexpected parameter: tools.0.function.strict",
+    "The tool search_tools is not available in tools",
+    "Tools not recognized: web_search",
+    "This function is not available in your region.",
     "Unsupported value: 'temperature' does not support 0.2 with this model.",
     "",
 ]
@@ -485,6 +504,7 @@ WITHOUT_SYSTEM = [
     "This model does not support system messages",
     "Only user and assistant roles are supported!",
     "Developer instruction is not enabled for models/gemma-3-27b-it",
+    "invalid params, chat content has invalid message role: system (2013)",
 ]
 
 
