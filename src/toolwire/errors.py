@@ -289,6 +289,8 @@ class UpstreamUnavailable(UpstreamError):
     """The backend cannot be reached, or says that it is busy."""
 
     status = 503
+    disconnected: bool = False
+    """The connection broke during the answer."""
 
     def __init__(
         self, message: str, *, retry_after: float | None = None, rate_limited: bool = False

@@ -9,7 +9,7 @@ from tests.contract.chatting import Client, chat, speaking, streaming
 from tests.contract.joining import join, same, whole
 from tests.contract.wire import body, tool
 
-from toolwire.errors import UpstreamError
+from toolwire.errors import UpstreamError, UpstreamUnavailable
 from toolwire.protocol.fragments import CallFragment, Fragment
 from toolwire.protocol.usage import TokenUsage
 
@@ -242,6 +242,43 @@ def test_a_break_of_a_whole_answer_leaves_nothing_of_it() -> None:
     client = at_once(Fragment(text="Hi"), CALL, MORE, error=UpstreamError("The backend broke."))
     assert client.status == 502
     assert list(client.json) == ["error"]
+
+
+def disconnected() -> UpstreamUnavailable:
+    """The connection broke in the middle of the answer."""
+    error = UpstreamUnavailable("The backend closed the connection.")
+    error.disconnected = True
+    return error
+
+
+@pytest.mark.parametrize("fragments", [(CALL, MORE, REST, END), (TEXT, STOP)])
+def test_an_answer_is_complete_with_its_finish_reason_though_the_connection_breaks(
+    fragments: tuple[Fragment, ...],
+) -> None:
+    broken = stream(*fragments, error=disconnected())
+    assert broken.chunks == stream(*fragments).chunks
+    assert at_once(*fragments, error=disconnected()).json == at_once(*fragments).json
+
+
+@pytest.mark.parametrize(
+    "fragments", [(), (TEXT,), (CALL, MORE, REST), (CALL, MORE, END), (CALL, MORE, STOP)]
+)
+def test_nothing_else_is_complete_if_the_connection_breaks(fragments: tuple[Fragment, ...]) -> None:
+    assert "error" in stream(*fragments, error=disconnected()).written.decode()
+    assert at_once(*fragments, error=disconnected()).status == 503
+
+
+def test_every_choice_must_be_complete_if_the_connection_breaks() -> None:
+    def ask(*fragments: Fragment) -> Client:
+        return chat(body(n=2), speaking(TEXT, STOP, *fragments, error=disconnected()))
+
+    assert ask().status == 503
+    assert ask(Fragment(1, "you")).status == 503
+    assert len(ask(Fragment(1, "you", finish="stop")).json["choices"]) == 2
+
+
+def test_an_error_that_a_backend_reports_is_one_after_a_finish_reason_too() -> None:
+    assert at_once(TEXT, STOP, error=UpstreamUnavailable("Overloaded.")).status == 503
 
 
 def test_stop_with_calls_is_tool_calls_streamed_or_not() -> None:

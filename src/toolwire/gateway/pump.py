@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 
 from toolwire.backends.base import Backend, FragmentListener
-from toolwire.errors import UpstreamError, UpstreamTimeout
+from toolwire.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from toolwire.gateway.answer.attempt import Attempt
 from toolwire.gateway.answer.breaks import explain_break
 from toolwire.gateway.deadline import Deadline
@@ -187,6 +187,10 @@ class Pump:
                 done = await answer.relay(self._listener(attempt, traced))
             except _Stopped:
                 done = True
+            except UpstreamUnavailable as error:
+                if not (error.disconnected and attempt.ended):
+                    raise
+                done = False  # some servers drop the connection where [DONE] should be
             if traced is not None:
                 traced.done = done
             attempt.finish(done=done)

@@ -114,7 +114,9 @@ class Connection(asyncio.BufferedProtocol):
             self._complete = True
             self._deliver()
         else:
-            self._fail(UpstreamUnavailable("The backend closed the connection."))
+            error = UpstreamUnavailable("The backend closed the connection.")
+            error.disconnected = self._started
+            self._fail(error)
 
     # Called by the parser.
 

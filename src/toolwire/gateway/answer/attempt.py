@@ -152,6 +152,13 @@ class Attempt(msgspec.Struct, eq=False):
         return any(choice.reading.called for choice in self._choices.values())
 
     @property
+    def ended(self) -> bool:
+        """Whether every choice that was requested is complete, although the answer has no end."""
+        choices = self._choices.values()
+        wanted = self.plan.request.sampling.n or 1
+        return len(choices) >= wanted and all(choice.reading.ended for choice in choices)
+
+    @property
     def resumable(self) -> bool:
         """Whether another attempt can continue although the client has seen part of this one: it
         has seen only text, and a call has started that is held back, or is still being read."""

@@ -36,6 +36,11 @@ class Reading(Protocol):
         ...
 
     @property
+    def ended(self) -> bool:
+        """Whether the backend has given a finish reason, and no call is incomplete."""
+        ...
+
+    @property
     def in_text_call(self) -> bool:
         """Whether the text so far ends within something like a call, which is held back."""
         ...

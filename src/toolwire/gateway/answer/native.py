@@ -109,6 +109,11 @@ class NativeReader:
         self.said = self.said or bool(events)
 
     @property
+    def ended(self) -> bool:
+        """See `Reading.ended`."""
+        return self._finish is not None and not any(call.cut for call in self._calls)
+
+    @property
     def flowing(self) -> "NativeReader | None":
         """See `Reading.flowing`."""
         return self if self._flowing is not None else None

@@ -60,6 +60,11 @@ class TextCallReader:
         return self._native.called
 
     @property
+    def ended(self) -> bool:
+        """See `Reading.ended`."""
+        return self._native.ended
+
+    @property
     def in_text_call(self) -> bool:
         """See `Reading.in_text_call`."""
         return self._parser is not None and not self._parser.idle

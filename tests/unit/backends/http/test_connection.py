@@ -5,8 +5,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 from weakref import ref
 
+import pytest
+
 from toolwire.backends.http import Connection
 from toolwire.backends.loop_budget import LoopBudget
+from toolwire.errors import UpstreamUnavailable
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
@@ -159,3 +162,24 @@ def test_what_was_read_late_is_not_lost_with_the_connection() -> None:
         connection.connection_lost(None)
 
     assert relayed(play) == b"abcde"
+
+
+def test_a_connection_that_is_lost_within_a_body_is_told_from_one_without_an_answer() -> None:
+    async def play(connection: Connection, budget: SpentBudget, _transport: Transport) -> None:
+        budget.is_spent = False
+        say(connection, b"abc")
+        connection.connection_lost(None)
+
+    with pytest.raises(UpstreamUnavailable) as caught:
+        relayed(play)
+    assert caught.value.disconnected
+
+    async def run() -> None:
+        connection = Connection(bytearray(1024))
+        connection.connection_made(Transport())  # type: ignore[arg-type]
+        asyncio.get_running_loop().call_soon(connection.connection_lost, None)
+        await connection.request(b"", b"")
+
+    with pytest.raises(UpstreamUnavailable) as caught:
+        asyncio.run(run())
+    assert not caught.value.disconnected
