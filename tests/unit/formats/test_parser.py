@@ -225,3 +225,9 @@ def test_a_key_over_two_lines_is_none_of_a_call(key: str) -> None:
     text = f'<tool_call>{{"{key}": 1, "name": "write", "arguments": {{}}}}</tool_call>'
     found = extract("hermes", text, [WRITE])
     assert (found.calls, found.content) == ([], text)
+
+
+def test_any_number_of_functions_in_each_other_is_text() -> None:
+    text = "```tool_code\n" + "print(" * 5_000
+    found = extract("gemma3", text, [WRITE])
+    assert (found.calls, found.content) == ([], text)

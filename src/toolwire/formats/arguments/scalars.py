@@ -208,7 +208,7 @@ def look_past_space(reader: Reader, ahead: int) -> Need[int]:
         start = reader.pos + ahead
         match = _SPACES.match(reader.buf, start, start + _LOOK)
         end = match.end() if match else start
-        if end < len(reader.buf) or reader.final or end - start == _LOOK:
+        if end < len(reader.buf) or reader.final:
             return end - reader.pos
         yield
 

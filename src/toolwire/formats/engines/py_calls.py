@@ -12,21 +12,19 @@ import msgspec
 
 from toolwire.formats.arguments import scalars, values
 from toolwire.formats.arguments.json_text import skip_blank
-from toolwire.formats.arguments.python_text import copy_literal, look_past_blank
+from toolwire.formats.arguments.python_text import copy_literal
 from toolwire.formats.engines.begin import Begin, spaced
+from toolwire.formats.engines.json_layout import skip_fence
+from toolwire.formats.engines.py_ends import KEY, NAME, SURPLUS, Ends
 from toolwire.formats.engines.surplus import pass_surplus
-from toolwire.formats.reader import Need, Reader, skip_space
+from toolwire.formats.reader import Need, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
-_NAME = re.compile(r"[A-Za-z_][\w.\-]{0,127}+")
-_KEY = re.compile(r"[^\W\d][\w\-]{0,127}+")
-_KEY_PREFIX = re.compile(rf"\*{{0,2}}+|{_KEY.pattern}\s{{0,64}}+")
-_NEXT_KEY = re.compile(rf"\)|\*\*|{_KEY.pattern}\s{{0,64}}+=(?!=)|\Z")
-_AFTER_CALL = ",;]"
+_MOST_BRACKETS = 2  # before the first call
 _NO_MORE = "}"  # returned instead of a key: the braces end here
-_BEGIN_KEY = rf"[)*]|{_KEY.pattern}{spaced('=')}"
-_BEGIN = _NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
+_BEGIN_KEY = rf"[)*]|{KEY.pattern}{spaced('=')}"
+_BEGIN = NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
 
 
 class PyCalls(msgspec.Struct, frozen=True):
@@ -43,52 +41,60 @@ class PyCalls(msgspec.Struct, frozen=True):
     """A method that the model calls, as in `f.call()`, and that is not part of the tool's name."""
 
     def begins(self, *, bare: bool) -> Begin:
-        """`NAME(` and what may follow it, with or without a leading bracket, or a comment."""
+        """`NAME(` and what may follow it, with or without brackets before it, or layout of code."""
         call = spaced(_BEGIN)
         for wrapper in self.wrappers:
             call = rf"(?:{call}|{spaced(re.escape(wrapper))})"
-        listed, empty = rf"\[{call}", rf"\[{spaced(']')}"
-        comment = "(?!)" if self.known else spaced("#")
-        anywhere = f"(?:{spaced(listed)}|{spaced(empty)}|{comment}|{call})"
+        listed, empty = r"\[" + spaced(r"\[?+" + call), rf"\[{spaced(']')}"
+        layout = "(?!)" if self.known else spaced("[#`]")
+        anywhere = f"(?:{spaced(listed)}|{spaced(empty)}|{layout}|{call})"
         return Begin(listed if bare else anywhere, "not NAME(KEY=")
 
     def read(self, turn: TurnState, opening: Opening) -> Need[bool]:
-        """Read the calls of a list, or one per line."""
+        """Read the calls of lists, or one per line."""
         reader = turn.reader
+        fenced = not self.known and (yield from skip_fence(turn))
         # In prose, what looks like a comment may be a heading.
         skip = skip_space if self.known else skip_blank
         char = yield from skip(reader, _SPACE)
-        lines = not self.brackets and char != "["
-        ends = _Ends(turn, lines=lines, free=lines and self.known)
-        if char == "[":
+        lines, brackets = not self.brackets and char != "[", 0
+        while char == "[" and brackets < _MOST_BRACKETS:
             reader.pos += 1
+            brackets += 1
             char = yield from skip_blank(reader, _SPACE)
-        if char == "]" and not opening.strict:
+        if char == "]" and brackets == 1 and not opening.strict:
             reader.pos += 1  # an empty list
             turn.settle()
             return True
-        first = True
-        while not first or char:
-            strict = opening.strict or self.known
-            if not (yield from self._read_call(turn, ends, strict=strict)):
+        if not char:
+            return turn.refuse("no call where one should be")
+        ends = Ends(turn, lines=lines, free=lines and self.known, fenced=fenced)
+        strict, more = opening.strict or self.known, True
+        while more:
+            if not (yield from self._read_statement(turn, ends, strict=strict)):
                 return False
-            first = False
-            if not (yield from self._more(turn)):
-                return True
-        return turn.refuse("no call where one should be")
+            more = yield from self._more(turn, ends)
+        if brackets > 1:
+            yield from _pass(turn, "]")
+        if fenced:
+            yield from skip_fence(turn, closing=True)
+            turn.settle()
+        return True
 
-    def _more(self, turn: TurnState) -> Need[bool]:
-        """Whether another call follows. Tolerates a missing bracket."""
+    def _more(self, turn: TurnState, ends: Ends) -> Need[bool]:
+        """Whether another call follows. Tolerates a missing bracket, and some too many."""
         reader = turn.reader
         char = yield from skip_blank(reader, _SPACE)
+        if char in SURPLUS:
+            reader.pos += yield from ends.surplus(reader)
+            char = yield from skip_blank(reader, _SPACE)
         while char in (",", ";"):
             reader.pos += 1
             char = yield from skip_blank(reader, _SPACE)
         if char == "]":
             reader.pos += 1
             turn.settle()
-            yield from pass_surplus(turn, fenced=False)
-            return False
+            return (yield from self._next_list(turn, ends))
         if not char:
             turn.settle()  # a separator that the text ends with is no text
             return False
@@ -97,20 +103,57 @@ class PyCalls(msgspec.Struct, frozen=True):
         marker, _ = yield from turn.stop.at(reader)
         return not marker
 
-    def _read_call(self, turn: TurnState, ends: "_Ends", *, strict: bool) -> Need[bool]:
-        reader = turn.reader
-        written = yield from _word(turn, _NAME)
-        if not written or (yield from skip_blank(reader, _SPACE)) != "(":
-            return turn.refuse("not NAME(")
+    def _next_list(self, turn: TurnState, ends: Ends) -> Need[bool]:
+        """Whether another list of calls follows the one that has ended."""
+        if ahead := (yield from ends.next_list(turn.reader)):
+            turn.reader.pos += ahead
+            return True
+        yield from pass_surplus(turn, fenced=ends.fenced)
+        return False
+
+    def _read_statement(self, turn: TurnState, ends: Ends, *, strict: bool) -> Need[bool]:
+        """Read one call, or those inside a wrapper."""
+        written = yield from self._read_name(turn)
         if written in self.wrappers and not turn.tools.known(written):
+            return (yield from self._read_wrapped(turn, ends.wrapped(), strict=strict))
+        return bool(written) and (yield from self._read_call(turn, ends, written, strict=strict))
+
+    def _read_name(self, turn: TurnState) -> Need[str]:
+        """Read `NAME(`; "" if it is not there."""
+        reader = turn.reader
+        written = yield from _word(turn, NAME)
+        char = yield from skip_blank(reader, _SPACE)
+        if not written or char != "(":
+            turn.refuse("not NAME(")
+            return ""
+        reader.pos += 1
+        return written
+
+    def _read_wrapped(self, turn: TurnState, ends: Ends, *, strict: bool) -> Need[bool]:
+        """Read the calls inside a wrapper, perhaps in a list. Its brackets may be missing."""
+        reader, closers, char = turn.reader, ")", ","
+        if (yield from skip_blank(reader, _SPACE)) == "[":
             reader.pos += 1
             yield from skip_blank(reader, _SPACE)
-            inner = yield from self._read_call(turn, ends.wrapped(), strict=strict)
-            return inner and (yield from self._pass_bracket(turn))
+            closers = "])"
+        while char == ",":
+            written = yield from self._read_name(turn)
+            if not written or not (yield from self._read_call(turn, ends, written, strict=strict)):
+                return False
+            char = yield from skip_blank(reader, _SPACE)
+            if char == ",":
+                reader.pos += 1
+                following = yield from skip_blank(reader, _SPACE)
+                char = following if following in closers else char
+        for closer in closers:
+            yield from _pass(turn, closer)
+        return True
+
+    def _read_call(self, turn: TurnState, ends: Ends, written: str, *, strict: bool) -> Need[bool]:
+        """Read one call, from after its `(`."""
         name = turn.tools.resolve(written.removesuffix(self.suffix) if self.suffix else written)
         if strict and not turn.tools.allows(name):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
-        reader.pos += 1
         keys = _Keys(turn)
         key = yield from keys.first()
         if key is None:
@@ -120,100 +163,37 @@ class PyCalls(msgspec.Struct, frozen=True):
         complete = yield from _copy_arguments(turn, keys, key, ends)
         return (yield from finish_call(turn, ok=complete, why="the arguments are not literals"))
 
-    def _pass_bracket(self, turn: TurnState) -> Need[bool]:
-        """Pass the bracket of a wrapper, which may be missing."""
-        if (yield from skip_blank(turn.reader, _SPACE)) == ")":
-            turn.reader.pos += 1
-            turn.settle()
-        return True
+
+def _pass(turn: TurnState, bracket: str) -> Need[bool]:
+    """Pass a closing bracket, which may be missing. Whether it was there."""
+    found = (yield from skip_blank(turn.reader, _SPACE)) == bracket
+    if found:
+        turn.reader.pos += 1
+        turn.settle()
+    return found
 
 
-def _copy_arguments(turn: TurnState, keys: "_Keys", key: str, ends: "_Ends") -> Need[bool]:
+def _copy_arguments(turn: TurnState, keys: "_Keys", key: str, ends: Ends) -> Need[bool]:
     """Copy the arguments, from after the first key; "" means that there are none."""
     put = turn.sink.args
     separator = ""
     while key:
         put(f"{separator}{key}: ")
+        ends.quoted = False
         if not (yield from copy_literal(turn.reader, put, None if keys.braced else ends.string)):
             return False
         separator = ", "
         following = yield from keys.following()
         if following is None:
-            return False
+            closed = not keys.braced and (yield from ends.unclosed(turn.reader))
+            put("}" if closed else "")
+            return closed
         key = following
     if not (yield from ends.call(turn.reader, 1)):
         return False
     turn.reader.pos += 1
     put("}")
     return True
-
-
-class _Ends:
-    """Decides where a string argument ends, and where a call ends.
-
-    With `lines` a call ends where the next begins. A `free` call is in prose, so anything may
-    follow it except what could continue a string.
-    """
-
-    __slots__ = ("_after", "_free", "_lines", "_turn")
-
-    def __init__(
-        self, turn: TurnState, *, lines: bool, free: bool, after: str = _AFTER_CALL
-    ) -> None:
-        self._turn = turn
-        self._lines = lines
-        self._free = free
-        self._after = after
-
-    def wrapped(self) -> "_Ends":
-        """Return the same rules for a call inside the brackets of another."""
-        return _Ends(self._turn, lines=self._lines, free=self._free, after=_AFTER_CALL + ")")
-
-    def string(self, reader: Reader, ahead: int) -> Need[bool]:
-        """Whether the next argument, or the end of the call, is there."""
-        ahead = yield from look_past_blank(reader, ahead)
-        char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
-        if char == ")":
-            return (yield from self.call(reader, ahead + 1, reader.buf[reader.pos]))
-        if char != ",":
-            return not char
-        ahead = yield from look_past_blank(reader, ahead + 1)
-        while _KEY_PREFIX.fullmatch(reader.buf, reader.pos + ahead):
-            if reader.final:
-                return True  # the text is truncated inside the next key
-            yield
-        return _NEXT_KEY.match(reader.buf, reader.pos + ahead) is not None
-
-    def call(self, reader: Reader, ahead: int, quote: str = "") -> Need[bool]:
-        """Whether the text after the `)` can follow a call, without another `quote`."""
-        after, ahead = ahead, (yield from look_past_blank(reader, ahead, quote))
-        char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
-        if self._free and char not in (")", quote or ")"):
-            return True
-        if char in self._after or (self._lines and (char.isalpha() or char == "_")):
-            return True
-        if "\n" in reader.buf[reader.pos + after : reader.pos + ahead] and (
-            yield from self._tool(reader, ahead)
-        ):
-            return True
-        stop = self._turn.stop
-        marker, _ = yield from stop.at(reader, ahead)
-        return bool(marker) or (reader.final and stop.begun(reader, ahead))
-
-    def _tool(self, reader: Reader, ahead: int) -> Need[bool]:
-        """Whether a call of a declared tool is there, although a comma is missing. It may be cut
-        off in its name."""
-        tools = self._turn.tools
-        while True:
-            match = _NAME.match(reader.buf, reader.pos + ahead)
-            if match is None or match.end() < len(reader.buf) or reader.final:
-                break
-            yield
-        if match is None:
-            return False
-        if match.end() == len(reader.buf):
-            return any(name.startswith(match.group()) for name in tools.names())
-        return reader.buf[match.end()] == "(" and tools.known(tools.resolve(match.group()))
 
 
 class _Keys:
@@ -258,7 +238,7 @@ class _Keys:
             return ""
         if char == "*":
             return (yield from self._opened())
-        key = yield from _word(self._turn, _KEY)
+        key = yield from _word(self._turn, KEY)
         if not key or (yield from self._next()) != "=":
             return None
         self._reader.pos += 1
