@@ -51,6 +51,7 @@ FOR_ONE_FORMAT = {
     "LaxObject.typed": "functiongemma",
     "Markers.echoes": "lfm2",
     "Markers.reasoning_calls": "trinity",
+    "PyCalls.code": "gemma3",
     "PyCalls.suffix": "llama3_json",
     "PyCalls.wrappers": "gemma3",
     "RawBody.key": "functionary_v32",

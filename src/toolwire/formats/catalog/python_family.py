@@ -54,7 +54,7 @@ GEMMA3 = _python(
         bare_start="any",
         drop=("<end_of_turn>",),
     ),
-    engine=PyCalls(brackets=False, known=True, wrappers=("print",)),
+    engine=PyCalls(brackets=False, known=True, wrappers=("print",), code=True),
     writing=Writing("{python}", before="```tool_code\n", between="\n", after="\n```"),
     results=Results("```tool_output\n{result}\n```", between="\n"),
     models=(r"gemma-?3(?!n)",),

@@ -4,15 +4,18 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from toolwire.formats.catalog import get
 from toolwire.formats.detection.detect import Detection
+from toolwire.formats.engines.py_calls import PyCalls
 from toolwire.formats.parser import Delivery, Parser
 from toolwire.formats.quoting.quotes import FENCE
 from toolwire.protocol.events import ArgsDelta, CallEnd, CallStart, Event, TextDelta
 from toolwire.protocol.tools import ToolSpec
 
 _PYTHON = "gemma3"  # the format whose calls in a fence are plain Python
+_CALLS = PyCalls(brackets=False, known=True, wrappers=("print",))  # not those of a program
 _MOST = 32  # maximum code fences in an answer, because each is tried in every format
 
 
@@ -31,7 +34,7 @@ class PythonCalls:
 
     def __init__(self, tools: Iterable[ToolSpec], delivery: Delivery) -> None:
         self.found: Detection | None = Detection(_PYTHON, "it reads the text as calls in Python")
-        self._parser = Parser(get(_PYTHON), tools, delivery=delivery)
+        self._parser = Parser(replace(get(_PYTHON), engine=_CALLS), tools, delivery=delivery)
         self._parser.feed(f"{FENCE}tool_code\n")
 
     def feed(self, text: str) -> list[Event]:

@@ -25,6 +25,7 @@ _MOST_BRACKETS = 2  # before the first call
 _NO_MORE = "}"  # returned instead of a key: the braces end here
 _BEGIN_KEY = rf"[)*]|{KEY.pattern}{spaced('=')}"
 _BEGIN = NAME.pattern + spaced(rf"\({spaced(_BEGIN_KEY)}")
+_CODE = spaced(rf"#|{NAME.pattern}{spaced('=')}")
 
 
 class PyCalls(msgspec.Struct, frozen=True):
@@ -37,6 +38,8 @@ class PyCalls(msgspec.Struct, frozen=True):
     known: bool = False
     wrappers: tuple[str, ...] = ()
     """Functions that a call may be inside, as in `print(f())`: the model writes code to be run."""
+    code: bool = False
+    """All of the text is such code, so comments, variables and printing one belong to the calls."""
     suffix: str = ""
     """A method that the model calls, as in `f.call()`, and that is not part of the tool's name."""
 
@@ -46,7 +49,7 @@ class PyCalls(msgspec.Struct, frozen=True):
         for wrapper in self.wrappers:
             call = rf"(?:{call}|{spaced(re.escape(wrapper))})"
         listed, empty = r"\[" + spaced(r"\[?+" + call), rf"\[{spaced(']')}"
-        layout = "(?!)" if self.known else spaced("[#`]")
+        layout = _CODE if self.code else "(?!)" if self.known else spaced("[#`]")
         anywhere = f"(?:{spaced(listed)}|{spaced(empty)}|{layout}|{call})"
         return Begin(listed if bare else anywhere, "not NAME(KEY=")
 
@@ -55,7 +58,7 @@ class PyCalls(msgspec.Struct, frozen=True):
         reader = turn.reader
         fenced = not self.known and (yield from skip_fence(turn))
         # In prose, what looks like a comment may be a heading.
-        skip = skip_space if self.known else skip_blank
+        skip = skip_space if self.known and not self.code else skip_blank
         char = yield from skip(reader, _SPACE)
         lines, brackets = not self.brackets and char != "[", 0
         while char == "[" and brackets < _MOST_BRACKETS:
@@ -119,10 +122,15 @@ class PyCalls(msgspec.Struct, frozen=True):
         return bool(written) and (yield from self._read_call(turn, ends, written, strict=strict))
 
     def _read_name(self, turn: TurnState) -> Need[str]:
-        """Read `NAME(`; "" if it is not there."""
+        """Read `NAME(`, in code also with a variable, as in `x = NAME(`; "" if it is not there."""
         reader = turn.reader
         written = yield from _word(turn, NAME)
         char = yield from skip_blank(reader, _SPACE)
+        if written and char == "=" and self.code:
+            reader.pos += 1
+            yield from skip_blank(reader, _SPACE)
+            written = yield from _word(turn, NAME)
+            char = yield from skip_blank(reader, _SPACE)
         if not written or char != "(":
             turn.refuse("not NAME(")
             return ""
@@ -138,7 +146,10 @@ class PyCalls(msgspec.Struct, frozen=True):
             closers = "])"
         while char == ",":
             written = yield from self._read_name(turn)
-            if not written or not (yield from self._read_call(turn, ends, written, strict=strict)):
+            if not written:
+                printed = self.code and turn.sink.calls > 0  # the result of an earlier call
+                return printed and (yield from _pass(turn, ")"))
+            if not (yield from self._read_call(turn, ends, written, strict=strict)):
                 return False
             char = yield from skip_blank(reader, _SPACE)
             if char == ",":

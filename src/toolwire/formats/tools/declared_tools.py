@@ -7,7 +7,7 @@ from toolwire.formats.arguments.schema import NO_SCHEMA, Schema, Types
 from toolwire.protocol import names
 from toolwire.protocol.tools import ToolSpec
 
-_PREFIXES = ("functions.", "function.", "tools.", "tool.")
+_PREFIXES = ("functions.", "function.", "tools.", "tool.", "default_api.")
 
 
 class DeclaredTools:
