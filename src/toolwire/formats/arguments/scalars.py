@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from json.encoder import encode_basestring
 
-from toolwire.formats.reader import Need, Reader, skip_space
+from toolwire.formats.reader import Need, Reader
 
 MAX_BARE = 512
 
@@ -101,10 +101,10 @@ def _from_based(match: re.Match[str]) -> str | None:
 
 
 def copy_python_string(reader: Reader, put: Put, ends: Ends | None = None) -> Need[bool]:
-    """Copy the Python string at the reader's position, and adjacent strings, as one JSON string.
+    """Copy the Python string at the reader's position, and those joined to it, as one JSON string.
 
     Raw newlines are accepted. A quote ends the string only if `ends` accepts the text after it, so
-    `"He said "hi" to me"` is read as intended.
+    `"He said "hi" to me"` is read as intended. A string that contains such a quote is not joined.
     """
     put('"')
     while True:
@@ -116,9 +116,10 @@ def copy_python_string(reader: Reader, put: Put, ends: Ends | None = None) -> Ne
         reader.pos = head.end()
         if not (yield from _string_body(reader, put, head, ends or before_mark)):
             return False
-        if not (yield from _adjacent(reader, 0)):
+        then = yield from _next_string(reader, 0)
+        if not then:
             break
-        yield from skip_space(reader, _LOOK)
+        reader.pos += then
     put('"')
     return True
 
@@ -127,6 +128,7 @@ def _string_body(reader: Reader, put: Put, head: re.Match[str], ends: Ends) -> N
     raw, delimiter = bool(head[2]), head[3]
     quote = delimiter[0]
     copied = _PLAIN if raw else _ALIKE if delimiter == '"' else _COPIED[delimiter]
+    joins = True
     while True:
         buf, pos = reader.buf, reader.pos
         end = copied.match(buf, pos).end()  # type: ignore[union-attr]
@@ -142,13 +144,14 @@ def _string_body(reader: Reader, put: Put, head: re.Match[str], ends: Ends) -> N
             copied = _COPIED[delimiter]
         elif buf[end] == "\\":
             put((yield from _read_escape(reader, raw=raw)))
-        elif buf[end] == quote and (yield from _at_end(reader, delimiter, ends)):
+        elif buf[end] == quote and (yield from _at_end(reader, delimiter, ends, joins=joins)):
             reader.pos += len(delimiter)
             return True
         elif _is_cut(reader, delimiter):
             reader.pos = len(reader.buf)
             return False
         else:
+            joins = joins and buf[end] != quote
             put(encode_basestring(buf[end])[1:-1])
             reader.pos += 1
 
@@ -173,8 +176,8 @@ def _with_json_quotes(text: str) -> str:
     return "\\\\".join(part.replace('"', '\\"') for part in parts)
 
 
-def _at_end(reader: Reader, delimiter: str, ends: Ends) -> Need[bool]:
-    """Whether the quote at the reader's position ends the string."""
+def _at_end(reader: Reader, delimiter: str, ends: Ends, *, joins: bool) -> Need[bool]:
+    """Whether the quote at the reader's position ends the string, or `joins` it to the next."""
     size = len(delimiter)
     while len(reader.buf) - reader.pos < size + 1 and not reader.final:
         yield
@@ -182,7 +185,8 @@ def _at_end(reader: Reader, delimiter: str, ends: Ends) -> Need[bool]:
         return False
     if size == 3:
         return True
-    ended = (yield from _adjacent(reader, size)) or (yield from ends(reader, size))
+    ended = joins and (yield from _next_string(reader, size)) > 0
+    ended = ended or (yield from ends(reader, size))
     return ended and not _is_cut(reader, delimiter)
 
 
@@ -191,6 +195,8 @@ def _is_cut(reader: Reader, delimiter: str) -> bool:
     if not reader.final:
         return False
     rest = reader.buf[reader.pos : reader.pos + _LOOK].rstrip()
+    if rest.startswith(delimiter[0]):
+        rest = rest.removesuffix("+").rstrip()  # another string may be joined to this one
     return delimiter.startswith(rest) and len(reader.buf) - reader.pos < _LOOK
 
 
@@ -213,10 +219,14 @@ def look_past_space(reader: Reader, ahead: int) -> Need[int]:
         yield
 
 
-def _adjacent(reader: Reader, ahead: int) -> Need[bool]:
-    """Whether another string follows, after optional space."""
+def _next_string(reader: Reader, ahead: int) -> Need[int]:
+    """Return the distance to a string after space or a `+`, which Python joins to this one, or
+    0."""
     then = yield from look_past_space(reader, ahead)
-    return then > ahead and reader.buf[reader.pos + then : reader.pos + then + 1] in ("'", '"')
+    if reader.buf[reader.pos + then : reader.pos + then + 1] == "+":
+        then = yield from look_past_space(reader, then + 1)
+    quoted = reader.buf[reader.pos + then : reader.pos + then + 1] in ("'", '"')
+    return then if quoted and then > ahead else 0
 
 
 def _read_escape(reader: Reader, *, raw: bool) -> Need[str]:
