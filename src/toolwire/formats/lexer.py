@@ -133,6 +133,11 @@ class Lexer:
                 return "", 0
             yield
 
+    def find(self, text: str, start: int, end: int) -> int:
+        """Return the position of the first complete marker in that part of a text, or -1."""
+        match = self._complete().search(text, start, end)
+        return match.start() if match else -1
+
     def begun(self, reader: Reader, ahead: int = 0) -> bool:
         """Whether the text from that far ahead on is a truncated marker."""
         start = reader.pos + ahead

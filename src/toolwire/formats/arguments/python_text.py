@@ -6,13 +6,12 @@ model text is never evaluated, and because Python's own parser rejects common mi
 """
 
 from toolwire.formats.arguments import scalars
-from toolwire.formats.arguments.json_text import MAX_COMMENT, Put, bare_token, skip_blank
+from toolwire.formats.arguments.json_text import Put, bare_token, skip_blank
 from toolwire.formats.reader import Need, Reader
 from toolwire.protocol.json_limits import MAX_DEPTH
 
 _CLOSER = {"[": "]", "(": ")", "{": "}"}
 _SPACES = 4096
-_MOST_COMMENTS = 8
 _STRING_START = frozenset("'\"")
 _PREFIXES = frozenset("fFuUbBrR")
 _DICT = "} of a dict"  # stack entry of a dict; that of a set is the brace alone
@@ -38,35 +37,6 @@ def copy_literal(reader: Reader, put: Put, ends: scalars.Ends | None = None) -> 
         else:
             state = yield from brackets.value()
     return state == _DONE
-
-
-def look_past_blank(reader: Reader, ahead: int, quote: str = "") -> Need[int]:
-    """Return the distance to the next character that is neither space nor in a comment. Consumes
-    nothing, so it looks past few comments. A comment contains no `quote`."""
-    for _ in range(_MOST_COMMENTS):
-        ahead = yield from scalars.look_past_space(reader, ahead)
-        if reader.buf[reader.pos + ahead : reader.pos + ahead + 1] != "#":
-            return ahead
-        size = yield from _comment(reader, ahead)
-        start = reader.pos + ahead
-        if not size or (quote and quote in reader.buf[start : start + size]):
-            return ahead
-        ahead += size
-    return (yield from scalars.look_past_space(reader, ahead))
-
-
-def _comment(reader: Reader, ahead: int) -> Need[int]:
-    """Return the length of the comment there, without its newline; 0 if it is too long."""
-    while True:
-        start = reader.pos + ahead
-        end = reader.buf.find("\n", start, start + MAX_COMMENT)
-        if end >= 0:
-            return end - start
-        if len(reader.buf) - start >= MAX_COMMENT:
-            return 0
-        if reader.final:
-            return len(reader.buf) - start
-        yield
 
 
 class _Brackets:

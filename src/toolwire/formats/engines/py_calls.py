@@ -87,13 +87,13 @@ class PyCalls(msgspec.Struct, frozen=True):
     def _more(self, turn: TurnState, ends: Ends) -> Need[bool]:
         """Whether another call follows. Tolerates a missing bracket, and some too many."""
         reader = turn.reader
-        char = yield from skip_blank(reader, _SPACE)
+        char = yield from ends.pass_blank(reader)
         if char in SURPLUS:
             reader.pos += yield from ends.surplus(reader)
-            char = yield from skip_blank(reader, _SPACE)
+            char = yield from ends.pass_blank(reader)
         while char in (",", ";"):
             reader.pos += 1
-            char = yield from skip_blank(reader, _SPACE)
+            char = yield from ends.pass_blank(reader)
         if char == "]":
             reader.pos += 1
             turn.settle()

@@ -7,9 +7,9 @@ brackets of its own: it ends only where everything is written correctly.
 
 import re
 
-from toolwire.formats.arguments.python_text import look_past_blank
+from toolwire.formats.arguments.json_text import MAX_COMMENT, pass_comment
 from toolwire.formats.arguments.scalars import look_past_space
-from toolwire.formats.reader import Need, Reader
+from toolwire.formats.reader import Need, Reader, skip_space
 from toolwire.formats.turn_ends import TURN_END_LEXER
 from toolwire.formats.turn_state import TurnState
 
@@ -20,6 +20,8 @@ _NEXT_KEY = re.compile(rf"\)|\*\*|{KEY.pattern}\s{{0,64}}+=(?!=)|\Z")
 _AFTER_CALL = ",;]"
 SURPLUS = (")", "}")
 _MOST_SURPLUS = 4
+_MOST_COMMENTS = 8
+_SPACE = 256
 _GAP = r"\s{0,16}+"
 _NEXT_LIST = re.compile(rf"{_GAP},?+{_GAP}\[{_GAP}")
 _NEXT_LIST_BEGUN = re.compile(rf"{_GAP},?+{_GAP}\[?+{_GAP}")
@@ -56,7 +58,7 @@ class Ends:
         return ended
 
     def _string(self, reader: Reader, ahead: int) -> Need[bool]:
-        ahead = yield from look_past_blank(reader, ahead)
+        ahead = yield from self._past_blank(reader, ahead)
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
         if char == ")":
             return (yield from self.call(reader, ahead + 1, reader.buf[reader.pos]))
@@ -64,7 +66,7 @@ class Ends:
             return (yield from self.unclosed(reader, ahead))
         if char != ",":
             return not char
-        ahead = yield from look_past_blank(reader, ahead + 1)
+        ahead = yield from self._past_blank(reader, ahead + 1)
         while _KEY_PREFIX.fullmatch(reader.buf, reader.pos + ahead):
             if reader.final:
                 return True  # the text is truncated inside the next key
@@ -73,7 +75,7 @@ class Ends:
 
     def call(self, reader: Reader, ahead: int, quote: str = "") -> Need[bool]:
         """Whether the text after the `)` can follow a call, without another `quote`."""
-        after, ahead = ahead, (yield from look_past_blank(reader, ahead, quote))
+        after, ahead = ahead, (yield from self._past_blank(reader, ahead, quote))
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
         apart = "\n" in reader.buf[reader.pos + after : reader.pos + ahead]
         if self._free and char != ")" and (char != quote or (apart and not self.quoted)):
@@ -135,6 +137,45 @@ class Ends:
         if match.end() == len(reader.buf):
             return any(name.startswith(match.group()) for name in tools.names())
         return reader.buf[match.end()] == "(" and tools.known(tools.resolve(match.group()))
+
+    def pass_blank(self, reader: Reader) -> Need[str]:
+        """Consume whitespace and comments, as `skip_blank` does, but no marker in a comment."""
+        while True:
+            char = yield from skip_space(reader, _SPACE)
+            size = (yield from self._comment(reader, 0)) if char == "#" else 0
+            if not size and not (char == "/" and (yield from pass_comment(reader))):
+                return char
+            reader.pos += size
+
+    def _past_blank(self, reader: Reader, ahead: int, quote: str = "") -> Need[int]:
+        """Return the distance to the next character that is neither space nor in a comment.
+        Consumes nothing, so it looks past few comments. A comment contains no `quote`."""
+        for _ in range(_MOST_COMMENTS):
+            ahead = yield from look_past_space(reader, ahead)
+            if reader.buf[reader.pos + ahead : reader.pos + ahead + 1] != "#":
+                return ahead
+            size = yield from self._comment(reader, ahead)
+            start = reader.pos + ahead
+            if not size or (quote and quote in reader.buf[start : start + size]):
+                return ahead
+            ahead += size
+        return (yield from look_past_space(reader, ahead))
+
+    def _comment(self, reader: Reader, ahead: int) -> Need[int]:
+        """Return the length of the comment there, up to its newline or a marker; 0 if it is too
+        long, or may be the last line of prose."""
+        while True:
+            buf, start = reader.buf, reader.pos + ahead
+            newline = buf.find("\n", start, start + MAX_COMMENT)
+            end = newline if newline >= 0 else min(len(buf), start + MAX_COMMENT)
+            marker = self._turn.stop.find(buf, start, end)
+            if marker >= 0 or newline >= 0:
+                return (marker if marker >= 0 else newline) - start
+            if end - start == MAX_COMMENT:
+                return 0
+            if reader.final:
+                return 0 if self._free else end - start
+            yield
 
     def _marker(self, reader: Reader, ahead: int) -> Need[bool]:
         """Whether a marker is there, which may be cut off."""
