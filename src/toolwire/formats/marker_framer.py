@@ -119,6 +119,7 @@ class MarkerFramer:
     ) -> Need[bool]:
         """Run `_region` on the same text with another reader, to the end of the last call."""
         turn = TurnState(reader, sink, self._turn.tools, self._turn.stop)
+        turn.mention = self._quotes.quote()
         other = MarkerFramer(self._markers, turn, self._engine)
         reader.mark()
         clean = yield from other._calls(marker, size, strict=self._strict(kind))

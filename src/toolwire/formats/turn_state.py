@@ -31,6 +31,7 @@ class TurnState:
     broken: bool = False
     lost: tuple[str, bool] = ("", False)
     settled: int = 0  # how much of the text was settled at the last `settle`
+    mention: str = ""  # the quotation mark that may end here, if calls are only looked for
     lookaheads: int = 0  # how often the rest of the text was searched for the end of a value
 
     def settle(self) -> None:

@@ -78,7 +78,8 @@ class Ends:
         after, ahead = ahead, (yield from self._past_blank(reader, ahead, quote))
         char = reader.buf[reader.pos + ahead : reader.pos + ahead + 1]
         apart = "\n" in reader.buf[reader.pos + after : reader.pos + ahead]
-        if self._free and char != ")" and (char != quote or (apart and not self.quoted)):
+        ended = not self.quoted and (apart or char == self._turn.mention)
+        if self._free and char != ")" and (char != quote or ended):
             return True
         if char in self._after or (self._lines and (char.isalpha() or char == "_")):
             return True
