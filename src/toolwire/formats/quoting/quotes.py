@@ -41,13 +41,14 @@ class Quotes:
         "_info",
         "_kept",
         "_line",
+        "_odd",
         "_off",
         "_run",
         "_spans",
     )
 
     def __init__(self) -> None:
-        self._off = self._closing = self._escaped = False
+        self._off = self._closing = self._escaped = self._odd = False
         self._fence = self._info = self._run = 0
         self._spans: list[int] = []
         self._line = ""
@@ -76,7 +77,7 @@ class Quotes:
     def line(self) -> str:
         """The end of the text on this line."""
         self._look()
-        return self._line[-_LINE:]
+        return self._line
 
     def kind(self) -> str:
         """The name of the open mark, for messages."""
@@ -88,7 +89,7 @@ class Quotes:
     def at_line_start(self) -> bool:
         """Whether only whitespace precedes this on its line."""
         self._look()
-        return not self._run and not self._line[-_LINE:].strip()
+        return not self._run and not self._line.strip()
 
     def marked(self) -> bool:
         """Whether Markdown is open where a marker begins."""
@@ -105,8 +106,7 @@ class Quotes:
     def quote(self) -> str:
         """The closing mark of the quotation open on this line, or ""."""
         self._look()
-        line = self._line[-_LINE:]
-        return '"' if line.count('"') % 2 else _PAIRS.get(line[-1:], "")
+        return '"' if self._odd else _PAIRS.get(self._line[-1:], "")
 
     def copy(self) -> Self:
         """Return a copy of the state, for lookahead."""
@@ -123,7 +123,7 @@ class Quotes:
         self._fence = self._info = self._run = 0
         self._closing = self._escaped = False
         self._spans = []
-        self._line = line
+        self._line, self._odd = line, False
         self._idle = True
 
     def close_spans(self) -> None:
@@ -156,9 +156,7 @@ class Quotes:
 
     def _see(self, text: str) -> None:
         if self._idle and "`" not in text:
-            at = text.rfind("\n")
-            line = text[at + 1 :] if at >= 0 else self._line + text
-            self._line = line if len(line) < 2 * _LINE else line[-_LINE:]
+            self._write(text)
             return
         pos = 0
         while pos < len(text):
@@ -177,9 +175,16 @@ class Quotes:
             return pos
         else:
             end = _PLAIN.match(text, pos).end()  # type: ignore[union-attr]
-        at = text.rfind("\n", pos, end)
-        self._line = (text[at + 1 : end] if at >= 0 else self._line + text[pos:end])[-_LINE:]
+        self._write(text[pos:end])
         return end
+
+    def _write(self, text: str) -> None:
+        """Add text to the line, or begin another one."""
+        at = text.rfind("\n") + 1
+        if at:
+            self._line, self._odd = "", False
+        self._odd ^= text.count('"', at) % 2 == 1
+        self._line = (self._line + text[max(at, len(text) - _LINE) :])[-_LINE:]
 
     def see_to_close(self, text: str) -> int:
         """Consume text up to the end of the fence; -1 if it does not end here."""
@@ -214,13 +219,13 @@ class Quotes:
             return
         if self._closing and not piece.isspace():
             self._closing = False
-        self._line = (self._line + piece)[-_LINE:]
+        self._write(piece)
 
     def _end_run(self) -> None:
         size, self._run = self._run, 0
         if not size:
             return
-        before = self._line[-_LINE:]
+        before = self._line
         self._line = (self._line + "`" * min(size, _LINE))[-_LINE:]
         if self._fence:
             self._closing = size >= self._fence and not before.strip()
@@ -243,4 +248,4 @@ class Quotes:
         elif self._info or not self._line.strip():
             self._fence, self._info = self._info, 0
             self._spans = []
-        self._line = ""
+        self._line, self._odd = "", False

@@ -15,3 +15,13 @@ def test_words_wait_until_they_are_many() -> None:
     for _ in range(200):
         quotes.see("`word` ")
     assert len(quotes._kept) == 200
+
+
+def test_a_quotation_is_open_however_long_its_line_is() -> None:
+    for piece in (1, 7, 100, 1000):
+        quotes, text = Quotes(), 'A "thing" of `b`. ' * 20 + 'So "' + "word " * 100
+        for at in range(0, len(text), piece):
+            quotes.see(text[at : at + piece])
+            assert quotes.quote() == ('"' if text[: at + piece].count('"') % 2 else "")
+        quotes.see("\n")
+        assert quotes.quote() == ""
