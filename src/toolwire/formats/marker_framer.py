@@ -89,7 +89,7 @@ class MarkerFramer:
             start = partial(self._ahead, marker, size, kind) if calls else None
             if quoted := (yield from self._mentions.quoted(size, start)):
                 self._text(quoted, why)
-                self._quotes.close_spans()
+                self._quotes.close()
                 return
         if calls:
             yield from self._region(marker, size, kind, self._sink.text, why)

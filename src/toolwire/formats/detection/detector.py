@@ -303,7 +303,7 @@ class OutputDetector:
             if quoted := (yield from self._mentions.quoted(size, start)):
                 self.why = self.why or "a call that is quoted is mentioned, not made"
                 self._say(quoted)
-                quotes.close_spans()
+                quotes.close()
                 return False
         self._hand_over(best)
         return True

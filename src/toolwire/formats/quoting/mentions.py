@@ -9,17 +9,25 @@ lookahead depends on the text alone, not on how it is chunked:
   `_LOOK`), where they must be closed. An incomplete call is a mention if its span is closed on its
   first line.
 
+Backticks in a call may be its own, such as Markdown that it writes to a file. They are if the call
+turns out to be complete and they are in pairs. Then only text behind it closes anything.
+
 There is no lookahead for text that no engine reads as a call: it is text in any case.
 """
 
 import re
+from collections.abc import Container
 from typing import Protocol
 
 from toolwire.formats.event_sink import EventSink
-from toolwire.formats.quoting.quotes import Quotes
+from toolwire.formats.quoting.quotes import FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
 
 _LOOK = 1024  # how far past a call, or a lone marker, to look for the end of the line
+_LONGEST = 16 * 1024  # how far to look for the end of a call that has backticks
+_VAIN = 4  # how often in a turn, if there was none
+_ENDLESS = 1 << 30
+_FENCES = range(len(FENCE), _ENDLESS)
 _RUN = re.compile(r"`++|\n")
 _SPECIAL = re.compile(r"<\||\|>|｜")
 
@@ -68,11 +76,12 @@ class Lookahead:
 class Mentions:
     """Tells mentions from calls in one turn."""
 
-    __slots__ = ("_quotes", "_reader")
+    __slots__ = ("_quotes", "_reader", "_vain")
 
     def __init__(self, reader: Reader, quotes: Quotes) -> None:
         self._reader = reader
         self._quotes = quotes
+        self._vain = 0
 
     def quoted(self, size: int, start: Start | None) -> Need[int]:
         """Return the length of the mention at the reader, where a marker of `size` begins.
@@ -110,7 +119,7 @@ class Mentions:
 
     def _in_fence(self, size: int, start: Start | None) -> Need[int]:
         ahead, seen, text = self._quotes.copy(), 0, self._take(size)
-        lookahead = Lookahead(start) if start else None
+        lookahead, pieces = Lookahead(start) if start else None, [text]
         while True:
             if lookahead:
                 lookahead.feed(text, final=self._over())
@@ -118,11 +127,22 @@ class Mentions:
                     return 0
             end = ahead.see_to_close(text)
             if end >= 0:
-                return 0 if ahead.spans else seen + end
+                call = None
+                if start and lookahead and lookahead.made < 0:
+                    call = yield from self._complete(pieces, start, _FENCES)
+                if not call:
+                    return 0 if ahead.spans else seen + end
+                ahead, seen, lookahead = self._quotes.copy(), call.made, None
+                whole = "".join(pieces)
+                ahead.skip(whole[:seen])
+                text = whole[seen:]
+                continue
             seen += len(text)
             if self._over():
                 break
             text = self._take_line(lookahead.step if lookahead else len(self._reader.buf))
+            if lookahead:
+                pieces.append(text)
             if not text:
                 yield
         if ahead.closed_at_end():
@@ -156,25 +176,51 @@ class Mentions:
             if not pieces[-1]:
                 yield
         most = lookahead.made + _LOOK if lookahead.made >= 0 else taken
-        if end := self._within("".join(pieces)[:most], start):
-            return end
+        end, complete = self._within("".join(pieces)[:most], start)
+        if end:
+            spans = self._quotes.spans
+            call = None if complete else (yield from self._complete(pieces, start, spans))
+            if not call:
+                return end
+            lookahead = call
         while lookahead.made < 0:
             yield from self._feed(lookahead)
             if lookahead.refused:
                 return 0
         return (yield from self._behind(lookahead))
 
-    def _within(self, line: str, start: Start) -> int:
-        """Return where in the first line of a call the mention ends, or 0."""
+    def _within(self, line: str, start: Start) -> tuple[int, bool]:
+        """Return where in the first line of a call the mention ends, or 0, and whether the call is
+        complete in it."""
         end = _close_of_span(line, self._quotes.spans)
         if not end and not self._quotes.quote():
-            return 0
+            return 0, False
         alone = Lookahead(start, live=False)
         alone.feed(line, final=True)
         if alone.made < 0:
-            return end
+            return end, False
         closed = self._close(line[alone.made :])
-        return closed and alone.made + closed
+        return closed and alone.made + closed, True
+
+    def _complete(
+        self, pieces: list[str], start: Start, sizes: Container[int]
+    ) -> Need[Lookahead | None]:
+        """Read on to the end of the call that begins with these pieces, which get the text read.
+        None if it does not end, or its backticks, in runs of these sizes, are not in pairs."""
+        if self._vain == _VAIN:
+            return None
+        call = Lookahead(start, live=False)
+        call.feed("".join(pieces), final=self._over())
+        left = _LONGEST
+        while call.made < 0 and not call.refused and left:
+            pieces.append((yield from self._feed(call, left)))
+            left -= len(pieces[-1])
+        if call.made >= 0:
+            runs = _RUN.findall("".join(pieces)[: call.made])
+            if sum(run != "\n" and len(run) in sizes for run in runs) % 2 == 0:
+                return call
+        self._vain += 1
+        return None
 
     def _behind(self, lookahead: Lookahead) -> Need[int]:
         """Return where the last line of the calls, or the next text, closes the mention, or 0."""
@@ -191,13 +237,14 @@ class Mentions:
         closed = self._close(line)
         return closed and lookahead.made + gap + closed
 
-    def _feed(self, lookahead: Lookahead) -> Need[None]:
-        """Feed the next text, once there is some."""
+    def _feed(self, lookahead: Lookahead, most: int = _ENDLESS) -> Need[str]:
+        """Feed the next text, once there is some, and return it."""
         reader = self._reader
         while reader.pos == len(reader.buf) and not reader.final:
             yield
-        text = self._take(min(lookahead.step, len(reader.buf) - reader.pos))
+        text = self._take(min(lookahead.step, most, len(reader.buf) - reader.pos))
         lookahead.feed(text, final=self._over())
+        return text
 
     def _close(self, line: str) -> int:
         """Return where the first line after calls closes the open span or quote, or 0."""

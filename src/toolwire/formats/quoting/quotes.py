@@ -126,10 +126,16 @@ class Quotes:
         self._line, self._odd = line, False
         self._idle = True
 
-    def close_spans(self) -> None:
-        """Close all spans, whatever backticks they contain. A fence closes itself."""
-        if not (self.fenced or self.at_line_start()):
-            self.forget(line="`")
+    def close(self) -> None:
+        """Close everything behind a mention, whatever backticks it contains."""
+        self.forget(line="" if self.at_line_start() else "`")
+
+    def skip(self, text: str) -> None:
+        """Consume text whose backticks mean nothing."""
+        self._look()
+        if "\n" in text:
+            self._newline()
+        self._write(text)
 
     def give_up_fences(self) -> None:
         """Stop recognizing fences: one was never closed, so it was not a fence."""

@@ -131,3 +131,22 @@ def test_the_closing_mark_is_looked_for_in_the_next_thousand_characters(
     parser = parser_for("hermes", TOOLS)
     events = [e for at in range(0, len(text), piece) for e in parser.feed(text[at : at + piece])]
     assert sum(type(event) is CallStart for event in [*events, *parser.finish()]) == calls
+
+
+FILE = "<tool_call>\n<function=run>\n<parameter=code>\n```py\n1\n```\n</parameter>\n</function>"
+
+
+@pytest.mark.parametrize("more", ["", "\n```\nls\n```\n"])
+def test_a_fence_is_closed_behind_a_mention_that_has_fences(more: str) -> None:
+    text = f"So:\n```\n{FILE}\n</tool_call>\n```\nNow:\n"
+    found = extract("qwen3_coder", text + TAGS + more, TOOLS)
+    assert (found.content, len(found.calls)) == (text + more, 1)
+
+
+def test_only_a_few_times_is_the_end_of_half_a_call_looked_for() -> None:
+    begun = "So:\n```\n<tool_call>\n<function=run>\n<parameter=code>\n```\nGo on"
+    parser = parser_for("qwen3_coder", TOOLS)
+    for _ in range(4):
+        assert parser.feed(begun) == [TextDelta("So:\n```\n")]
+        assert parser.feed(" " * 16 * 1024) != []
+    assert "Go on" in "".join(e.text for e in parser.feed(begun) if isinstance(e, TextDelta))
