@@ -111,8 +111,6 @@ def test_a_model_of_any_format_is_read_right_and_a_quoted_call_is_not_made(name:
     served, call = Served(), written(name)
     assert calls(served.ask(call)) == PARIS
     assert calls(served.ask(f"I look.\n{call}")) == PARIS
-    if name in TOKENS_ONLY:
-        return
     quoted = f"A call:\n```\n{call}\n```\nThat is how."
     answer = served.ask(quoted)
     assert calls(answer) == []
@@ -130,10 +128,6 @@ def test_while_nothing_is_known_of_a_model_no_quoted_call_is_made(name: str, aro
     answer = Served().ask(quoted)
     assert calls(answer) == []
     assert answer.json["choices"][0]["message"]["content"] == quoted
-
-
-TOKENS_ONLY = ("openai", "muse_glimmer", "beam", "inkling")
-"""Formats whose calls begin with special tokens, which no text quotes."""
 
 
 WRAPPED = "<|START_THINKING|>I look.<|END_THINKING|><|START_RESPONSE|>Wait.<|END_RESPONSE|>"

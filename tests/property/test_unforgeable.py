@@ -328,9 +328,6 @@ def test_only_the_bracket_of_a_call_is_written_otherwise() -> None:
 
 FENCED_CALLS = {"xlam", "command_r_plus", "gemma3"}
 """Formats whose calls are written in a code fence."""
-MESSAGES = {"openai", "muse_glimmer", "beam", "inkling"}
-"""Formats of messages: their special tokens count wherever they stand, because no model writes them
-in a quotation."""
 
 
 def quoted(call: str) -> list[str]:
@@ -343,7 +340,7 @@ def quoted(call: str) -> list[str]:
 def test_a_model_that_quotes_a_call_calls_nothing(name: str) -> None:
     for quotation in quoted(render_calls(name, [CALL])):
         said = f"A call looks like this:\n{quotation}\nThat is all."
-        if name not in FENCED_CALLS | MESSAGES:
+        if name not in FENCED_CALLS:
             assert extract(name, said, [TOOL]).calls == [], said
 
 

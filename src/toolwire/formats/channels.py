@@ -8,18 +8,19 @@ ends in it. So is anything between messages but whitespace.
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from toolwire.formats.arguments.scalars import look_past_space
+from toolwire.formats.event_sink import EventSink
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import TURN_ENDS
 from toolwire.formats.quoting.mentions import Mentions, is_special
 from toolwire.formats.quoting.quotes import Quotes
-from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.reader import Need, Reader, peek, skip_space
 from toolwire.formats.record import Framer
 from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.trace import SpanKind
@@ -64,8 +65,8 @@ class Channels(msgspec.Struct, frozen=True, eq=False):
     unstarted: str = ""
     """A tool's header, with `{name}`. The model may omit its START even in the middle of a text."""
     quotable: tuple[str, ...] = ()
-    """Special tokens that are text inside closed Markdown, because they begin every answer, so that
-    explanations of the format quote them."""
+    """Special tokens that are text inside closed Markdown, whatever they begin, because they begin
+    every answer, so that explanations of the format quote them."""
 
     def framer(self, turn: TurnState, engine: FormatEngine) -> Framer:
         """A framer for one turn."""
@@ -131,9 +132,10 @@ class ChannelFramer:
         self._lexers = _lexers(channels)
         self._quotes = Quotes()
         self._mentions = Mentions(turn.reader, self._quotes)
-        quotable = channels.quotable
-        self._plain = frozenset(
-            m for m in self._lexers.body.kinds if m in quotable or not is_special(m)
+        self._quoted = frozenset(
+            marker
+            for marker, kind in self._lexers.body.kinds.items()
+            if kind != "end" or marker in channels.quotable or not is_special(marker)
         )
         self._target: Target = "text"
         self._called = False  # a call was the last thing read
@@ -210,11 +212,12 @@ class ChannelFramer:
                 self._say(start - reader.pos)
             if lexer.kinds.get(marker) == "turn_end":
                 yield from self._end_turn()
-            elif marker in self._plain and self._target == "text" and self._quotes.open():
-                quoted = yield from self._mention(end - start)
+            elif marker in self._quoted and self._target == "text" and self._quotes.open():
+                quoted = yield from self._mention(marker, end - start)
                 if not quoted:
                     return marker, end - start
                 self._say(quoted)
+                self._quotes.close()
             elif marker or reader.final:
                 return marker, end - start
             else:
@@ -229,27 +232,57 @@ class ChannelFramer:
         else:
             self._say(size)
 
-    def _mention(self, size: int) -> Need[int]:
-        """Return the length of the mention that starts at this quotable marker."""
-        reader = self._reader
+    def _mention(self, marker: str, size: int) -> Need[int]:
+        """Return the length of the mention that starts at this marker.
+
+        A special token is mentioned only in front of a call, and only if text that closes the
+        quotation comes right behind the end of one. A turn does not go on there without a header.
+        """
+        reader, kinds = self._reader, self._lexers.body.kinds
+        quotable = not is_special(marker) or marker in self._channels.quotable
+        lead = size if quotable or kinds[marker] == "start" else 0
         reader.mark()
-        reader.pos += size
+        reader.pos += lead
         found = yield from self._read_header()
         reader.give_back(reader.raw())
-        if not found or not self._channels.route(*found, self._turn.tools):
-            return 0
-        return (yield from self._mentions.quoted(size, None))
+        route = self._channels.route(*found, self._turn.tools) if found else None
+        if quotable or not route or route.target != "tool":
+            return (yield from self._mentions.quoted(size, None)) if quotable and route else 0
+        quoted = yield from self._mentions.quoted(size, partial(self._ahead, lead, route.name))
+        text = reader.buf[reader.pos : reader.pos + quoted]
+        if kinds[max(kinds, key=text.rfind)] == "end":
+            return quoted
+        if quoted:
+            self._quotes.give_up_fences()  # a fence of another message closes none
+        return 0
+
+    def _ahead(self, lead: int, name: str, reader: Reader, sink: EventSink) -> Need[bool]:
+        """Read the message to a tool with another reader, to the end of its end marker."""
+        turn = TurnState(reader, sink, self._turn.tools, self._turn.stop)
+        other = ChannelFramer(self._channels, turn, self._engine)
+        reader.pos += lead
+        yield from other._read_header()
+        reader.mark()
+        clean = yield from self._engine.read(turn, Opening(strict=False, name=name))
+        reader.give_back(reader.raw())
+        space = yield from look_past_space(reader, 0)
+        marker, size = yield from self._lexers.body.at(reader, space)
+        if self._lexers.body.kinds.get(marker) == "end":
+            reader.pos += space + size
+        return clean
 
     def _say(self, size: int) -> None:
         reader = self._reader
         self._put(reader.buf[reader.pos : reader.pos + size])
-        self._take(size, "text" if self._target == "text" else "reasoning")
+        reader.pos += size
+        if self._turn.trace is not None:
+            kind: SpanKind = "text" if self._target == "text" else "reasoning"
+            self._trace(reader.offset - size, kind)
 
     def _put(self, text: str) -> None:
         if self._target == "text":
             self._sink.text(text)
-            if self._plain:
-                self._quotes.see(text)
+            self._quotes.see(text)
         else:
             self._sink.reasoning(text)
 

@@ -33,7 +33,7 @@ _SPECIAL = re.compile(r"<\||\|>|｜")
 
 
 def is_special(marker: str) -> bool:
-    """Whether a marker consists of special tokens, which do not occur in text or Markdown."""
+    """Whether a marker consists of special tokens, which hardly ever occur in text."""
     return _SPECIAL.search(marker) is not None
 
 
