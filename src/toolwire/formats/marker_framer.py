@@ -45,6 +45,7 @@ class MarkerFramer:
         self._engine = engine
         self._lexers = markers.lexers(engine)
         self._words = self._lexers.words
+        self._reasoning_counts = markers.reasoning_calls == "count"
         self._quotes = Quotes()
         self._mentions = Mentions(turn.reader, self._quotes)
 
@@ -173,10 +174,10 @@ class MarkerFramer:
                 yield from self._citation(end - start, partial(self._think, end - start))
                 continue
             if kind == "unthink":
-                self._take(end - start, "markup")
+                self._drop(end - start)
                 return
-            if marker and self._markers.reasoning_calls == "count":
-                yield from self._region(marker, end - start, "open", self._sink.reasoning)
+            if marker and self._reasoning_counts:
+                yield from self._meet_in_reasoning(marker, end - start)
             elif marker:
                 if (yield from self._draft(marker, end - start)):
                     return
@@ -187,8 +188,26 @@ class MarkerFramer:
 
     def _think(self, size: int, why: str = "") -> None:
         reader = self._reader
-        self._sink.reasoning(reader.buf[reader.pos : reader.pos + size])
+        text = reader.buf[reader.pos : reader.pos + size]
+        self._sink.reasoning(text)
+        if self._reasoning_counts:
+            self._quotes.see(text)
         self._take(size, "reasoning", why)
+
+    def _meet_in_reasoning(self, marker: str, size: int) -> Need[None]:
+        """Read calls in reasoning, unless they are quoted there."""
+        reader, why = self._reader, self._quotes.kind() if self._quotes.open() else ""
+        if why:
+            start = partial(self._ahead, marker, size, "open")
+            quoted = yield from self._mentions.quoted(size, start)
+            text, kinds = reader.buf[reader.pos : reader.pos + quoted], self._lexers.reasoning.kinds
+            if any(kind == "unthink" and end in text for end, kind in kinds.items()):
+                self._quotes.give_up_fences()  # one in the answer closes none in the reasoning
+            elif quoted:
+                self._think(quoted, why)
+                self._quotes.close()
+                return
+        yield from self._region(marker, size, "open", self._sink.reasoning, why)
 
     def _draft(self, marker: str, size: int) -> Need[bool]:
         """Read a call in reasoning. True if nothing follows it, so that it counts."""
