@@ -20,7 +20,7 @@ from collections.abc import Container
 from typing import Protocol
 
 from toolwire.formats.event_sink import EventSink
-from toolwire.formats.quoting.quotes import FENCE, Quotes
+from toolwire.formats.quoting.quotes import APOSTROPHES, FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
 
 _LOOK = 1024  # how far past a call, or a lone marker, to look for the end of the line
@@ -251,7 +251,7 @@ class Mentions:
         if end := _close_of_span(line, self._quotes.spans):
             return end
         quote = self._quotes.quote()
-        near = line.partition("\n")[0] if quote == '"' else line[:1]
+        near = line[:1] if quote in APOSTROPHES.values() else line.partition("\n")[0]
         return near.find(quote) + 1 if quote else 0
 
 

@@ -1,9 +1,9 @@
 """The Markdown of the text being read: code fences, code spans and quotation marks.
 
 A fence opens at a line that begins with three or more backticks and has no others. The mark of a
-list item may precede them. It ends at a line that consists of at least as many backticks. Anywhere
-else a run of backticks opens a span. A run of the same length closes it, or the end of the
-paragraph leaves it open.
+list item or of a block quotation may precede them. It ends at a line that consists of at least as
+many backticks, behind as many marks of block quotations. Anywhere else a run of backticks opens a
+span. A run of the same length closes it, or the end of the paragraph leaves it open.
 
 The state is needed only at a marker. So text is buffered until then and scanned at once, which is
 much cheaper than scanning each piece.
@@ -25,9 +25,13 @@ _LONG = 256  # characters of a piece that is more than a word or a line
 _MOST_KEPT = 64 * 1024  # characters of all pieces, because backticks take time to scan
 _TOKEN = re.compile(r"`++|\n|[^`\n]++")
 _PLAIN = re.compile(r"(?:[^`\n]++|(?<!\\)`[^`\n]++`(?=[^`])|\n(?![ \t]*+`{3}))*+")
-_ITEM = re.compile(r"\s*+(?:(?:[-*+]|\d{1,9}+[.)])[ \t]++)*+")  # list items, which may nest
+# List items and block quotations, which may nest.
+_ITEM = re.compile(r"\s*+(?:(?:[-*+]|\d{1,9}+[.)])[ \t]++|>[ \t]*+)*+")
 _BACKSLASHES = re.compile(r"\\*+\Z")
-_PAIRS = {"'": "'", "‘": "’", "“": "”", "«": "»", "„": "“", "「": "」", "『": "』"}
+_PAIRS = {"“": "”", "„": "“", "«": "»", "»": "«", "‹": "›", "›": "‹", "「": "」", "『": "』"}
+_MARKS = re.compile("[“”„«»‹›「」『』]")
+APOSTROPHES = {"'": "'", "‘": "’"}
+"""Quotation marks that are also apostrophes. They open only right in front of a call."""
 
 
 class Quotes:
@@ -35,6 +39,7 @@ class Quotes:
 
     __slots__ = (
         "_closing",
+        "_depth",
         "_escaped",
         "_fence",
         "_idle",
@@ -49,7 +54,7 @@ class Quotes:
 
     def __init__(self) -> None:
         self._off = self._closing = self._escaped = self._odd = False
-        self._fence = self._info = self._run = 0
+        self._fence = self._info = self._run = self._depth = 0
         self._spans: list[int] = []
         self._line = ""
         self._idle = True
@@ -106,7 +111,12 @@ class Quotes:
     def quote(self) -> str:
         """The closing mark of the quotation open on this line, or ""."""
         self._look()
-        return '"' if self._odd else _PAIRS.get(self._line[-1:], "")
+        if self._odd:
+            return '"'
+        closing = ""
+        for mark in _MARKS.findall(self._line):
+            closing = _PAIRS.get(mark, "") if not closing else closing.replace(mark, "")
+        return closing or APOSTROPHES.get(self._line[-1:], "")
 
     def copy(self) -> Self:
         """Return a copy of the state, for lookahead."""
@@ -234,9 +244,11 @@ class Quotes:
         before = self._line
         self._line = (self._line + "`" * min(size, _LINE))[-_LINE:]
         if self._fence:
-            self._closing = size >= self._fence and not before.strip()
+            plain = not before.replace(">", "").strip()
+            self._closing = size >= self._fence and plain and before.count(">") == self._depth
             return
         starts = _ITEM.fullmatch(before)
+        self._depth = before.count(">")
         self._info = size if starts and size >= len(FENCE) and not self._off else 0
         self._span(size)
 

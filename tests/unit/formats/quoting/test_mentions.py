@@ -23,6 +23,11 @@ TAGS = "<tool_call>\n<function=run>\n<parameter=code>\n`ls`\n</parameter>\n</fun
         "~ `a` `b ",
         'He said "so ',
         "A ` and\n\n",
+        "> ```sh\n> ls\n> ```\n",
+        "```\n> ```\nls\n```\n",
+        "„ok“ and “yes” and ",
+        "»ok« and ",
+        "“so ",
     ],
 )
 @pytest.mark.parametrize(("name", "call"), [("hermes", CALL), ("qwen3_coder", TAGS)])
@@ -47,6 +52,14 @@ def test_a_call_behind_markdown_is_made_though_it_has_backticks(
         'Say "now {} now".',
         "«{}»",
         "a `b` c `d\n{}` e",
+        "> ```\n> {}\n> ```\nDone.",
+        ">```xml\n>{}\n>```\nDone.",
+        "1. > - ```\n   > {}\n   > ```\n",
+        "Say “now {} now”.",
+        "Say « {} ».",
+        "Say „now {}“.",
+        "Say »{}«.",
+        "Say ‹{}›.",
     ],
 )
 def test_a_call_that_is_closed_in_quotes_is_mentioned(text: str) -> None:
