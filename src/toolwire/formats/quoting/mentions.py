@@ -162,12 +162,13 @@ class Mentions:
         return end and size + end
 
     def _call_in_line(self, size: int, start: Start) -> Need[int]:
-        lookahead, pieces, taken = Lookahead(start), [self._take(size)], size
+        lookahead, pieces = Lookahead(start), [self._take(size) + self._take_line(_LOOK)]
+        taken = len(pieces[0])
         while True:
             lookahead.feed(pieces[-1], final=self._over())
             if lookahead.refused:
                 return 0
-            if self._over() or (len(pieces) > 1 and pieces[-1].endswith("\n")):
+            if self._over() or (taken > size and pieces[-1].endswith("\n")):
                 break
             if 0 <= lookahead.made <= taken - _LOOK:
                 break

@@ -27,7 +27,6 @@ _TOKEN = re.compile(r"`++|\n|[^`\n]++")
 _PLAIN = re.compile(r"(?:[^`\n]++|(?<!\\)`[^`\n]++`(?=[^`])|\n(?![ \t]*+`{3}))*+")
 # List items and block quotations, which may nest.
 _ITEM = re.compile(r"\s*+(?:(?:[-*+]|\d{1,9}+[.)])[ \t]++|>[ \t]*+)*+")
-_BACKSLASHES = re.compile(r"\\*+\Z")
 _PAIRS = {"“": "”", "„": "“", "«": "»", "»": "«", "‹": "›", "›": "‹", "「": "」", "『": "』"}
 _MARKS = re.compile("[“”„«»‹›「」『』]")
 APOSTROPHES = {"'": "'", "‘": "’"}
@@ -82,7 +81,7 @@ class Quotes:
     def line(self) -> str:
         """The end of the text on this line."""
         self._look()
-        return self._line
+        return self._line[-_LINE:]
 
     def kind(self) -> str:
         """The name of the open mark, for messages."""
@@ -94,7 +93,7 @@ class Quotes:
     def at_line_start(self) -> bool:
         """Whether only whitespace precedes this on its line."""
         self._look()
-        return not self._run and not self._line.strip()
+        return not self._run and not self._line[-_LINE:].strip()
 
     def marked(self) -> bool:
         """Whether Markdown is open where a marker begins."""
@@ -102,7 +101,7 @@ class Quotes:
         self._end_run()
         if self._closing:
             self._fence, self._closing = 0, False
-        return self.fenced or bool(self._spans)
+        return bool(self._fence or self._info or self._spans)
 
     def open(self) -> bool:
         """Whether Markdown or a quotation mark is open where a marker begins."""
@@ -111,12 +110,14 @@ class Quotes:
     def quote(self) -> str:
         """The closing mark of the quotation open on this line, or ""."""
         self._look()
-        if self._odd:
+        if not self._line:
+            return ""
+        if self._odd != self._line.count('"') % 2:
             return '"'
-        closing = ""
-        for mark in _MARKS.findall(self._line):
+        closing, line = "", self._line[-_LINE:]
+        for mark in () if line.isascii() else _MARKS.findall(line):
             closing = _PAIRS.get(mark, "") if not closing else closing.replace(mark, "")
-        return closing or APOSTROPHES.get(self._line[-1:], "")
+        return closing or APOSTROPHES.get(line[-1:], "")
 
     def copy(self) -> Self:
         """Return a copy of the state, for lookahead."""
@@ -196,11 +197,18 @@ class Quotes:
 
     def _write(self, text: str) -> None:
         """Add text to the line, or begin another one."""
-        at = text.rfind("\n") + 1
-        if at:
-            self._line, self._odd = "", False
-        self._odd ^= text.count('"', at) % 2 == 1
-        self._line = (self._line + text[max(at, len(text) - _LINE) :])[-_LINE:]
+        at = text.rfind("\n")
+        if at < 0:
+            self._line += text
+        else:
+            self._line, self._odd = text[at + 1 :], False
+        if len(self._line) >= 2 * _LINE:
+            self._cut()
+
+    def _cut(self) -> None:
+        """Keep the end of the line, and whether a quotation is open in front of it."""
+        self._odd ^= self._line.count('"', 0, -_LINE) % 2 == 1
+        self._line = self._line[-_LINE:]
 
     def see_to_close(self, text: str) -> int:
         """Consume text up to the end of the fence; -1 if it does not end here."""
@@ -225,8 +233,8 @@ class Quotes:
     def _token(self, piece: str) -> None:
         if piece[0] == "`":
             if not self._run:
-                slashes = _BACKSLASHES.search(self._line)
-                self._escaped = bool(slashes and len(slashes.group()) % 2)
+                line = self._line
+                self._escaped = (len(line) - len(line.rstrip("\\"))) % 2 == 1
             self._run += len(piece)
             return
         self._end_run()
@@ -235,21 +243,24 @@ class Quotes:
             return
         if self._closing and not piece.isspace():
             self._closing = False
-        self._write(piece)
+        self._line += piece
+        if len(self._line) >= 2 * _LINE:
+            self._cut()
 
     def _end_run(self) -> None:
         size, self._run = self._run, 0
         if not size:
             return
-        before = self._line
-        self._line = (self._line + "`" * min(size, _LINE))[-_LINE:]
+        before = self._line[-_LINE:]
+        self._line += "`" * min(size, _LINE)
         if self._fence:
             plain = not before.replace(">", "").strip()
             self._closing = size >= self._fence and plain and before.count(">") == self._depth
             return
         starts = _ITEM.fullmatch(before)
-        self._depth = before.count(">")
         self._info = size if starts and size >= len(FENCE) and not self._off else 0
+        if self._info:
+            self._depth = before.count(">")
         self._span(size)
 
     def _span(self, size: int) -> None:
@@ -263,7 +274,7 @@ class Quotes:
         if self._fence:
             self._fence = 0 if self._closing else self._fence
             self._closing = False
-        elif self._info or not self._line.strip():
+        elif self._info or not self._line[-_LINE:].strip():
             self._fence, self._info = self._info, 0
             self._spans = []
         self._line, self._odd = "", False
