@@ -92,7 +92,8 @@ class Channels(msgspec.Struct, frozen=True, eq=False):
 
 @lru_cache(maxsize=64)
 def _with_names(channels: Channels, names: tuple[str, ...]) -> Channels:
-    named = tuple(name + channels.named for name in names if channels.named)
+    ends = {"": (), "\n": ("\n", "\r\n")}.get(channels.named, (channels.named,))
+    named = tuple(name + end for name in names for end in ends)
     unstarted = tuple(channels.unstarted.format(name=name) for name in names if channels.unstarted)
     return replace(channels, first=(*channels.first, *named), inner=(*channels.inner, *unstarted))
 

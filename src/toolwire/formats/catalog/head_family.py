@@ -321,7 +321,7 @@ FUNCTIONARY_V32 = _head(
         starts=(">>>",),
         header_ends=("\n",),
         message_ends=("<|eom_id|>", "<|eot_id|>"),
-        first=("all\n",),
+        first=("all\n", "all\r\n"),
         named="\n",
         route=by_name,
     ),

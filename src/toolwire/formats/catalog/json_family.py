@@ -236,7 +236,9 @@ _HYPERCLOVA_NEXT = "<|im_end|>\n<|im_start|>assistant"
 HYPERCLOVA = _json(
     name="hyperclovax",
     framing=Markers(
-        opens=(" -> tool/function_call\n", "-> tool/function_call\n"),
+        opens=tuple(
+            f"{lead}-> tool/function_call{end}" for lead in (" ", "") for end in ("\n", "\r\n")
+        ),
         ends=("<|im_end|>",),
         drop=(
             f"{_HYPERCLOVA_NEXT}\n",
