@@ -89,7 +89,8 @@ class PyCalls(msgspec.Struct, frozen=True):
         reader = turn.reader
         char = yield from ends.pass_blank(reader)
         if char in SURPLUS:
-            reader.pos += yield from ends.surplus(reader)
+            ahead = yield from ends.surplus(reader)  # which moves `pos` as it waits
+            reader.pos += ahead
             char = yield from ends.pass_blank(reader)
         while char in (",", ";"):
             reader.pos += 1
