@@ -37,11 +37,15 @@ class Reader:
 
     def add(self, text: str) -> None:
         """Append `text` and discard consumed text."""
-        pos = self.pos
+        pos, buf = self.pos, self.buf
         if self._mark >= 0:
-            self._kept.append(self.buf[self._mark : pos])
+            self._kept.append(buf[self._mark : pos])
             self._mark = 0
-        self.buf = self.buf[pos:] + text
+        if pos:
+            buf = buf[pos:]
+        self.buf = ""  # the only reference is `buf`: CPython then appends without a copy
+        buf += text
+        self.buf = buf
         self._base += pos
         self.pos = 0
 

@@ -293,6 +293,20 @@ def test_a_long_argument_costs_linear_time(name: str) -> None:
     laws.time_is_linear(make, partial(_long_call, name), 12_000, chunk=8)
 
 
+def _long_quoting_call(name: str, length: int) -> str:
+    quoted = render_calls(name, [RenderedCall("look", {"at": "x"}, "0")])
+    content = (f"{quoted}\n" + 'a "word" < b\n' * (length // 12 + 1))[:length]
+    call = RenderedCall("write_file", {"path": "a", "content": content}, "0")
+    return render_calls(name, [call])
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("name", ["qwen3_coder", "glm45", "minimax_m2"])
+def test_a_long_argument_held_until_its_end_costs_linear_time(name: str) -> None:
+    make = partial(parser_for, name, standard_tools())
+    laws.time_is_linear(make, partial(_long_quoting_call, name), 200_000, chunk=4)
+
+
 def _many_arguments(name: str, count: int) -> str:
     return render_calls(name, [RenderedCall("f", {f"key_{i}": "v" for i in range(count)}, "0")])
 

@@ -1,5 +1,6 @@
 """What a caller of the library sees: events, delivery, reasoning, trace."""
 
+import json
 import sys
 
 import pytest
@@ -104,6 +105,18 @@ def test_a_string_parameter_streams_and_another_waits_for_its_end() -> None:
     parser.feed("\n</parameter>\n<parameter=n>\n")
     parser.feed("1")
     assert parser.feed("2") == []
+
+
+@pytest.mark.parametrize("name", ["qwen3_coder", "glm45", "minimax_m2", "deepseek_v4", "hy_v3"])
+def test_a_call_quoted_far_before_the_end_of_a_value_is_part_of_it(name: str) -> None:
+    quoted = render_calls(name, [RenderedCall("look", {"at": "x"}, "0")])
+    value = f"Like\n{quoted}\n" + "and so on\n" * 4000 + "end"
+    text = render_calls(name, [RenderedCall("write", {"text": value}, "0")])
+    for size in (3, 1000, len(text)):
+        parser = parser_for(name, [WRITE])
+        events = [e for at in range(0, len(text), size) for e in parser.feed(text[at : at + size])]
+        (call,) = join([*events, *parser.finish()]).calls
+        assert json.loads(call.arguments) == {"text": value}
 
 
 def test_what_the_model_broke_is_delivered_as_it_is_when_live() -> None:

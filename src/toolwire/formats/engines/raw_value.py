@@ -15,7 +15,6 @@ from toolwire.formats.turn_state import TurnState
 
 _LOOK = 64
 _MAX_KEY = 160
-_FAR = 32_768  # how far to look for the end of a value that quotes calls
 _PLAIN_KEY = re.compile(r"[\w.$\-]{1,64}+")
 _LOOKAHEADS = 8  # how often in a turn without finding it
 _CDATA = "<![CDATA["
@@ -148,9 +147,8 @@ class RawValue:
         """Return where the value's own closing tag begins and ends if every tag that is open here
         has one before it, or (0, 0)."""
         turn, reader, lexer = self.turn, self.turn.reader, self._lexer()
-        most = ahead + _FAR
         turn.lookaheads, ended = turn.lookaheads + 1, False
-        while ahead < most and turn.lookaheads <= _LOOKAHEADS:
+        while turn.lookaheads <= _LOOKAHEADS:
             start, end, marker = lexer.search(reader, ahead)
             begin, ahead = start - reader.pos, end - reader.pos
             kind = lexer.kinds.get(marker)
