@@ -1,8 +1,8 @@
 """Finds the end of a raw value, for family D, whose values are not escaped.
 
 A closing tag counts only if a valid continuation follows. A value without a closing tag ends where
-a new, declared parameter begins or where the call certainly ends. A value may quote calls: then a
-closing tag ends a quoted parameter if there is one more for the value itself.
+a new, declared parameter begins or where the call ends. A value may quote calls: then a tag that
+seems to end it belongs to a quoted call if a closing tag for the value itself follows.
 """
 
 import re
@@ -16,6 +16,7 @@ from toolwire.formats.turn_state import TurnState
 _LOOK = 64
 _MAX_KEY = 160
 _PLAIN_KEY = re.compile(r"[\w.$\-]{1,64}+")
+_OPENERS = ("param", "open", "stop")
 _LOOKAHEADS = 8  # how often in a turn without finding it
 _CDATA = "<![CDATA["
 _CDATA_END = "]]>"
@@ -48,7 +49,7 @@ class RawValue:
             put("".join(held))
             return True
         reader, lexer = self.turn.reader, self._lexer()
-        keeps, depth, inner = not self.tags.trim, 0, 0
+        keeps, depth, inner, quotes = not self.tags.trim, 0, 0, self.tags.declared
         while True:
             start, end, marker = lexer.search(reader)
             if not marker and reader.final:
@@ -67,18 +68,17 @@ class RawValue:
                 yield
                 continue
             kind, size = lexer.kinds[marker], lead + end - start
-            unsure = kind == "param" and self.open_keys is None
-            if unsure and (yield from self._copy_quoted(size, 1, put)):
-                return not self.cut
             if kind in ("param", "close") and (yield from self._ends_value(kind, marker, size)):
-                return True
+                yield from self._copy_past(kind, marker, size, put, quotes=quotes)
+                return not self.cut
             if kind == "param" and self._key_is_cut(size):
                 reader.pos = len(reader.buf)
                 return False
             ends = kind == "end" and not depth and (yield from self._can_follow(size))
             if ends and inner and (yield from self._copy_quoted(size, inner - 1, put)):
                 return not self.cut
-            inner += kind == "param" and not self.tags.declared
+            inner += self._nests(kind, marker)
+            quotes = quotes or kind in ("open", "stop")
             depth += {"nest": 1, "end": -bool(depth)}.get(kind, 0)
             put(reader.buf[reader.pos : reader.pos + (lead if ends else size)])
             reader.pos += size
@@ -128,35 +128,56 @@ class RawValue:
         ahead = yield from self._look_past_space(ahead)
         return (yield from self._structure_at(ahead, self.body, self.turn.stop))
 
-    def _copy_quoted(self, ahead: int, depth: int, put: Put) -> Need[bool]:
-        """Copy the rest of the value if it quotes parameters, of which so many are open. If the
-        text is truncated before that is certain, drop the rest."""
-        begin, end = yield from self._outer_close(ahead, depth)
+    def _nests(self, kind: str, marker: str) -> bool:
+        """Whether this tag opens a parameter with the same closing tag as the value."""
+        own = not self.tags.declared or marker.strip() == f"<{self.key}>"
+        return kind == "param" and own
+
+    def _copy_past(
+        self, kind: str, marker: str, size: int, put: Put, *, quotes: bool
+    ) -> Need[None]:
+        """Copy the rest of the value if it quotes this tag, which seems to end it."""
+        if kind == "close":
+            yield from self._copy_quoted(size, 0, put, apart=not quotes, ended=True)
+        elif quotes or self.open_keys is None:
+            yield from self._copy_quoted(size, self._nests(kind, marker), put)
+
+    def _copy_quoted(
+        self, ahead: int, depth: int, put: Put, *, apart: bool = False, ended: bool = False
+    ) -> Need[bool]:
+        """Copy the rest of the value if it quotes parameters, of which so many are open, or, if
+        `apart`, only closing tags. If the text is truncated before that is certain, drop the rest.
+        `ended`: the end of a call was seen."""
+        begin, end = yield from self._outer_close(ahead, depth, apart=apart, ended=ended)
         if self.cut:
             self.turn.reader.pos = len(self.turn.reader.buf)
             return True
         if not end:
             return False
-        self.turn.lookaheads -= 1  # what was looked at is consumed
         reader = self.turn.reader
         put(reader.buf[reader.pos : reader.pos + begin])
         reader.pos += end
         return True
 
-    def _outer_close(self, ahead: int, depth: int) -> Need[tuple[int, int]]:
+    def _outer_close(
+        self, ahead: int, depth: int, *, apart: bool, ended: bool
+    ) -> Need[tuple[int, int]]:
         """Return where the value's own closing tag begins and ends if every tag that is open here
-        has one before it, or (0, 0)."""
+        has one before it, or (0, 0). If `apart`, look no further than the next opening tag."""
         turn, reader, lexer = self.turn, self.turn.reader, self._lexer()
-        turn.lookaheads, ended = turn.lookaheads + 1, False
-        while turn.lookaheads <= _LOOKAHEADS:
+        turn.lookaheads += not apart
+        while apart or turn.lookaheads <= _LOOKAHEADS:
             start, end, marker = lexer.search(reader, ahead)
             begin, ahead = start - reader.pos, end - reader.pos
             kind = lexer.kinds.get(marker)
             if kind == "end" and (yield from self._can_follow(ahead)):
                 if not depth:
+                    turn.lookaheads -= not apart  # what was looked at is consumed
                     return begin, ahead
                 depth -= 1
-            depth += kind == "param"
+            if apart and kind in _OPENERS:
+                break
+            depth += self._nests(kind or "", marker)
             ended = ended or kind in ("close", "stop")
             if not marker:
                 if reader.final:

@@ -120,7 +120,8 @@ def value_lexer(tags: Tags, body: Lexer, stop: Lexer, key: str) -> Lexer:
 @lru_cache(maxsize=512)
 def _value_lexer(tags: Tags, body: Lexer, stop: Lexer, key: str) -> Lexer:
     close = tags.close.replace("{key}", key)
-    kinds = {marker: "close" for marker, kind in stop.kinds.items() if kind == "end"}
+    calls = {marker: kind for marker, kind in stop.kinds.items() if kind != "drop"}
+    kinds = {marker: "close" if kind == "end" else "open" for marker, kind in calls.items()}
     kinds |= {marker: kind for marker, kind in body.kinds.items() if kind != "layout"}
     if tags.tree:
         kinds = {f"{tags.param}{key}>": "nest"}
