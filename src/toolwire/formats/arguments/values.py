@@ -53,6 +53,12 @@ def coerce_literal(text: str, types: Types) -> str:
     return any_literal(text) or coerce(text, types)
 
 
+def coerce_quoted(text: str, types: Types) -> str:
+    """Convert a value that is a JSON string, if it is one, and any other as by its types."""
+    value = any_json(text) if text.lstrip()[:1] == '"' else None
+    return value or coerce(text, types)
+
+
 def _unescaped(text: str, types: Types) -> str | None:
     """Unescape JSON that was escaped as in a string, with or without the quotes."""
     if not types & _CONTAINERS or '\\"' not in text or text[0] not in '{["':

@@ -13,7 +13,7 @@ from typing import Any
 from toolwire.formats.arguments import json_text, values
 from toolwire.formats.arguments.scalars import look_past_space
 from toolwire.formats.arguments.schema import Types
-from toolwire.formats.arguments.values import coerce_json, coerce_literal
+from toolwire.formats.arguments.values import coerce_json, coerce_literal, coerce_quoted
 from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.engines.element_tree import tree_to_json
 from toolwire.formats.engines.head_attributes import called_in
@@ -309,7 +309,7 @@ class _CallBody:
     def _converter(self, key: str, given: dict[str, str]) -> Callable[[str], str] | None:
         """Return the conversion of the value to JSON; None for text, which is streamed."""
         types = self.turn.tools.types(self.name, key)
-        typing, flag = self.tags.typing, given.get("string")
+        typing, flag = self.tags.typing, given.get("string", "").lower()
         if self.tags.tree and not values.is_text(types):
             schema = self.turn.tools.schema(self.name, key)
             return lambda text: tree_to_json(text, self.tags.tree, schema)
@@ -317,8 +317,11 @@ class _CallBody:
         if typing == "type-attribute" and stated:
             return None if stated in ("string", "str") else lambda text: coerce_literal(text, types)
         if typing == "string-attribute" and flag == "false":
-            return None if types == values.STRING else lambda text: coerce_literal(text, types)
-        if typing == "json" or (typing == "string-attribute" and flag is None):
+            decode = coerce_quoted if types == values.STRING else coerce_literal
+            return lambda text: decode(text, types)
+        if typing == "string-attribute" and flag == "true" and "string" in types:
+            return None
+        if typing == "json" or (typing == "string-attribute" and not flag):
             return (lambda text: coerce_json(text, types)) if not types else self._by_schema(types)
         if self._may_wrap(key):
             return lambda text: values.any_literal(text) or values.quote(text)
