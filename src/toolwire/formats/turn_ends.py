@@ -15,14 +15,25 @@ def may_end_turn(token: str, line: str) -> bool:
     return not (line[-1:].isspace() or is_closed)
 
 
-def tokens_ahead(reader: Reader, ends: Lexer = TURN_END_LEXER) -> Need[tuple[int, bool]]:
-    """Return the length of such tokens, and of whitespace between them, and whether nothing
-    follows."""
-    size = 0
-    while size < _MOST:
+def tokens_ahead(
+    reader: Reader, ends: Lexer = TURN_END_LEXER, *, size: int = 0
+) -> Need[tuple[int, bool]]:
+    """Return the distance to the end of such tokens, and of whitespace between them, and whether
+    nothing follows. They begin `size` characters from here."""
+    most = size + _MOST
+    while size < most:
         marker, more = yield from ends.at(reader, size)
         ahead = (yield from peek(reader, size + 1))[size:]
         if not marker and not ahead.isspace():
             return size, not ahead
         size += more or 1
     return size, False
+
+
+def turn_ends_at(reader: Reader, ahead: int = 0) -> Need[bool]:
+    """Whether such a token, or the beginning of one, is there, and nothing else up to the end of
+    the text."""
+    marker, _ = yield from TURN_END_LEXER.at(reader, ahead)
+    if not marker:
+        return reader.final and TURN_END_LEXER.begun(reader, ahead)
+    return (yield from tokens_ahead(reader, size=ahead))[1]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Container
 from toolwire.formats.engines.tags import Tags, key_lexer, key_of, unglyph, value_lexer
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek
+from toolwire.formats.turn_ends import turn_ends_at
 from toolwire.formats.turn_state import TurnState
 
 _LOOK = 64
@@ -188,7 +189,7 @@ class RawValue:
         return 0, 0
 
     def _structure_at(self, ahead: int, *lexers: Lexer) -> Need[bool]:
-        """Whether a marker, a truncated marker or the end of the text is there."""
+        """Whether a marker, a truncated marker or the end of the text or turn is there."""
         reader = self.turn.reader
         if reader.pos + ahead >= len(reader.buf):
             return True
@@ -196,7 +197,7 @@ class RawValue:
             marker, _ = yield from lexer.at(reader, ahead)
             if marker or (reader.final and lexer.begun(reader, ahead)):
                 return True
-        return False
+        return (yield from turn_ends_at(reader, ahead))
 
     def _ends_value(self, kind: str, marker: str, size: int) -> Need[bool]:
         """Whether a tag inside a value shows that the value's own closing tag is missing."""

@@ -33,6 +33,7 @@ from toolwire.formats.engines.tags import (
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.quoting.mentions import is_special
 from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.turn_ends import TURN_END_LEXER, turn_ends_at
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
@@ -169,7 +170,9 @@ class _CallBody:
                 reader.pos += size
                 continue
             marker, size = yield from turn.stop.at(reader)
-            if not marker and reader.final and self._cut_off(self.body, turn.stop):
+            if not marker and reader.final and self._cut_off(self.body, turn.stop, TURN_END_LEXER):
+                return "end", "", 0
+            if not marker and (yield from turn_ends_at(reader)):
                 return "end", "", 0
             return ("stop" if marker else ""), marker, size
 
