@@ -35,6 +35,8 @@ TURN_ENDS = (
     "<eos>",
     "<seed:eos>",
     "[e~[",
+    "</longcat_s>",
+    "<|role_end|>",
     "</s>",
 )
 """The tokens that end a turn, which some servers pass on. After a call they are never text. While
