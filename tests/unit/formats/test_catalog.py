@@ -60,6 +60,7 @@ FOR_ONE_FORMAT = {
     "Tagged.json_tags": "kimi_k3",
     "Tagged.tree": "minimax_m3",
     "Tagged.type_tags": "k2_horizon",
+    "Tagged.undeclared": "cline_xml",
     "Writing.escape_attributes": "kimi_k3",
 }
 """What only one model does, and no general rule covers. The docstring of each says what it is.

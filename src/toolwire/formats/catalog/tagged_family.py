@@ -317,6 +317,7 @@ CLINE_XML = _tagged(
         close="</{key}>",
         call_close=("</{name}>",),
         declared=True,
+        undeclared=("task_progress",),
         trim=True,
     ),
     writing=Writing(

@@ -121,7 +121,7 @@ class _CallBody:
         self.put = turn.sink.args
         self.seen: dict[str, None] = {}
         self.wrapped: str | None = None  # the value of a possible wrapper parameter
-        keys = tuple(turn.tools.properties(name)) if tags.declared else ()
+        keys = (*turn.tools.properties(name), *tags.undeclared) if tags.declared else ()
         self.body = body_lexer(tags, name, keys)
 
     def read(self, *, keyed: bool) -> Need[bool]:

@@ -45,6 +45,8 @@ class Tags(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     typing: Typing = "schema"
     declared: bool = False
     """The tags are the names of the tool and its parameters, so only declared ones are tags."""
+    undeclared: tuple[str, ...] = ()
+    """Parameters that models add to any call, although no tool declares them."""
     tree: str = ""
     """The prefix of nested tags, in a format that writes objects and arrays as elements."""
     wrappers: tuple[str, ...] = ()
