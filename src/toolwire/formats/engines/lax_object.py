@@ -16,7 +16,7 @@ import msgspec
 
 from toolwire.formats.arguments import scalars, values
 from toolwire.formats.arguments.json_text import escape
-from toolwire.formats.arguments.schema import Types
+from toolwire.formats.arguments.schema import NO_SCHEMA, Schema, Types
 from toolwire.formats.engines.begin import Begin
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, Reader, peek, skip_space
@@ -64,7 +64,7 @@ class LaxObject(msgspec.Struct, frozen=True):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         reader.pos = head.end()
         start_call(turn, name)
-        complete = yield from _ObjectCopy(self, turn, name).bracket(_CLOSER[head[2]], 0)
+        complete = yield from _ObjectCopy(self, turn, name).bracket(_CLOSER[head[2]], 0, NO_SCHEMA)
         return (yield from finish_call(turn, ok=complete, why="the arguments break off"))
 
     def _without_arguments(self, turn: TurnState, opening: Opening) -> Need[bool]:
@@ -102,10 +102,12 @@ class _ObjectCopy:
         self.closers = ""  # closers of the open brackets, innermost first
         self.delimiter_at = -1  # the offset of the delimiter that was found last
 
-    def bracket(self, closer: str, depth: int) -> Need[bool]:
+    def bracket(self, closer: str, depth: int, schema: Schema) -> Need[bool]:
         """Copy the content of a bracket, from after the opening to after the closing one."""
         self.closers = closer + self.closers
-        return self._items(depth) if closer == "]" else self._members(closer, depth)
+        if closer == "]":
+            return self._items(depth, schema)
+        return self._members(closer, depth, schema)
 
     def _close(self, written: str) -> bool:
         """Handle a closing bracket. Always returns True, for use in `return`."""
@@ -114,7 +116,7 @@ class _ObjectCopy:
         self.put(written)
         return True
 
-    def _members(self, closer: str, depth: int) -> Need[bool]:
+    def _members(self, closer: str, depth: int, schema: Schema) -> Need[bool]:
         reader, separator = self.turn.reader, "{"
         while True:
             char = yield from skip_space(reader, _SPACE)
@@ -131,8 +133,8 @@ class _ObjectCopy:
                 return False
             self.put(f"{separator}{values.quote(key)}: ")
             separator = ", "
-            types = self.turn.tools.types(self.name, key) if depth == 0 else frozenset()
-            if not (yield from self._value(types, depth)):
+            given = schema.property(key) if depth else self.turn.tools.schema(self.name, key)
+            if not (yield from self._value(given, depth)):
                 return False
 
     def _key(self, *, named: bool) -> Need[str | None]:
@@ -169,22 +171,23 @@ class _ObjectCopy:
         reader.pos += 1
         return key
 
-    def _value(self, types: Types, depth: int) -> Need[bool]:
+    def _value(self, schema: Schema, depth: int) -> Need[bool]:
         reader, delimiter = self.turn.reader, self.engine.delimiter
         char = yield from skip_space(reader, _SPACE)
         if char in _CLOSER:
             reader.pos += 1
             if depth == _MAX_DEPTH:
                 return False
-            return (yield from self.bracket(_CLOSER[char], depth + 1))
+            return (yield from self.bracket(_CLOSER[char], depth + 1, schema))
+        types = schema.types()
         if char == delimiter[0] and (yield from peek(reader, len(delimiter))) == delimiter:
             return (yield from self._string(types))
         if char in _QUOTES:
             return (yield from self._quoted(types))
         return (yield from self._bare(types))
 
-    def _items(self, depth: int) -> Need[bool]:
-        reader, separator = self.turn.reader, "["
+    def _items(self, depth: int, schema: Schema) -> Need[bool]:
+        reader, separator, count = self.turn.reader, "[", 0
         while True:
             char = yield from skip_space(reader, _SPACE)
             if char == "]":
@@ -196,11 +199,13 @@ class _ObjectCopy:
                 return False
             self.put(separator)
             separator = ", "
-            if not (yield from self._value(frozenset(), depth)):
+            if not (yield from self._value(schema.item(count), depth)):
                 return False
+            count += 1
 
     def _string(self, types: Types) -> Need[bool]:
-        if self.engine.typed and not values.is_text(types):
+        stated = not self.engine.typed and "string" in types  # the delimiter says so
+        if not (stated or values.is_text(types)):
             pieces: list[str] = []
             if not (yield from self._delimited(pieces.append)):
                 return False
