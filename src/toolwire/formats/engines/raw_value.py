@@ -29,7 +29,7 @@ class RawValue:
     """One value being copied. `open_keys` are the parameters that may still come; None if they are
     unknown."""
 
-    __slots__ = ("body", "cut", "key", "open_keys", "tags", "turn")
+    __slots__ = ("body", "crlf", "cut", "key", "open_keys", "tags", "turn")
 
     def __init__(
         self, tags: Tags, turn: TurnState, body: Lexer, key: str, open_keys: Container[str] | None
@@ -40,6 +40,7 @@ class RawValue:
         self.key = key
         self.open_keys = open_keys
         self.cut = False
+        self.crlf = False  # the value begins with one, so it may end with one
 
     def copy(self, put: Put, *, begun: bool = False) -> Need[bool]:
         """Copy raw text up to the certain end of the value. `begun`: its start was passed."""
@@ -87,14 +88,18 @@ class RawValue:
                 return True
 
     def _lexer(self) -> Lexer:
-        return value_lexer(self.tags, self.body, self.turn.stop, self.key)
+        return value_lexer(self.tags, self.body, self.turn.stop, self.key, crlf=self.crlf)
 
     def _value_start(self, put: Put) -> Need[bool]:
         """Pass the newline before the value, and unwrap a CDATA section. True if the text ends in
         what may be one."""
         reader = self.turn.reader
-        if self.tags.trim and (yield from peek(reader, 1)) == "\n":
+        start = (yield from peek(reader, 1)) if self.tags.trim else ""
+        if start == "\n":
             reader.pos += 1
+        elif start == "\r" and (yield from peek(reader, 2)) == "\r\n":
+            reader.pos += 2
+            self.crlf = True
         while (yield from peek(reader, 1)) == "<":
             if (ahead := (yield from peek(reader, len(_CDATA)))) != _CDATA:
                 return reader.final and _CDATA.startswith(ahead)
@@ -202,7 +207,7 @@ class RawValue:
     def _ends_value(self, kind: str, marker: str, size: int) -> Need[bool]:
         """Whether a tag inside a value shows that the value's own closing tag is missing."""
         if kind == "param":
-            key = yield from self._key_ahead(marker.lstrip("\n"), size)
+            key = yield from self._key_ahead(marker.lstrip(), size)
             if self.open_keys is None:
                 return _PLAIN_KEY.fullmatch(key) is not None
             return key in self.open_keys

@@ -112,15 +112,18 @@ def body_lexer(tags: Tags, name: str, keys: tuple[str, ...]) -> Lexer:
     return _lexer(tags, kinds)
 
 
-def value_lexer(tags: Tags, body: Lexer, stop: Lexer, key: str) -> Lexer:
+def value_lexer(tags: Tags, body: Lexer, stop: Lexer, key: str, *, crlf: bool = False) -> Lexer:
     """Finds the tags that may end a value, and the ends of calls. With `trim` a newline before a
-    tag belongs to it."""
+    tag belongs to it, which may be a `crlf`."""
     keyed = tags.tree or "{key}" in tags.close
-    return _value_lexer(tags, body, stop, key if keyed else "")
+    newlines = ("\n", "\r\n")[: 1 + crlf] if tags.trim else ()
+    return _value_lexer(tags, body, stop, key if keyed else "", newlines)
 
 
 @lru_cache(maxsize=512)
-def _value_lexer(tags: Tags, body: Lexer, stop: Lexer, key: str) -> Lexer:
+def _value_lexer(
+    tags: Tags, body: Lexer, stop: Lexer, key: str, newlines: tuple[str, ...]
+) -> Lexer:
     close = tags.close.replace("{key}", key)
     calls = {marker: kind for marker, kind in stop.kinds.items() if kind != "drop"}
     kinds = {marker: "close" if kind == "end" else "open" for marker, kind in calls.items()}
@@ -129,8 +132,7 @@ def _value_lexer(tags: Tags, body: Lexer, stop: Lexer, key: str) -> Lexer:
         kinds = {f"{tags.param}{key}>": "nest"}
     unclosed = close.removesuffix(">") + "\n"
     kinds |= dict.fromkeys(spelled((close, unclosed), tags.spellings), "end")
-    if tags.trim:
-        kinds |= {"\n" + marker: kind for marker, kind in kinds.items()}
+    kinds |= {newline + marker: kind for newline in newlines for marker, kind in kinds.items()}
     return Lexer(kinds, _loose(tags, kinds))
 
 
