@@ -93,8 +93,9 @@ def tag_lexer(tags: Tags, tag: str) -> Lexer:
 
 @lru_cache(maxsize=64)
 def key_lexer(tags: Tags) -> Lexer:
-    """Finds the end of a parameter's key: its own tag or, if missing, the one before the value."""
-    kinds = {tags.value_open: "value"} if tags.value_open else {}
+    """Finds the end of a parameter's key: its own tag or, if missing, the one before the value. A
+    model may confuse its tag with the value's."""
+    kinds = {tags.value_open: "value", tags.close: "end"} if tags.value_open else {}
     return _lexer(tags, kinds | {tags.key_end: "end"})
 
 
