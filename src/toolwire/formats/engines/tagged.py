@@ -26,13 +26,14 @@ from toolwire.formats.engines.tags import (
     head_lexer,
     key_lexer,
     key_of,
+    opener_lexer,
     tag_lexer,
     unglyph,
     unquoted,
 )
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.quoting.mentions import is_special
-from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.reader import Need, Reader, peek, skip_space
 from toolwire.formats.turn_ends import TURN_END_LEXER, turn_ends_at
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
@@ -73,7 +74,8 @@ class Tagged(Tags, frozen=True, kw_only=True, eq=False):
             written = attributes(head).get(self.head, "") if self.head else _text_name(head)
             name = turn.tools.resolve(written)
             if not keyed:
-                yield from _skip_doubled_head(turn, whole, apart=bool(turn.tools.required(name)))
+                opener, apart = opener_lexer(self, turn.stop), bool(turn.tools.required(name))
+                yield from _skip_doubled_head(turn.reader, whole, opener, apart=apart)
         allowed = _QUOTED_NAME if is_special(self.param) else _NAME
         if not allowed.fullmatch(name) or (opening.strict and not turn.tools.allows(name)):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
@@ -219,11 +221,15 @@ class _CallBody:
             return self._begun_at_end()
         if tags.tree and head[:1] == "/" and head[1:] in self.seen:
             return True  # a doubled closing tag
+        if tags.value_open:
+            head = head.rpartition(tags.param)[2]  # a doubled opening tag
         written, head = head, unglyph(head) if tags.glyphs else head
         given = attributes(head) if tags.key else {}
         key = head if tags.declared else key_of(tags, head)
         if not key or _NO_KEY.search(key):
             return self.turn.refuse("a parameter has no name")
+        if tags.value_open:
+            yield from self._pass(tags.key_end)  # a doubled closing tag
         if tags.type_tags[0]:
             given["type"] = yield from self._read_type()
         if tags.value_open and not (yield from self._pass(tags.value_open)):
@@ -351,11 +357,18 @@ class _CallBody:
             pieces: list[str] = []
             ended = yield from self._copy_raw(key, pieces.append)
             if ended and not again:
-                text = "".join(pieces)
+                text = self._undoubled(key, "".join(pieces))
                 self._put_value(convert(text) if convert else values.quote(text), wrapper=wrapper)
         if not again:
             self.seen[key] = None
         return ended
+
+    def _undoubled(self, key: str, text: str) -> str:
+        """Remove a duplicate of the closing tag from a value that cannot be text."""
+        types, value = self.turn.tools.types(self.name, key), text.rstrip()
+        close = self.tags.close.replace("{key}", key)
+        doubled = types and "string" not in types and value.endswith(close)
+        return value.removesuffix(close) if doubled else text
 
     def _put_value(self, value: str, *, wrapper: bool) -> None:
         if wrapper:
@@ -400,15 +413,13 @@ class _CallBody:
         return value.copy((lambda text: put(unglyph(text))) if self.glyphs else put)
 
 
-def _skip_doubled_head(turn: TurnState, head: str, *, apart: bool) -> Need[None]:
+def _skip_doubled_head(reader: Reader, head: str, opener: Lexer, *, apart: bool) -> Need[None]:
     """Pass a duplicate of the opening tag. Nothing is between them, or, if they may be `apart`,
     only space, so no call ended there."""
-    reader = turn.reader
     ahead = (yield from look_past_space(reader, 0)) if apart else 0
-    marker, size = yield from turn.stop.at(reader, ahead)
+    marker, size = yield from opener.at(reader, ahead)
     ahead += size
-    opens = turn.stop.kinds.get(marker) in ("open", "bare")
-    if opens and (yield from peek(reader, ahead + len(head)))[ahead:] == head:
+    if marker and (yield from peek(reader, ahead + len(head)))[ahead:] == head:
         reader.pos += ahead + len(head)
 
 

@@ -85,6 +85,14 @@ def head_lexer(tags: Tags) -> Lexer:
     return _lexer(tags, ends)
 
 
+@lru_cache(maxsize=64)
+def opener_lexer(tags: Tags, stop: Lexer) -> Lexer:
+    """Finds the openers of calls."""
+    opens = [marker for marker, kind in stop.kinds.items() if kind in ("open", "bare")]
+    opens += spelled(tags.ends_around, tags.spellings)
+    return Lexer(dict.fromkeys(opens, "open"), stop.loose & set(opens))
+
+
 @lru_cache(maxsize=128)
 def tag_lexer(tags: Tags, tag: str) -> Lexer:
     """Finds a single tag."""
