@@ -226,6 +226,8 @@ class _CallBody:
         written, head = head, unglyph(head) if tags.glyphs else head
         given = attributes(head) if tags.key else {}
         key = head if tags.declared else key_of(tags, head)
+        if not key and head[:1] == "=":
+            key = unquoted(head[1:])  # the key as other formats write it
         if not key or _NO_KEY.search(key):
             return self.turn.refuse("a parameter has no name")
         if tags.value_open:
