@@ -79,7 +79,7 @@ class RawValue:
             ends = kind == "end" and not depth and (yield from self._can_follow(size))
             if ends and inner and (yield from self._copy_quoted(size, inner - 1, put)):
                 return not self.cut
-            inner += self._nests(kind, marker)
+            inner += self._nests(kind, marker) - (kind == "end" and inner > 0)
             quotes = quotes or kind in ("open", "stop")
             depth += {"nest": 1, "end": -bool(depth)}.get(kind, 0)
             put(reader.buf[reader.pos : reader.pos + (lead if ends else size)])
@@ -176,11 +176,11 @@ class RawValue:
             start, end, marker = lexer.search(reader, ahead)
             begin, ahead = start - reader.pos, end - reader.pos
             kind = lexer.kinds.get(marker)
-            if kind == "end" and (yield from self._can_follow(ahead)):
-                if not depth:
-                    turn.lookaheads -= not apart  # what was looked at is consumed
-                    return begin, ahead
+            if kind == "end" and depth:
                 depth -= 1
+            elif kind == "end" and (yield from self._can_follow(ahead)):
+                turn.lookaheads -= not apart  # what was looked at is consumed
+                return begin, ahead
             if apart and kind in _OPENERS:
                 break
             depth += self._nests(kind or "", marker)
