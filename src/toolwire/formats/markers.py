@@ -106,10 +106,12 @@ class MarkerSet(msgspec.Struct, frozen=True, eq=False):
     def markers(self) -> tuple[str, ...]:
         """Every structural marker, to be escaped in untrusted text.
 
-        A loose tag is listed by its prefix, since anything may follow. Plain words are left out.
+        A loose tag is listed by its prefix, since anything may follow. Plain words are left out, and
+        openers that contain another one.
         """
         around = (one for one in _reasoning_kinds(self) if one not in _words(self))
-        every = (*self.opens, *self.ends, *self.sections, *self.drop, *around)
+        opens = (one for one in self.opens if not any(map(one[1:].__contains__, self.opens)))
+        every = (*opens, *self.ends, *self.sections, *self.drop, *around)
         return tuple(marker[:-1] if marker in self.loose else marker for marker in every)
 
     def hold_limit(self) -> int:
