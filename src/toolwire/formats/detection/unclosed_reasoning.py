@@ -13,6 +13,7 @@ from toolwire.formats.detection.detector import OutputDetector
 from toolwire.protocol.events import CallEnd, CallStart, Event, ReasoningDelta, TextDelta
 
 _MOST = 8_192  # characters at the end of the reasoning in which calls are looked for
+_DRAFTS = 8  # readings of what follows a draft, each with a new detector
 _TAIL = 64  # characters that show whether the answer ends as the reasoning does
 _ENDS = (">", "]", ")", "}", "`", "[")  # how calls and the tokens behind them end
 
@@ -39,7 +40,7 @@ class UnclosedReasoning:
             return None
         if not _finds_any(self._make(), text):
             return None
-        while text:
+        for _ in range(_DRAFTS + 1):
             events, detector, end = _read(self._make(), text)
             called: list[Event] = [
                 e for e in events if not isinstance(e, TextDelta | ReasoningDelta)

@@ -45,6 +45,16 @@ def test_reasoning_without_a_call_is_read_again_in_one_piece(text: str) -> None:
     assert found_in(text) == ([], 1)
 
 
+def test_a_call_behind_a_few_drafts_is_found() -> None:
+    assert found_in(f"{CALL} or\n" * 8 + CALL)[0] == ["f"]
+
+
+def test_reading_stops_behind_many_drafts() -> None:
+    called, fed = found_in("[TOOL_CALLS]f[ARGS]{}<tool_call>" * 250 + "`")
+    assert called == []
+    assert fed < 500
+
+
 def test_formats_that_read_calls_alike_are_tried_once() -> None:
     hermes = way_of_calling(get("hermes"))
     assert {way_of_calling(get(name)) for name in ("granite4", "trinity", "ernie45")} == {hermes}
