@@ -193,7 +193,8 @@ class Pump:
                 done = False  # some servers drop the connection where [DONE] should be
             if traced is not None:
                 traced.done = done
-            attempt.finish(done=done)
+            for _ in attempt.finishing(done=done):
+                await asyncio.sleep(0)  # let other turns run
             if attempt.costly:
                 await self._check_elsewhere(attempt)
         finally:

@@ -132,3 +132,30 @@ def test_why_a_discarded_attempt_ended_is_forgotten() -> None:
     report = turn(backend)
     assert not backend.answers
     assert report.stopped_by == ""
+
+
+class Choices(Answer):
+    """Says three choices at once, and counts how often anything else can run until it is closed."""
+
+    others = 0
+    closed = False
+
+    async def relay(self, listener: FragmentListener) -> bool:
+        listener([Fragment(number, "hello", finish="stop") for number in range(3)])
+        asyncio.get_running_loop().call_soon(self.other)
+        return True
+
+    def other(self) -> None:
+        if not self.closed:
+            self.others += 1
+            asyncio.get_running_loop().call_soon(self.other)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_others_run_between_the_ends_of_two_choices() -> None:
+    backend, answer = Backend(BackendTimeouts(), 0.0), Choices(0.0)
+    backend.answers = [answer]
+    turn(backend)
+    assert answer.others == 2

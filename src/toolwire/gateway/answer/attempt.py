@@ -1,6 +1,6 @@
 """Processes one backend's answer to one plan: fragments in, events out. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -94,15 +94,23 @@ class Attempt(msgspec.Struct, eq=False):
         return sent
 
     def finish(self, *, done: bool) -> None:
+        """Process the end of the answer, as `finishing` does, without a pause."""
+        for _ in self.finishing(done=done):
+            pass
+
+    def finishing(self, *, done: bool) -> Iterator[None]:
         """Process the end of the answer. If there are `costly` calls, `resolve` must follow.
 
-        Raises `UpstreamError` if the answer is incomplete. Raises `InvalidToolArguments` if a call
-        must not be delivered; in that case the held events are not sent.
+        Yields between two choices, because the end of each may take long. Raises `UpstreamError` if
+        the answer is incomplete. Raises `InvalidToolArguments` if a call must not be delivered; in
+        that case the held events are not sent.
         """
         if not self._choices:
             raise UpstreamError("The backend's answer was empty.")
         unmet: ToolChoiceUnmet | None = None
-        for index, choice in self._choices.items():
+        for number, (index, choice) in enumerate(self._choices.items()):
+            if number:
+                yield
             try:
                 self._ends.append((index, choice.finish(done=done)))
             except ToolChoiceUnmet as error:
