@@ -62,15 +62,18 @@ class Lookahead:
         self.step = _LOOK
 
     def feed(self, text: str, *, final: bool = False) -> None:
-        """Continue reading."""
-        self.reader.add(text)
-        self.reader.final = final
+        """Continue reading, or look at the text behind the calls, but not further than `_LOOK`."""
+        reader = self.reader
         self.step += len(text)
-        if self.made >= 0 or self.refused:
+        if self.refused or (self.made >= 0 and len(reader.buf) - reader.pos >= _LOOK):
+            return
+        reader.add(text)
+        reader.final = final
+        if self.made >= 0:
             return
         if next(self._run, self) is self:
             self.refused = not self._sink.calls
-            self.made = -1 if self.refused else self.reader.offset
+            self.made = -1 if self.refused else reader.offset
 
 
 class Mentions:

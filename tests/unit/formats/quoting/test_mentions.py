@@ -3,7 +3,10 @@
 import pytest
 
 from toolwire.formats import Trace, extract, parser_for
+from toolwire.formats.event_sink import EventSink
+from toolwire.formats.quoting.mentions import Lookahead
 from toolwire.formats.quoting.quotes import Quotes
+from toolwire.formats.reader import Need, Reader
 from toolwire.protocol.events import CallStart, TextDelta
 from toolwire.protocol.tools import ToolSpec
 
@@ -163,3 +166,21 @@ def test_only_a_few_times_is_the_end_of_half_a_call_looked_for() -> None:
         assert parser.feed(begun) == [TextDelta("So:\n```\n")]
         assert parser.feed(" " * 16 * 1024) != []
     assert "Go on" in "".join(e.text for e in parser.feed(begun) if isinstance(e, TextDelta))
+
+
+def call_of_ten(reader: Reader, sink: EventSink) -> Need[bool]:
+    """Read ten characters as a call."""
+    while len(reader.buf) < 10:
+        yield
+    reader.pos += 10
+    sink.start("run")
+    sink.end()
+    return True
+
+
+def test_text_behind_a_call_is_not_gathered() -> None:
+    lookahead = Lookahead(call_of_ten)
+    for _ in range(1000):
+        lookahead.feed("some words\n")
+    assert lookahead.made == 10
+    assert 1024 <= len(lookahead.reader.buf) < 2048
