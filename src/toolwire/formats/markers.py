@@ -106,8 +106,8 @@ class MarkerSet(msgspec.Struct, frozen=True, eq=False):
     def markers(self) -> tuple[str, ...]:
         """Every structural marker, to be escaped in untrusted text.
 
-        A loose tag is listed by its prefix, since anything may follow. Plain words are left out, and
-        openers that contain another one.
+        A loose tag is listed by its prefix, since anything may follow. Plain words and openers that
+        contain another one are left out.
         """
         around = (one for one in _reasoning_kinds(self) if one not in _words(self))
         opens = (one for one in self.opens if not any(map(one[1:].__contains__, self.opens)))

@@ -9,15 +9,23 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
+from typing import get_args
 
 import pytest
 from floods import OPENERS, own, repeat
 from test_patterns import MAY_BACKTRACK, every_pattern
 from tests.e2e.gateway.sizes import FULL, size
 from tests.hard.figures import note
-from tests.timing import cpu, in_a_row, least
+from tests.timing import below, cpu, in_a_row, least
 
-from toolwire.formats import OutputDetector, names, parser_for
+from toolwire.formats import (
+    Delivery,
+    OutputDetector,
+    RenderedCall,
+    names,
+    parser_for,
+    render_calls,
+)
 from toolwire.protocol.tools import ToolSpec
 
 MIB = 1 << 20
@@ -27,6 +35,8 @@ ROOM = 1 if FULL else 4
 PER_MIB = 0.050 * ROOM
 PER_FLOOD = 2.0 * ROOM
 """Seconds for a flood while the format is being detected: the trials, and as calls afterwards."""
+PER_QUOTED = 1.5 * FLOOD / MIB * ROOM
+"""Seconds for a flood of calls that are cut off in quotes, of which each might be a mention."""
 TOOL = ToolSpec("f", None, {"type": "object", "properties": {"text": {"type": "string"}}})
 
 CALL = '<tool_call>{"name": "f", "arguments": {"text": "x"}}</tool_call>'
@@ -114,9 +124,9 @@ def test_what_is_made_once_is_made_before_anything_is_measured() -> None:
     assert {length % 7 for length in lengths[1:]} == {FLOOD % 7}
 
 
-def read(name: str, flood: str, length: int, piece: int) -> None:
+def read(name: str, flood: str, length: int, piece: int, *, delivery: Delivery = "live") -> None:
     """Read a flood of a model whose format is known."""
-    parser = parser_for(name, [TOOL])
+    parser = parser_for(name, [TOOL], delivery=delivery)
     written = repeat(flood, length)
     for at in range(0, length, piece):
         parser.feed(written[at : at + piece])
@@ -146,6 +156,18 @@ def test_what_may_be_quoted_is_not_looked_through_for_every_marker(name: str, fl
     """In one piece, as a whole answer comes: what is looked ahead at is copied, all of it once."""
     period = 2 * len(flood)
     assert costs_by_length(lambda n: read(name, flood, n, n), MIB, period=period)[1]
+
+
+@pytest.mark.timed
+@pytest.mark.timeout(size(240, 3600))
+@pytest.mark.parametrize("delivery", get_args(Delivery))
+@pytest.mark.parametrize("name", names())
+def test_calls_that_are_cut_off_in_quotes_cost_little(name: str, delivery: Delivery) -> None:
+    call = render_calls(name, [RenderedCall("f", {"text": "a", "o": {"b": 1}}, "0")])
+    for opened, closed in (('"', ""), ("`", " ` "), ("'", ""), ("«", "» ")):
+        flood = opened + call[: len(call) * 2 // 3] + closed
+        reading = partial(read, name, flood, FLOOD, 4096, delivery=delivery)
+        assert below(PER_QUOTED, reading) <= PER_QUOTED, flood
 
 
 @pytest.mark.timed

@@ -92,14 +92,16 @@ class RawValue:
 
     def _value_start(self, put: Put) -> Need[bool]:
         """Pass the newline before the value, and unwrap a CDATA section. True if the text ends in
-        what may be one."""
+        what may be either."""
         reader = self.turn.reader
         start = (yield from peek(reader, 1)) if self.tags.trim else ""
         if start == "\n":
             reader.pos += 1
-        elif start == "\r" and (yield from peek(reader, 2)) == "\r\n":
-            reader.pos += 2
-            self.crlf = True
+        elif start == "\r":
+            if (ahead := (yield from peek(reader, 2))) == "\r":
+                return True  # the text ends in the line end
+            self.crlf = ahead == "\r\n"
+            reader.pos += 2 * self.crlf
         while (yield from peek(reader, 1)) == "<":
             if (ahead := (yield from peek(reader, len(_CDATA)))) != _CDATA:
                 return reader.final and _CDATA.startswith(ahead)

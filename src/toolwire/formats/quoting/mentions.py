@@ -12,6 +12,9 @@ lookahead depends on the text alone, not on how it is chunked:
 Backticks in a call may be its own, such as Markdown that it writes to a file. They are if the call
 turns out to be complete and they are in pairs. Then only text behind it closes anything.
 
+Text that was looked at and is then read again, by the next lookahead too, costs time. Past `_FREE`
+of it, a quoted marker is a mention without lookahead.
+
 There is no lookahead for text that no engine reads as a call: it is text in any case.
 """
 
@@ -28,6 +31,7 @@ _LONGEST = 16 * 1024  # how far to look for the end of a call that has backticks
 _VAIN = 4  # how often in a turn, if there was none
 _ENDLESS = 1 << 30
 _FENCES = range(len(FENCE), _ENDLESS)
+_FREE = 32 * 1024  # how much may be looked at in vain, besides once all of the text
 _RUN = re.compile(r"`++|\n")
 _SPECIAL = re.compile(r"<\||\|>|｜")
 
@@ -79,12 +83,13 @@ class Lookahead:
 class Mentions:
     """Tells mentions from calls in one turn."""
 
-    __slots__ = ("_quotes", "_reader", "_vain")
+    __slots__ = ("_looked", "_quotes", "_reader", "_vain")
 
     def __init__(self, reader: Reader, quotes: Quotes) -> None:
         self._reader = reader
         self._quotes = quotes
         self._vain = 0
+        self._looked = 0  # how far all lookaheads have read
 
     def quoted(self, size: int, start: Start | None) -> Need[int]:
         """Return the length of the mention at the reader, where a marker of `size` begins.
@@ -95,6 +100,8 @@ class Mentions:
         if start is None and not self._quotes.marked():
             near = yield from peek(reader, size + 1)
             return size + 1 if near[size:] == self._quotes.quote() else 0
+        if start and self._looked > reader.offset + _FREE:
+            return size
         reader.mark()
         if self._quotes.fenced:
             found = yield from self._in_fence(size, start)
@@ -134,6 +141,7 @@ class Mentions:
                 if start and lookahead and lookahead.made < 0:
                     call = yield from self._complete(pieces, start, _FENCES)
                 if not call:
+                    self._looked += seen + end
                     return 0 if ahead.spans else seen + end
                 ahead, seen, lookahead = self._quotes.copy(), call.made, None
                 whole = "".join(pieces)
@@ -179,8 +187,9 @@ class Mentions:
             taken += len(pieces[-1])
             if not pieces[-1]:
                 yield
-        most = lookahead.made + _LOOK if lookahead.made >= 0 else taken
-        end, complete = self._within("".join(pieces)[:most], start)
+        read = taken if lookahead.made < 0 else lookahead.made
+        self._looked += read
+        end, complete = self._within("".join(pieces)[: read + _LOOK], start)
         if end:
             spans = self._quotes.spans
             call = None if complete else (yield from self._complete(pieces, start, spans))
@@ -191,6 +200,7 @@ class Mentions:
             yield from self._feed(lookahead)
             if lookahead.refused:
                 return 0
+        self._looked += max(0, lookahead.made - read)
         return (yield from self._behind(lookahead))
 
     def _within(self, line: str, start: Start) -> tuple[int, bool]:

@@ -4,7 +4,7 @@ import pytest
 
 from toolwire.formats import Trace, extract, parser_for
 from toolwire.formats.event_sink import EventSink
-from toolwire.formats.quoting.mentions import Lookahead
+from toolwire.formats.quoting.mentions import Lookahead, Mentions
 from toolwire.formats.quoting.quotes import Quotes
 from toolwire.formats.reader import Need, Reader
 from toolwire.protocol.events import CallStart, TextDelta
@@ -184,3 +184,36 @@ def test_text_behind_a_call_is_not_gathered() -> None:
         lookahead.feed("some words\n")
     assert lookahead.made == 10
     assert 1024 <= len(lookahead.reader.buf) < 2048
+
+
+class Endless:
+    """Reads everything as a call, and counts it."""
+
+    read = 0
+
+    def __call__(self, reader: Reader, sink: EventSink) -> Need[bool]:
+        sink.start("run")
+        while not reader.final:
+            reader.pos = len(reader.buf)
+            yield
+        reader.pos = len(reader.buf)
+        self.read += reader.offset
+        sink.end()
+        return True
+
+
+@pytest.mark.parametrize("opened", ['"', "`", "`\n", "```x "])
+@pytest.mark.parametrize("many", [100, 10_000])
+def test_what_may_be_quoted_is_looked_at_about_once(opened: str, many: int) -> None:
+    marker, reader, quotes, start = "<tool_call>", Reader(), Quotes(), Endless()
+    reader.add((opened + marker) * many)
+    reader.final = True
+    mentions = Mentions(reader, quotes)
+    for _ in range(many):
+        for size in (len(opened), len(marker)):
+            quotes.see(reader.buf[reader.pos : reader.pos + size])
+            reader.pos += size
+            if size == len(opened) and quotes.open():
+                for _ in mentions.quoted(len(marker), start):
+                    raise AssertionError("all of the text is there")
+    assert 0 < start.read <= 5 * len(reader.buf) + 64 * 1024
