@@ -20,12 +20,11 @@ CallEvent: TypeAlias = CallStart | ArgsDelta | CallEnd
 CALL_EVENTS = (CallStart, ArgsDelta, CallEnd)
 
 
-@dataclass(eq=False)
-class MadeCall:
+class MadeCall(msgspec.Struct, eq=False, dict=True):
     """A call that was sent or is being sent, and the pieces of its arguments."""
 
     name: str
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = []
 
     @cached_property
     def arguments(self) -> str:
