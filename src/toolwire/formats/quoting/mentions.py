@@ -4,10 +4,11 @@ mention, but only if these are closed, which the text after the call shows.
 So if a marker follows an open one, the text is read ahead as far as needed and then given back. The
 lookahead depends on the text alone, not on how it is chunked:
 
-- in a fence: to the end of the fence. If the text ends first, there was no fence;
+- in a fence: to the end of the fence. If the text ends first, or it is longer than `_HELD`, there
+  was no fence;
 - in a span or in quotation marks: past the call and to the end of its line (but not further than
   `_LOOK`), where they must be closed. An incomplete call is a mention if its span is closed on its
-  first line.
+  first line. Past `_HELD`, an incomplete call is none.
 
 Backticks in a call may be its own, such as Markdown that it writes to a file. They are if the call
 turns out to be complete and they are in pairs. Then only text behind it closes anything.
@@ -27,6 +28,7 @@ from toolwire.formats.quoting.quotes import APOSTROPHES, FENCE, Quotes
 from toolwire.formats.reader import Need, Reader, peek
 
 _LOOK = 1024  # how far past a call, or a lone marker, to look for the end of the line
+_HELD = 128 * 1024  # how long a fence behind a marker, or a call in a span or quote, may be
 _LONGEST = 16 * 1024  # how far to look for the end of a call that has backticks
 _VAIN = 4  # how often in a turn, if there was none
 _ENDLESS = 1 << 30
@@ -50,12 +52,11 @@ class Start(Protocol):
 class Lookahead:
     """Reads possible calls ahead without sending anything.
 
-    `made` is the length of the calls once they have ended. `refused`: there are none. `step` is how
-    much text to feed next. It grows, so that text that is soon refused costs little, and long text
-    takes few steps.
+    `made` is the length of the calls once they have ended. `refused`: there are none. `fed` is how
+    much text was fed.
     """
 
-    __slots__ = ("_run", "_sink", "made", "reader", "refused", "step")
+    __slots__ = ("_run", "_sink", "fed", "made", "reader", "refused")
 
     def __init__(self, start: Start, *, live: bool = True) -> None:
         self.reader = Reader()
@@ -63,12 +64,18 @@ class Lookahead:
         self._run = start(self.reader, self._sink)
         self.made = -1
         self.refused = False
-        self.step = _LOOK
+        self.fed = 0
+
+    @property
+    def step(self) -> int:
+        """How much text to feed next. It grows, so that text that is soon refused costs little, and
+        long text takes few steps. One of them ends at `_HELD`."""
+        return min(_LOOK + self.fed, _HELD - self.fed) if self.fed < _HELD else _LOOK
 
     def feed(self, text: str, *, final: bool = False) -> None:
         """Continue reading, or look at the text behind the calls, but not further than `_LOOK`."""
         reader = self.reader
-        self.step += len(text)
+        self.fed += len(text)
         if self.refused or (self.made >= 0 and len(reader.buf) - reader.pos >= _LOOK):
             return
         reader.add(text)
@@ -136,7 +143,7 @@ class Mentions:
                 if lookahead.refused:
                     return 0
             end = ahead.see_to_close(text)
-            if end >= 0:
+            if 0 <= end <= _HELD - seen:
                 call = None
                 if start and lookahead and lookahead.made < 0:
                     call = yield from self._complete(pieces, start, _FENCES)
@@ -149,14 +156,15 @@ class Mentions:
                 text = whole[seen:]
                 continue
             seen += len(text)
-            if self._over():
+            if self._over() or seen >= _HELD:
                 break
-            text = self._take_line(lookahead.step if lookahead else len(self._reader.buf))
+            left = _HELD - seen
+            text = self._take_line(min(left, lookahead.step) if lookahead else left)
             if lookahead:
                 pieces.append(text)
             if not text:
                 yield
-        if ahead.closed_at_end():
+        if self._over() and ahead.closed_at_end():
             return seen
         self._quotes.give_up_fences()
         return 0
@@ -181,7 +189,7 @@ class Mentions:
                 return 0
             if self._over() or (taken > size and pieces[-1].endswith("\n")):
                 break
-            if 0 <= lookahead.made <= taken - _LOOK:
+            if taken >= _HELD or 0 <= lookahead.made <= taken - _LOOK:
                 break
             pieces.append(self._take_line(lookahead.step))
             taken += len(pieces[-1])
@@ -197,6 +205,9 @@ class Mentions:
                 return end
             lookahead = call
         while lookahead.made < 0:
+            if lookahead.fed >= _HELD:
+                self._looked += _HELD - read
+                return 0
             yield from self._feed(lookahead)
             if lookahead.refused:
                 return 0

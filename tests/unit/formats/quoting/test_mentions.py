@@ -168,6 +168,16 @@ def test_only_a_few_times_is_the_end_of_half_a_call_looked_for() -> None:
     assert "Go on" in "".join(e.text for e in parser.feed(begun) if isinstance(e, TextDelta))
 
 
+@pytest.mark.parametrize("opened", ["```\n", "A `", 'Say "'])
+def test_a_call_is_not_held_for_ever_because_it_may_be_quoted(opened: str) -> None:
+    parser = parser_for("hermes", TOOLS)
+    events = parser.feed(f'{opened}<tool_call>{{"name": "run", "arguments": {{"code": "')
+    assert not any(isinstance(event, CallStart) for event in events)
+    for _ in range(200):
+        events += parser.feed("word " * 200)
+    assert any(isinstance(event, CallStart) for event in events)
+
+
 def call_of_ten(reader: Reader, sink: EventSink) -> Need[bool]:
     """Read ten characters as a call."""
     while len(reader.buf) < 10:
