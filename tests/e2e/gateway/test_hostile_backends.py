@@ -117,6 +117,15 @@ MESSAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "markers": lambda: text("<tool_call>" * 600_000),
     "code fences": lambda: text('```json\n{"name":"f","arguments":{}}\n```\n' * 100_000),
     "calls in text": lambda: text('<tool_call>{"name":"f","arguments":{}}</tool_call>' * 90_000),
+    "calls cut off in quotes": lambda: text(
+        '"<tool_call>\n{"name": "f", "arguments": {"o": ' * 20_000
+    ),
+    "lines in an open fence": lambda: text(
+        '```\n<tool_call>{"name":"f","arguments":{}}</tool_call>\n' + "some words here\n" * 120_000
+    ),
+    "one line in an open fence": lambda: text(
+        '```\n<|tool_calls|>[{"name": "' + '<|tool_calls|>[{"name": "f", "arguments": {}}' * 20_000
+    ),
     "brackets": lambda: text('[{"name":' * 500_000),
     "empty arrays": lambda: calls('{"a":[' + "[]," * 1_000_000 + "1]}"),
     "empty objects": lambda: calls('{"a":[' + "{}," * 2_000_000 + "1]}"),

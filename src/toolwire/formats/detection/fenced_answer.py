@@ -51,6 +51,7 @@ class FencedAnswer:
 
     __slots__ = (
         "_fences",
+        "_in_line",
         "_inner",
         "_line",
         "_make",
@@ -71,6 +72,7 @@ class FencedAnswer:
         self._ticks = 0
         self._fences = 0
         self._line: list[str] = []
+        self._in_line = False  # in a line of a fence, of which the beginning has been read
 
     def made(self) -> bool:
         """Whether the answer was only calls."""
@@ -83,14 +85,21 @@ class FencedAnswer:
         return self.why or ("" if fences else "a call in a code fence where none was demanded")
 
     def feed(self, text: str, *, final: bool) -> None:
-        """Consume the next piece. A line is processed once it is complete."""
-        self._line.append(text)
-        if text.endswith("\n") or final:
-            line = "".join(self._line)
-            self._line.clear()
-            self._take(line)
+        """Consume the next piece of a line. What may be a fence is kept until it is complete."""
+        if self._inner and (self._in_line or text.strip().strip("`")):
+            self._put(self._inner.feed(self._taken(text)))
+            self._in_line = not text.endswith("\n")
+        elif text.endswith("\n") or final:
+            self._take(self._taken(text))
+        else:
+            self._line.append(text)
         if final and self._inner:
             self._close(self._inner)
+
+    def _taken(self, text: str) -> str:
+        line = "".join([*self._line, text])
+        self._line.clear()
+        return line
 
     def _take(self, line: str) -> None:
         bare = line.strip()
@@ -127,8 +136,9 @@ class FencedAnswer:
                     self.why = "the call in the code fence is not complete"
             elif not _is_blank(event):
                 self.why = "the code fence holds other things than calls"
-        if self.why:
-            self.calls = sum(isinstance(event, CallStart) for event in self.events)
+            if self.why:
+                self.calls = sum(isinstance(event, CallStart) for event in self.events)
+                break
 
 
 def _is_blank(event: Event) -> bool:

@@ -301,6 +301,12 @@ def test_code_in_a_fence_streams() -> None:
     assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "\nx = {"
 
 
+def test_a_line_of_code_in_a_fence_streams() -> None:
+    detector = OutputDetector(TOOLS, fences=True)
+    events = detector.feed("```python\nimport os, ")
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "```python\nimport os, "
+
+
 def test_without_tools_everything_is_text() -> None:
     detector = OutputDetector([])
     assert detector.feed(f"<tool_call>{JSON_CALL}</tool_call>") != []
