@@ -113,7 +113,7 @@ class MarkerFramer:
         """Read the calls that begin here, of declared tools, and nothing else. False if there are
         none."""
         marker, size = yield from self._lexers.region.at(self._reader)
-        return bool(marker) and (yield from self._calls(marker, size, strict=True))
+        return bool(marker) and (yield from self._only_calls(marker, size, strict=True))
 
     def _ahead(
         self, marker: str, size: int, kind: str, reader: Reader, sink: EventSink
@@ -122,8 +122,13 @@ class MarkerFramer:
         turn = TurnState(reader, sink, self._turn.tools, self._turn.stop)
         turn.mention = self._quotes.quote()
         other = MarkerFramer(self._markers, turn, self._engine)
+        return (yield from other._only_calls(marker, size, strict=self._strict(kind)))
+
+    def _only_calls(self, marker: str, size: int, *, strict: bool) -> Need[bool]:
+        """Run `_calls` to the end of the last call, but not through the layout behind it."""
+        reader = self._reader
         reader.mark()
-        clean = yield from other._calls(marker, size, strict=self._strict(kind))
+        clean = yield from self._calls(marker, size, strict=strict)
         reader.give_back(reader.raw())
         return clean
 

@@ -1,10 +1,11 @@
 """The markers with which an answer may begin that only one format writes.
 
-`<|START_THINKING|>`, `<|channel>thought`, `<|channel|>` or `[THINK]` are no words: an answer that
-begins with one is written in its format, long before a call shows it. So that format reads the
-answer, and its markers around reasoning and text are not shown. Behind other text the same marker
-may be an explanation, and is text. Plain tags and words (`<thinking>`, `<response>`, "Here is my
-thought process:") announce nothing, because any model may have been asked for them.
+`<|START_THINKING|>`, `<|channel>thought`, `<|channel|>`, `<longcat_think>` or `[THINK]` are no
+words: an answer that begins with one is written in its format, long before a call shows it. So that
+format reads the answer, and its markers around reasoning and text are not shown. Behind other text
+the same marker may be an explanation, and is text. Plain tags and words (`<thinking>`,
+`<response>`, "Here is my thought process:") announce nothing, because any model may have been asked
+for them.
 """
 
 import re
@@ -22,7 +23,7 @@ from toolwire.formats.record import Format
 from toolwire.formats.stripped import StrippableChannels
 
 _SPACE = 64  # maximum whitespace before an answer
-_NO_WORD = re.compile(r"<\w*+[|｜:]|\[[A-Z_]++\]")
+_NO_WORD = re.compile(r"<\w*+[|｜:]|<[a-z]++_|\[[A-Z_]++\]")
 _ROLE = "assistant"
 R = TypeVar("R")
 

@@ -256,7 +256,7 @@ class OutputDetector:
         """Try the formats that begin with a tool's name."""
         if head[0] == "<":
             return (yield from self._try(head, self._signs.tags, lead))
-        if (yield from self._names.has_arguments(head[:-1], lead + len(head))):
+        if (yield from self._names.has_arguments(head.rstrip(), lead + len(head))):
             return (yield from self._try(head, self._signs.lines, lead))
         return None
 

@@ -7,6 +7,7 @@ from toolwire.formats.tools.declared_tools import DeclaredTools
 
 _NAME = 200  # maximum length of a tool's name
 _SPACE = 64  # maximum whitespace before an answer
+_ENDS = ("\n", "\r\n", "(")  # what follows a name that is no tag
 _FIRST_KEY = 128  # maximum length of an object up to the end of its first key
 _OBJECT = re.compile(r'\s*+(?:\{\s*+(?:\}|"(?P<key>[^"\\]*+)(?P<end>"?))?)?')
 """The beginning of an object, as far as the end of its first key."""
@@ -28,7 +29,7 @@ class ToolNames:
         if first == "<":
             heads = [f"<{name}>" for name in names]
         else:
-            heads = [name + end for name in names if name.startswith(first) for end in "\n("]
+            heads = [name + end for name in names if name.startswith(first) for end in _ENDS]
         size = 1
         while heads:
             ahead = (yield from peek(self._reader, lead + size))[lead:]
