@@ -52,7 +52,7 @@ REPORTS = {
 }
 
 
-@pytest.mark.parametrize("make", [ours, ours_whole])
+@pytest.mark.parametrize("make", [ours, pytest.param(ours_whole, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", names())
 def test_our_parser_passes_every_case_whole_and_streamed(name: str, make: object) -> None:
     adapter = make(name)  # type: ignore[operator]

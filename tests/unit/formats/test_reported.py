@@ -36,6 +36,7 @@ def read(
     return told(events + parser.finish())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_it_is_whole_delivery_but_for_calls_that_cannot_be_read(name: str) -> None:
     unread = 0
