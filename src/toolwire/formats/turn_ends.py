@@ -2,7 +2,7 @@
 
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.markers import TURN_ENDS
-from toolwire.formats.reader import Need, Reader, peek
+from toolwire.formats.reader import Need, Reader
 
 _MOST = 256  # maximum length of the tokens and the whitespace at the end of an answer
 TURN_END_LEXER = Lexer(dict.fromkeys(TURN_ENDS, "end"))
@@ -23,9 +23,11 @@ def tokens_ahead(
     most = size + _MOST
     while size < most:
         marker, more = yield from ends.at(reader, size)
-        ahead = (yield from peek(reader, size + 1))[size:]
-        if not marker and not ahead.isspace():
-            return size, not ahead
+        while reader.pos + size >= len(reader.buf) and not reader.final:
+            yield
+        char = reader.buf[reader.pos + size : reader.pos + size + 1]
+        if not marker and not char.isspace():
+            return size, not char
         size += more or 1
     return size, False
 

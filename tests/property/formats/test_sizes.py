@@ -39,6 +39,7 @@ PER_QUOTED = 1.5 * FLOOD / MIB * ROOM
 """Seconds for a flood of calls that are cut off in quotes, of which each might be a mention."""
 TOOL = ToolSpec("f", None, {"type": "object", "properties": {"text": {"type": "string"}}})
 
+COMMENTS = "#" + '"#' * 500 + "\n"
 CALL = '<tool_call>{"name": "f", "arguments": {"text": "x"}}</tool_call>'
 
 
@@ -159,6 +160,32 @@ def test_what_may_be_quoted_is_not_looked_through_for_every_marker(name: str, fl
 
 
 @pytest.mark.timed
+@pytest.mark.parametrize(
+    ("name", "begun", "flood"),
+    [
+        (
+            "qwen3_coder",
+            "<tool_call>\n<function=f>\n<parameter=text>\n<tool_call> </function></tool_call>",
+            f"</parameter><|eot_id|>{' ' * 40}x",
+        ),
+        ("pythonic", '[f(text="', COMMENTS),
+        ("gemma3", '```tool_code\nf(text="', COMMENTS),
+    ],
+)
+def test_what_may_end_a_value_is_not_looked_at_again_and_again(
+    name: str, begun: str, flood: str
+) -> None:
+    def reading(length: int) -> None:
+        parser = parser_for(name, [TOOL])
+        parser.feed(begun + repeat(flood, length))
+        parser.finish()
+
+    taken, fits = costs_by_length(reading, MIB, period=2 * len(flood))
+    assert fits
+    assert taken <= PER_FLOOD
+
+
+@pytest.mark.timed
 @pytest.mark.timeout(size(240, 3600))
 @pytest.mark.parametrize("delivery", get_args(Delivery))
 @pytest.mark.parametrize("name", names())
@@ -179,7 +206,14 @@ def test_a_reader_that_takes_time_by_the_square_is_seen() -> None:
     assert not costs_by_length(read_again, MIB // 2)[1]
 
 
-QUOTED = (f"`{CALL}` ", f"\n```\n{CALL}\n```\n", f"```\n{CALL}\n```\n", "```\n", "```json\nx")
+QUOTED = (
+    f"`{CALL}` ",
+    f"\n```\n{CALL}\n```\n",
+    f"```\n{CALL}\n```\n",
+    "```\n",
+    "```json\nx",
+    "```a\n",
+)
 """Calls that are only mentioned, and answers of code fences."""
 
 

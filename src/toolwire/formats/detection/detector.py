@@ -59,6 +59,7 @@ class OutputDetector:
         "_events",
         "_fences",
         "_idle",
+        "_in_fence",
         "_mentions",
         "_names",
         "_only_fences",
@@ -85,8 +86,10 @@ class OutputDetector:
         fences: bool = False,
         only_fences: bool = False,
         only_start: bool = False,
+        in_fence: bool = False,
         delivery: Delivery = "live",
     ) -> None:
+        """`in_fence`: the text is the content of a code fence, in which another one is text."""
         self.found: Detection | None = None
         self.over = False
         """Whether detection has stopped: all further input is text."""
@@ -102,6 +105,7 @@ class OutputDetector:
             ""  # the beginning of the answer, which tells formats with the same sign apart
         )
         self._fences = fences
+        self._in_fence = in_fence
         self._delivery = delivery
         self._budget = _BUDGET
         self._tags_left = _TAGS
@@ -230,7 +234,7 @@ class OutputDetector:
         reader = self._reader
         space = yield from self._names.space(0)
         ahead = (yield from peek(reader, space + 1))[space:]
-        if ahead == "`":
+        if ahead == "`" and not self._in_fence:
             ahead = (yield from peek(reader, space + len(FENCE)))[space:]
             own_fence, _ = yield from self._signs.at_start.at(reader, space)
             if ahead == FENCE and not own_fence:
@@ -386,4 +390,4 @@ def _inside(tools: tuple[ToolSpec, ...], delivery: Delivery, language: str) -> I
     """Return what reads the content of a code fence."""
     if language in ("python", "py"):
         return PythonCalls(tools, delivery)
-    return OutputDetector(tools, delivery=delivery)
+    return OutputDetector(tools, in_fence=True, delivery=delivery)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-import msgspec
 from msgspec.structs import replace
 
 from toolwire.formats.catalog import get
@@ -55,6 +54,7 @@ class FencedAnswer:
         "_inner",
         "_line",
         "_make",
+        "_pieces",
         "_ticks",
         "calls",
         "events",
@@ -72,6 +72,7 @@ class FencedAnswer:
         self._ticks = 0
         self._fences = 0
         self._line: list[str] = []
+        self._pieces: list[str] = []  # the arguments of a call, which nobody gets before its end
         self._in_line = False  # in a line of a fence, of which the beginning has been read
 
     def made(self) -> bool:
@@ -130,8 +131,14 @@ class FencedAnswer:
 
     def _put(self, events: list[Event]) -> None:
         for event in events:
-            if isinstance(event, CallStart | ArgsDelta | CallEnd):
-                self.events.append(msgspec.structs.replace(event, index=event.index + self.calls))
+            if isinstance(event, ArgsDelta):
+                self._pieces.append(event.json)
+            elif isinstance(event, CallStart | CallEnd):
+                index = event.index + self.calls
+                if self._pieces:
+                    self.events.append(ArgsDelta(index, "".join(self._pieces)))
+                    self._pieces.clear()
+                self.events.append(replace(event, index=index))
                 if isinstance(event, CallEnd) and not event.complete:
                     self.why = "the call in the code fence is not complete"
             elif not _is_blank(event):

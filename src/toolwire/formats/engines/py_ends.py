@@ -35,7 +35,9 @@ class Ends:
     contains a bare quote.
     """
 
-    __slots__ = ("_after", "_free", "_lines", "_turn", "fenced", "quoted")
+    __slots__ = (
+        "_after", "_behind", "_comment_seen", "_free", "_lines", "_turn", "fenced", "quoted",
+    )  # fmt: skip
 
     def __init__(self, turn: TurnState, *, lines: bool, free: bool, fenced: bool) -> None:
         self._turn = turn
@@ -44,6 +46,8 @@ class Ends:
         self._after = _AFTER_CALL + ("`" if fenced else "")
         self.fenced = fenced
         self.quoted = False
+        self._comment_seen = (0, -1)  # the last comment that was looked at, by its offsets
+        self._behind = ((0, ""), 0)  # what ends a comment, and where the blank behind it ends
 
     def wrapped(self) -> "Ends":
         """Return the same rules for a call inside the brackets of another."""
@@ -151,27 +155,46 @@ class Ends:
     def _past_blank(self, reader: Reader, ahead: int, quote: str = "") -> Need[int]:
         """Return the distance to the next character that is neither space nor in a comment.
         Consumes nothing, so it looks past few comments. A comment contains no `quote`."""
-        for _ in range(_MOST_COMMENTS):
-            ahead = yield from look_past_space(reader, ahead)
-            if reader.buf[reader.pos + ahead : reader.pos + ahead + 1] != "#":
-                return ahead
-            size = yield from self._comment(reader, ahead)
-            start = reader.pos + ahead
-            if not size or (quote and quote in reader.buf[start : start + size]):
-                return ahead
-            ahead += size
-        return (yield from look_past_space(reader, ahead))
+        ahead, ended = yield from self._past_comment(reader, ahead, quote)
+        if ended:
+            return ahead
+        key = (reader.offset + ahead, quote)
+        if self._behind[0] != key:  # every quote before it on its line asks the same
+            for _ in range(_MOST_COMMENTS - 1):
+                ahead, ended = yield from self._past_comment(reader, ahead, quote)
+                if ended:
+                    break
+            else:
+                ahead = yield from look_past_space(reader, ahead)
+            self._behind = (key, reader.offset + ahead)
+        return self._behind[1] - reader.offset
+
+    def _past_comment(self, reader: Reader, ahead: int, quote: str) -> Need[tuple[int, bool]]:
+        """Return the distance to the end of the next comment, or to something else; then True."""
+        ahead = yield from look_past_space(reader, ahead)
+        if reader.buf[reader.pos + ahead : reader.pos + ahead + 1] != "#":
+            return ahead, True
+        size = yield from self._comment(reader, ahead)
+        start = reader.pos + ahead
+        if not size or (quote and quote in reader.buf[start : start + size]):
+            return ahead, True
+        return ahead + size, False
 
     def _comment(self, reader: Reader, ahead: int) -> Need[int]:
         """Return the length of the comment there, up to its newline or a marker; 0 if it is too
         long, or may be the last line of prose."""
+        begin, over = self._comment_seen
+        if begin <= reader.offset + ahead < over:
+            return over - reader.offset - ahead
         while True:
             buf, start = reader.buf, reader.pos + ahead
             newline = buf.find("\n", start, start + MAX_COMMENT)
             end = newline if newline >= 0 else min(len(buf), start + MAX_COMMENT)
             marker = self._turn.stop.find(buf, start, end)
             if marker >= 0 or newline >= 0:
-                return (marker if marker >= 0 else newline) - start
+                size = (marker if marker >= 0 else newline) - start
+                self._comment_seen = (reader.offset + ahead, reader.offset + ahead + size)
+                return size
             if end - start == MAX_COMMENT:
                 return 0
             if reader.final:

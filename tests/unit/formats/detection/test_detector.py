@@ -364,6 +364,21 @@ def test_a_program_that_calls_a_tool_is_text(code: str, size: int) -> None:
     assert "".join(e.text for e in events if isinstance(e, TextDelta)) == text
 
 
+def test_a_fence_in_a_fence_is_text() -> None:
+    detector = OutputDetector(TOOLS, fences=True)
+    text = "```a\n" * 2000
+    events = [event for line in text.splitlines(keepends=True) for event in detector.feed(line)]
+    assert join([*events, *detector.finish()]).content == text
+
+
+def test_the_arguments_of_a_call_in_a_fence_come_in_one_piece() -> None:
+    detector = OutputDetector(TOOLS, fences=True)
+    text = '```json\n{"name": "get_time", "arguments": {"tz": "' + "CET " * 500 + '"}}\n```'
+    for char in text:
+        detector.feed(char)
+    assert len(detector.finish()) == 3
+
+
 def test_several_fences_make_several_calls() -> None:
     fence = f"```json\n{JSON_CALL}\n```\n"
     _, events = _read(fence + "\n" + fence, 3, fences=True)
