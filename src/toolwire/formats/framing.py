@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from toolwire.formats.marker_framer import MarkerFramer
-from toolwire.formats.markers import MarkerSet
+from toolwire.formats.markers import MarkerSet, Reasoning
 from toolwire.formats.tools.declared_tools import DeclaredTools
 from toolwire.formats.turn_state import FormatEngine, TurnState
 
@@ -25,9 +25,9 @@ class ToolMarkers(Markers, frozen=True, eq=False):
 
     def for_tools(self, tools: DeclaredTools) -> Markers:
         """Return the tags of these tools."""
-        return _tags_of(tools.names())
+        return _tags_of(tools.names(), self.reasoning)
 
 
 @lru_cache(maxsize=64)
-def _tags_of(names: tuple[str, ...]) -> Markers:
-    return Markers(bare=tuple(f"<{name}>" for name in names))
+def _tags_of(names: tuple[str, ...], reasoning: tuple[Reasoning, ...]) -> Markers:
+    return Markers(bare=tuple(f"<{name}>" for name in names), reasoning=reasoning)

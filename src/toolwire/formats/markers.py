@@ -65,6 +65,9 @@ def thinking(name: str = "think") -> tuple[Reasoning, ...]:
     return (Reasoning((f"<{name}>\n", f"<{name}>"), closes),)
 
 
+THINK = thinking()
+
+
 class MarkerSet(msgspec.Struct, frozen=True, eq=False):
     """The markers of a format.
 
@@ -82,7 +85,8 @@ class MarkerSet(msgspec.Struct, frozen=True, eq=False):
     bare: tuple[str, ...] = ()
     bare_start: Literal["known", "any"] = "known"
     drop: tuple[str, ...] = ()
-    reasoning: tuple[Reasoning, ...] = ()
+    reasoning: tuple[Reasoning, ...] = THINK
+    """By default `<think>`, which models of any format write."""
     reasoning_calls: Literal["last", "count"] = "last"
     """Whether a call in reasoning counts only as the last thing written, or always, because the
     model makes its calls there."""

@@ -40,7 +40,6 @@ UNREAD: dict[str, dict[str, Iterable[str]]] = {
         "wrapped_answer": {"ernie45"},
         "whole_turn": {"hyperclovax"},
         "one": {"kimi_k3"},
-        "think": {"xlam"},
         "call_inside_reasoning": {"trinity"},
         "two_calls_inside_reasoning": {"trinity"},
         "open_fence_in_reasoning": {"trinity"},

@@ -47,7 +47,6 @@ FOR_ONE_FORMAT = {
     "JsonCalls.answer_key": "generic",
     "JsonCalls.atomic": "xlam",
     "JsonCalls.name_is_key": "apertus",
-    "JsonCalls.no_call": "granite-20b-fc",
     "LaxObject.typed": "functiongemma",
     "Markers.echoes": "lfm2",
     "Markers.reasoning_calls": "trinity",

@@ -31,11 +31,11 @@ CALL = '<tool_call>{"name": "write", "arguments": {"text": "ab"}}</tool_call>'
 
 def test_live_sends_the_name_at_once_and_arguments_as_they_arrive() -> None:
     parser = parser_for("hermes", [WRITE])
-    assert parser.feed('<tool_call>{"name": "write", "arguments": {') == [
+    assert parser.feed('<tool_call>{"name": "write", "arguments": {"') == [
         CallStart(0, "write"),
-        ArgsDelta(0, "{"),
+        ArgsDelta(0, '{"'),
     ]
-    assert parser.feed('"text": "a') == [ArgsDelta(0, '"text": "a')]
+    assert parser.feed('text": "a') == [ArgsDelta(0, 'text": "a')]
     assert parser.feed('b"}}</tool_call>') == [ArgsDelta(0, 'b"}'), CallEnd(0)]
     assert parser.finish() == []
 

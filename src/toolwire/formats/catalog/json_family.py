@@ -377,6 +377,7 @@ COMMAND_R_PLUS = _json(
         after="\n]\n```",
     ),
     results=Results("{result}", role="system", before="<results>\n", after="\n</results>"),
+    engine=JsonCalls(no_call="directly_answer"),
     models=(r"command-r(?!7b)",),
 )
 GIGACHAT3 = _json(

@@ -40,6 +40,7 @@ LLAMA4_PYTHONIC = _python(
         bare=("[",),
         bare_start="any",
     ),
+    engine=json_or(PyCalls(), JsonCalls()),
     writing=Writing("{python}", before="<|python_start|>[", between=", ", after="]<|python_end|>"),
     results=_IPYTHON,
     models=(r"llama-?4",),

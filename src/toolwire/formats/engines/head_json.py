@@ -9,6 +9,7 @@ import msgspec
 
 from toolwire.formats.arguments import json_text
 from toolwire.formats.engines.begin import Begin, spaced
+from toolwire.formats.engines.json_layout import begins_arguments
 from toolwire.formats.engines.surplus import pass_surplus
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.quoting.quotes import FENCE
@@ -221,6 +222,8 @@ def _empty_call(turn: TurnState, name: str, provider_id: str | None) -> Need[boo
 
 
 def _copy_arguments(turn: TurnState, name: str, provider_id: str | None) -> Need[bool]:
+    if not (yield from begins_arguments(turn, name)):
+        return turn.refuse("the arguments are not JSON")
     start_call(turn, name, provider_id)
     copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
     return (yield from finish_call(turn, ok=copied, json=True))

@@ -13,7 +13,13 @@ import msgspec
 from toolwire.formats.arguments import json_text
 from toolwire.formats.arguments.json_text import skip_blank
 from toolwire.formats.engines.begin import Begin, spaced
-from toolwire.formats.engines.json_layout import after_layout, at_marker, read_string, skip_fence
+from toolwire.formats.engines.json_layout import (
+    after_layout,
+    at_marker,
+    begins_arguments,
+    read_string,
+    skip_fence,
+)
 from toolwire.formats.engines.surplus import pass_surplus
 from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
@@ -320,12 +326,14 @@ class _CallObject:
     def _arguments(self, char: str) -> Need[bool | None]:
         """Read the arguments. Send them if the name is known, otherwise hold them."""
         turn = self.turn
-        if self.name and self.name == self.engine.no_call:
+        if self.name and self.name.replace("-", "_") == self.engine.no_call:
             copied = yield from json_text.copy_value(turn.reader, lambda _: None)
             yield from self._rest()
             turn.settle()
             return copied
         if char == "{" and self.name and self.name_key not in _WORDS:
+            if not (yield from begins_arguments(turn, self.name)):
+                return turn.refuse("the arguments are not JSON")
             return (yield from self._copy_arguments())
         held: list[str] = []
         if not (yield from json_text.copy_value(turn.reader, held.append)):

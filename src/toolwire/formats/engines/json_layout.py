@@ -10,6 +10,8 @@ from toolwire.formats.turn_state import TurnState
 SEPARATORS = ",;"
 _SPACE = 256
 _BETWEEN = 64
+_IN_OBJECT = ("", '"', "'", "}", "/", "#")
+_PLACEHOLDERS = (".", "…", "<")
 _FENCE_LINE = re.compile(r"```\w{0,16}+")
 _FENCE_END = re.compile(r"```|`{1,2}+\Z")  # it may be cut off
 _PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*+)"')
@@ -38,6 +40,15 @@ def at_marker(turn: TurnState) -> Need[bool]:
     """Whether a marker is at the reader's position."""
     marker, _ = yield from turn.stop.at(turn.reader)
     return bool(marker)
+
+
+def begins_arguments(turn: TurnState, name: str) -> Need[bool]:
+    """Whether the brace at the reader's position may begin the arguments of this tool, and not a
+    placeholder for them in prose, as in `{args}` or `{...}`."""
+    ahead = 1
+    while (char := (yield from peek(turn.reader, ahead + 1))[ahead:]).isspace() and ahead < _SPACE:
+        ahead += 1
+    return char not in _PLACEHOLDERS if turn.tools.known(name) else char in _IN_OBJECT
 
 
 def after_layout(turn: TurnState, opener: str = "{") -> Need[int]:

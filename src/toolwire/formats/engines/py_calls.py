@@ -17,7 +17,7 @@ from toolwire.formats.engines.begin import Begin, spaced
 from toolwire.formats.engines.json_layout import skip_fence
 from toolwire.formats.engines.py_ends import KEY, NAME, SURPLUS, Ends
 from toolwire.formats.engines.surplus import pass_surplus
-from toolwire.formats.reader import Need, skip_space
+from toolwire.formats.reader import Need, peek, skip_space
 from toolwire.formats.turn_state import Opening, TurnState, finish_call, start_call
 
 _SPACE = 256
@@ -168,7 +168,8 @@ class PyCalls(msgspec.Struct, frozen=True):
             return turn.refuse(f"{name[:80]!r} is not a known tool")
         keys = _Keys(turn)
         key = yield from keys.first()
-        if key is None:
+        ended = key == "" and not (yield from ends.call(turn.reader, 1))
+        if key is None or ended or (yield from peek(turn.reader, 3)) == "...":
             return turn.refuse("not NAME(KEY=")
         start_call(turn, name)
         turn.sink.args("{")
