@@ -69,6 +69,7 @@ UNREAD: dict[str, dict[str, Iterable[str]]] = {
         "no_wrapper": {"seed_oss"},
         "key_without_bracket": {"qwen3_coder", "step3p5"},
         "cut_in_the_fence": {"xlam"},
+        "name_with_brackets": {"react"},
         "string_indentation": {"mimo"},
         "string_code": {"mimo"},
         "long_text": {"mimo"},

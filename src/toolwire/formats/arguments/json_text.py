@@ -49,7 +49,11 @@ _OPENS = '{["'
 # What may come next.
 _VALUE, _FIRST_ITEM, _FIRST_KEY, _KEY, _COLON, _NEXT, _DONE, _WRONG = range(8)
 
+_MISSING = (["}"], ["}", "}"])
+"""The closing brackets that may be missing at the end of arguments."""
+
 Put = Callable[[str], None]
+Over = Callable[[], Need[bool]]
 
 
 class _Levels(list[str]):
@@ -120,8 +124,11 @@ def _copied(text: str) -> str:
     raise AssertionError(f"{copying} asked for more after the end")
 
 
-def copy_value(reader: Reader, put: Put) -> Need[bool]:
-    """Copy the value at the reader's position to `put`; False where it stops being JSON."""
+def copy_value(reader: Reader, put: Put, over: Over | None = None) -> Need[bool]:
+    """Copy the value at the reader's position to `put`; False where it stops being JSON.
+
+    `over` tells whether no more of it follows. There, a brace or two may be missing.
+    """
     if reader.tidy and len(reader.buf) - reader.pos >= _BIG and reader.buf[reader.pos] in _OPENS:
         end = end_of_value(reader.buf, reader.pos)
         if end >= 0:
@@ -134,7 +141,7 @@ def copy_value(reader: Reader, put: Put) -> Need[bool]:
     while expect < _DONE:
         expect = _copy_complete(reader, put, stack, expect)
         if expect < _DONE:
-            expect = yield from _copy_arriving(reader, put, stack, expect)
+            expect = yield from _copy_arriving(reader, put, stack, expect, over)
     return expect == _DONE
 
 
@@ -159,7 +166,9 @@ def _copy_complete(reader: Reader, put: Put, stack: _Levels, expect: int) -> int
     return expect
 
 
-def _copy_arriving(reader: Reader, put: Put, stack: _Levels, expect: int) -> Need[int]:
+def _copy_arriving(
+    reader: Reader, put: Put, stack: _Levels, expect: int, over: Over | None
+) -> Need[int]:
     """Copy one token that is incomplete or unusual, as it arrives."""
     space = _SPACE.match(reader.buf, reader.pos)
     if space and space.end() > reader.pos:
@@ -175,6 +184,9 @@ def _copy_arriving(reader: Reader, put: Put, stack: _Levels, expect: int) -> Nee
         return (yield from _pass_comma(reader, put, stack))
     if char in "/#":
         return expect if (yield from pass_comment(reader)) else _WRONG
+    if expect == _NEXT and over and stack in _MISSING and (yield from over()):
+        put("".join(stack))
+        return _DONE
     if char not in "\"'":
         token = yield from bare_token(reader)
         if _TOKEN.match(reader.buf, reader.pos) and token:

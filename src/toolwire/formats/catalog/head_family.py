@@ -307,6 +307,8 @@ REACT = _head(
                 "**Action Input:** ",
                 "**Action Input:**",
                 "**Action Input**: ",
+                "Action input: ",
+                "Action input:",
             )
         ),
     ),

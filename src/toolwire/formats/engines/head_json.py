@@ -2,14 +2,15 @@
 
 import json
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol, TypeAlias
 
 import msgspec
 
 from toolwire.formats.arguments import json_text
 from toolwire.formats.engines.begin import Begin, spaced
-from toolwire.formats.engines.json_layout import begins_arguments
+from toolwire.formats.engines.json_layout import begins_arguments, ends_call
+from toolwire.formats.engines.raw_body import RawBody
 from toolwire.formats.engines.surplus import pass_surplus
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.quoting.quotes import FENCE
@@ -25,10 +26,12 @@ from toolwire.formats.turn_state import (
 _SPACE = 64
 _MAX_HEAD = 512
 _FENCE_LINE = re.compile(r"`{3}+\w{0,16}+")
+_CODE = "code"
 _NOTHING = ("null", "None")
 _ENCODED = ('"', "[")
 
 _NAME = re.compile(r"[^\s<>{}\[\]()\"'`,;|]{1,128}+")
+_AROUND = r"*`\"'\[\]()"  # what models write around a name between words
 _IN_HEAD = r"[^<>{}\[\]()\"'`,;|]"
 
 CallHeader: TypeAlias = tuple[str | None, str | None]
@@ -66,7 +69,7 @@ class HeadJson(msgspec.Struct, frozen=True, eq=False):
     `separators` end the header and are consumed; with `brace` the JSON itself ends it. `head` takes
     the header apart. `raw` reads a body that is not JSON, if the model calls some tools that way.
     `broken_body`: the framing proves that the body is that of a call, so invalid JSON is still
-    its arguments, and an empty body means that there are none.
+    its arguments, and an empty body means that there are none. A tool with nothing but `code` may get that.
     """
 
     separators: tuple[str, ...] = ()
@@ -78,8 +81,9 @@ class HeadJson(msgspec.Struct, frozen=True, eq=False):
     def begins(self, *, bare: bool) -> Begin:  # noqa: ARG002  # no format has it bare
         """A name followed by a possible end of the header, or too long to tell."""
         if _in_words(self):
-            word = rf"[\w.\-]{{1,128}}+{spaced(_separator_lexer(self).ahead)}"
-            return Begin(spaced(word), "no header of a call")
+            around = rf"[{_AROUND}]{{0,3}}+"
+            word = rf"[\w.\-]{{1,128}}+{around}{spaced(_separator_lexer(self).ahead)}"
+            return Begin(spaced(rf"{around}(?:\Z|{word})"), "no header of a call")
         least = int(not self.head.fields)  # the first part may be empty
         end = rf"\Z|{_IN_HEAD}|[<\[]|{_head_end(self).ahead}"
         head = rf"(?:\Z|{_IN_HEAD}{{{least},160}}+(?:{end}))"
@@ -91,7 +95,9 @@ class HeadJson(msgspec.Struct, frozen=True, eq=False):
         if not written:
             head, alone = yield from self._read_head(turn)
             written, provider_id = self.head.parse(head) if head is not None else (None, None)
-            if written and alone and not _in_words(self):
+            if _in_words(self) and head is not None:
+                written = plain_name(head.strip().strip(_AROUND))
+            if written and alone and (turn.reader.final or not _in_words(self)):
                 size = len(head or "")
                 return (yield from self._read_nothing(turn, written, provider_id, size))
         if written is None or (alone and _in_words(self)):
@@ -131,6 +137,8 @@ class HeadJson(msgspec.Struct, frozen=True, eq=False):
             ended and _needs_nothing(turn, name, stopped=stopped)
         ):
             return (yield from _empty_call(turn, name, provider_id))
+        if self.broken_body and tuple(turn.tools.properties(name)) == (_CODE,):
+            return (yield from RawBody().read(turn, Opening(strict=False, name=name)))
         if self.broken_body and turn.sink.live:
             start_call(turn, name, provider_id)
             return (yield from finish_call(turn, ok=False, json=True))
@@ -225,7 +233,7 @@ def _copy_arguments(turn: TurnState, name: str, provider_id: str | None) -> Need
     if not (yield from begins_arguments(turn, name)):
         return turn.refuse("the arguments are not JSON")
     start_call(turn, name, provider_id)
-    copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
+    copied = yield from json_text.copy_value(turn.reader, turn.sink.args, partial(ends_call, turn))
     return (yield from finish_call(turn, ok=copied, json=True))
 
 

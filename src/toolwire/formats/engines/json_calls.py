@@ -6,6 +6,7 @@ does not matter.
 """
 
 import re
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -17,6 +18,7 @@ from toolwire.formats.engines.json_layout import (
     after_layout,
     at_marker,
     begins_arguments,
+    ends_call,
     read_string,
     skip_fence,
 )
@@ -343,10 +345,10 @@ class _CallObject:
 
     def _copy_arguments(self) -> Need[bool]:
         """Send the arguments as they arrive, and those of further calls in the same object."""
-        turn = self.turn
+        turn, over = self.turn, partial(ends_call, self.turn)
         while self.name:
             start_call(turn, self.name, self.provider_id)
-            copied = yield from json_text.copy_value(turn.reader, turn.sink.args)
+            copied = yield from json_text.copy_value(turn.reader, turn.sink.args, over)
             if not (yield from finish_call(turn, ok=copied, json=True)):
                 return False
             self.name = yield from self._rest()

@@ -5,6 +5,7 @@ import re
 
 from toolwire.formats.arguments import json_text, scalars
 from toolwire.formats.reader import Need, peek, skip_space
+from toolwire.formats.turn_ends import turn_ends_at
 from toolwire.formats.turn_state import TurnState
 
 SEPARATORS = ",;"
@@ -40,6 +41,12 @@ def at_marker(turn: TurnState) -> Need[bool]:
     """Whether a marker is at the reader's position."""
     marker, _ = yield from turn.stop.at(turn.reader)
     return bool(marker)
+
+
+def ends_call(turn: TurnState) -> Need[bool]:
+    """Whether a marker behind the arguments, or the end of the turn, is at the reader's position,
+    so that closing braces before it are missing."""
+    return (yield from at_marker(turn)) or (yield from turn_ends_at(turn.reader))
 
 
 def begins_arguments(turn: TurnState, name: str) -> Need[bool]:
