@@ -68,8 +68,9 @@ class HeadJson(msgspec.Struct, frozen=True, eq=False):
 
     `separators` end the header and are consumed; with `brace` the JSON itself ends it. `head` takes
     the header apart. `raw` reads a body that is not JSON, if the model calls some tools that way.
-    `broken_body`: the framing proves that the body is that of a call, so invalid JSON is still
-    its arguments, and an empty body means that there are none. A tool with nothing but `code` may get that.
+    `broken_body`: the framing proves that the body is that of a call, so invalid JSON is still its
+    arguments, and an empty body means that there are none. A tool whose only property is `code` may
+    get plain code.
     """
 
     separators: tuple[str, ...] = ()

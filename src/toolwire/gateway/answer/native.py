@@ -246,6 +246,8 @@ class NativeReader:
         if not call.name and (not text or call.says(text)):
             return call  # its name comes after its arguments
         if piece.name == call.name and piece.id in (None, "", call.provider_id):
+            if text and piece.id and call.empty:
+                return call  # its arguments come behind an empty object
             if text and piece.id and call.says(text):
                 return call
             if not text:

@@ -187,6 +187,9 @@ ODD: dict[str, list[Any]] = {
         Piece(0, "x", "read", "{}"), Piece(0, None, None, '{"a"'), Piece(0, None, None, ":1}"),
         *deltas(1, "y", *WRITE),
     ],
+    "an empty object, and the arguments with the id and the name again": [
+        Piece(0, "x", "read", "{}"), Piece(0, "x", *READ), *deltas(1, "y", *WRITE),
+    ],
     "empty objects before the arguments, in one piece": [
         Piece(0, "x", "read", '{} { }\n{"a":1}'), Piece(1, "y", "write", '{}{"b":2}'),
     ],
