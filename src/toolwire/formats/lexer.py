@@ -18,6 +18,7 @@ from typing import Any
 from toolwire.formats.reader import Need, Reader
 
 TAIL = r"(?:[:/=\w]{1,32}+| )"  # what a loose marker may carry before its ">"
+_CLOSING_TAIL = rf"(?![^\W\d]){TAIL}"  # `</parameters>` is another tag than `</parameter>`
 _NEAR = 16  # maximum plain characters between openers that are skipped together
 # Matches nothing. A third first character makes `re` look for any of them in a table, which takes
 # two thirds of the time of comparing each character with two.
@@ -29,7 +30,8 @@ class Lexer:
     """The live markers of one state, each with a kind.
 
     A marker in `loose` ends in ">" and may carry a tail before it: `</parameter1>`,
-    `</parameter >`, `<tool_call:opensource>`. It is reported as the marker without the tail.
+    `</parameter >`, `<tool_call:opensource>`. It is reported as the marker without the tail. The
+    tail of a closing tag does not begin with a letter.
 
     `begins` maps openers to the pattern of a possible call. The pattern matches short text from the
     opener on. Where truncated text may still become a match, it ends in `\\Z`.
@@ -206,19 +208,23 @@ def _trie(
         for char in marker[:-1] if marker in loose else marker:
             node = node.setdefault(char, {})
         if marker in loose:
-            node = node.setdefault("loose", {})
+            node = node.setdefault(_tail(marker), {})
         node[""] = endings.get(marker, "")
     if not root:
         return r"(?!)"
     return _node(root, top=True, partial=partial)
 
 
+def _tail(marker: str) -> str:
+    return _CLOSING_TAIL if marker.lstrip().startswith("</") else TAIL
+
+
 def _node(node: dict[str, Any], *, top: bool, partial: bool) -> str:
     at_end = r"|\Z" if partial else ""
     branches = []
     for char, child in node.items():
-        if char == "loose":
-            branches.append(f"(?:>|{TAIL}(?:>{at_end}))")
+        if len(char) > 1:  # a tail
+            branches.append(f"(?:>|{char}(?:>{at_end}))")
         elif char:
             branches.append(re.escape(char) + _node(child, top=False, partial=partial))
     if top and len(branches) == 2:
