@@ -8,10 +8,10 @@ seems to end it belongs to a quoted call if a closing tag for the value itself f
 import re
 from collections.abc import Callable, Container
 
+from toolwire.formats.engines.continuation import may_be_undeclared, structure_at, undeclared_at
 from toolwire.formats.engines.tags import Tags, key_lexer, key_of, unglyph, value_lexer
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek
-from toolwire.formats.turn_ends import turn_ends_at
 from toolwire.formats.turn_state import TurnState
 
 _LOOK = 64
@@ -77,6 +77,9 @@ class RawValue:
                 reader.pos = len(reader.buf)
                 return False
             ends = kind == "end" and not depth and (yield from self._can_follow(size))
+            if kind == "end" and not ends and (yield from self._undeclared_is_cut(size)):
+                reader.pos = len(reader.buf)
+                return False
             if ends and inner and (yield from self._copy_quoted(size, inner - 1, put)):
                 return not self.cut
             inner += self._nests(kind, marker) - (kind == "end" and inner > 0)
@@ -134,7 +137,10 @@ class RawValue:
     def _can_follow(self, ahead: int) -> Need[bool]:
         """Whether a valid continuation follows a closing tag of this size."""
         ahead = yield from self._look_past_space(ahead)
-        return (yield from self._structure_at(ahead, self.body, self.turn.stop))
+        reader, body, stop = self.turn.reader, self.body, self.turn.stop
+        if (yield from structure_at(reader, ahead, body, stop)):
+            return True
+        return self.tags.declared and any((yield from undeclared_at(reader, ahead, body, stop)))
 
     def _nests(self, kind: str, marker: str) -> bool:
         """Whether this tag opens a parameter with the same closing tag as the value."""
@@ -195,17 +201,6 @@ class RawValue:
                 yield
         return 0, 0
 
-    def _structure_at(self, ahead: int, *lexers: Lexer) -> Need[bool]:
-        """Whether a marker, a truncated marker or the end of the text or turn is there."""
-        reader = self.turn.reader
-        if reader.pos + ahead >= len(reader.buf):
-            return True
-        for lexer in lexers:
-            marker, _ = yield from lexer.at(reader, ahead)
-            if marker or (reader.final and lexer.begun(reader, ahead)):
-                return True
-        return (yield from turn_ends_at(reader, ahead))
-
     def _ends_value(self, kind: str, marker: str, size: int) -> Need[bool]:
         """Whether a tag inside a value shows that the value's own closing tag is missing."""
         if kind == "param":
@@ -214,7 +209,7 @@ class RawValue:
                 return _PLAIN_KEY.fullmatch(key) is not None
             return key in self.open_keys
         ahead = yield from self._look_past_space(size)
-        return (yield from self._structure_at(ahead, self.turn.stop))
+        return (yield from structure_at(self.turn.reader, ahead, self.turn.stop))
 
     def _key_ahead(self, marker: str, ahead: int) -> Need[str]:
         """Return the key of the parameter whose opener ends `ahead` characters from here."""
@@ -232,6 +227,16 @@ class RawValue:
         if not reader.final or tags.declared or len(reader.buf) - reader.pos - ahead > _MAX_KEY:
             return False
         return not any(lexer.search(reader, ahead)[2] for lexer in (key_lexer(tags), self._lexer()))
+
+    def _undeclared_is_cut(self, ahead: int) -> Need[bool]:
+        """Whether the text is truncated in what may be an undeclared parameter behind the value."""
+        if not self.tags.declared or not self.turn.reader.final:
+            return False
+        ahead = yield from self._look_past_space(ahead)
+        return (
+            may_be_undeclared(self.turn.reader, ahead)
+            and not self._lexer().search(self.turn.reader, ahead)[2]
+        )
 
     def _look_past_space(self, ahead: int) -> Need[int]:
         reader, limit = self.turn.reader, ahead + _LOOK

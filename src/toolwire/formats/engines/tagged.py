@@ -15,6 +15,7 @@ from toolwire.formats.arguments.scalars import look_past_space
 from toolwire.formats.arguments.schema import Types
 from toolwire.formats.arguments.values import coerce_json, coerce_literal, coerce_quoted
 from toolwire.formats.engines.begin import ANYTHING, Begin
+from toolwire.formats.engines.continuation import undeclared_at
 from toolwire.formats.engines.element_tree import tree_to_json
 from toolwire.formats.engines.head_attributes import called_in
 from toolwire.formats.engines.raw_value import RawValue
@@ -176,7 +177,19 @@ class _CallBody:
                 return "end", "", 0
             if not marker and (yield from turn_ends_at(reader)):
                 return "end", "", 0
+            if not marker and self.tags.declared:
+                tag = yield from self._undeclared()
+                return ("param" if tag else ""), tag, len(tag)
             return ("stop" if marker else ""), marker, size
+
+    def _undeclared(self) -> Need[str]:
+        """Return the opening tag of an undeclared parameter, or "". In front of all others it may
+        be text, so a declared one must follow, or the end of a call that needs none."""
+        turn = self.turn
+        name, then = yield from undeclared_at(turn.reader, 0, self.body, turn.stop)
+        kind = self.body.kinds.get(then)
+        ends = kind == "close" and not turn.tools.required(self.name)
+        return f"<{name}>" if name and (self.seen or kind == "param" or ends) else ""
 
     def _cut_off(self, *lexers: Lexer) -> bool:
         """Whether the text ends inside a tag. If so, drop the partial tag."""
