@@ -9,13 +9,21 @@ import re
 from collections.abc import Callable, Container
 
 from toolwire.formats.engines.continuation import may_be_undeclared, structure_at, undeclared_at
-from toolwire.formats.engines.tags import Tags, key_lexer, key_of, unglyph, value_lexer
+from toolwire.formats.engines.tags import (
+    Tags,
+    key_lexer,
+    key_of,
+    spelled,
+    unglyph,
+    value_lexer,
+)
 from toolwire.formats.lexer import Lexer
 from toolwire.formats.reader import Need, peek
 from toolwire.formats.turn_state import TurnState
 
 _LOOK = 64
 _MAX_KEY = 160
+_MAX_TAG = 80
 _PLAIN_KEY = re.compile(r"[\w.$\-]{1,64}+")
 _OPENERS = ("param", "open", "stop")
 _LOOKAHEADS = 8  # how often in a turn without finding it
@@ -29,7 +37,7 @@ class RawValue:
     """One value being copied. `open_keys` are the parameters that may still come; None if they are
     unknown."""
 
-    __slots__ = ("body", "crlf", "cut", "key", "open_keys", "tags", "turn")
+    __slots__ = ("_last", "_nested", "body", "crlf", "cut", "key", "open_keys", "tags", "turn")
 
     def __init__(
         self, tags: Tags, turn: TurnState, body: Lexer, key: str, open_keys: Container[str] | None
@@ -41,6 +49,8 @@ class RawValue:
         self.open_keys = open_keys
         self.cut = False
         self.crlf = False  # the value begins with one, so it may end with one
+        self._last = ""  # the last characters of the value
+        self._nested = False  # an element in the value may have the same closing tag
 
     def copy(self, put: Put, *, begun: bool = False) -> Need[bool]:
         """Copy raw text up to the certain end of the value. `begun`: its start was passed."""
@@ -50,7 +60,7 @@ class RawValue:
                 return False
             put("".join(held))
             return True
-        reader, lexer = self.turn.reader, self._lexer()
+        reader, lexer, put = self.turn.reader, self._lexer(), self._watched(put)
         keeps, depth, inner, quotes = not self.tags.trim, 0, 0, self.tags.declared
         while True:
             start, end, marker = lexer.search(reader)
@@ -77,9 +87,12 @@ class RawValue:
                 reader.pos = len(reader.buf)
                 return False
             ends = kind == "end" and not depth and (yield from self._can_follow(size))
-            if kind == "end" and not ends and (yield from self._undeclared_is_cut(size)):
-                reader.pos = len(reader.buf)
-                return False
+            if kind == "end" and not ends:
+                doubled = 0 if inner else (yield from self._doubled_close(size))
+                if not doubled and (yield from self._continuation_is_cut(size)):
+                    reader.pos = len(reader.buf)
+                    return False
+                size, ends = size + doubled, bool(doubled)
             if ends and inner and (yield from self._copy_quoted(size, inner - 1, put)):
                 return not self.cut
             inner += self._nests(kind, marker) - (kind == "end" and inner > 0)
@@ -89,6 +102,30 @@ class RawValue:
             reader.pos += size
             if ends:
                 return True
+
+    def _watched(self, put: Put) -> Put:
+        """Return `put` for the value, looking for the opening tag of its closing tag."""
+        tag = "<" + self.tags.close.replace("{key}", self.key)[2:-1]
+        tags = spelled((tag,), self.tags.spellings)
+
+        def watched(text: str) -> None:
+            ahead = self._last + text
+            if "<" in ahead and any(tag in ahead for tag in tags):
+                self._nested = True
+            self._last = ahead[-_MAX_TAG:]
+            put(text)
+
+        return watched
+
+    def _doubled_close(self, ahead: int) -> Need[int]:
+        """Return the size of a duplicate of the closing tag after which a valid continuation
+        follows, or 0. In a value of other elements with this tag, the first one is part of it."""
+        if self.tags.tree or self._nested or not self._last.strip():
+            return 0
+        lexer, start = self._lexer(), (yield from self._look_past_space(ahead))
+        marker, size = yield from lexer.at(self.turn.reader, start)
+        doubled = lexer.kinds.get(marker) == "end" and (yield from self._can_follow(start + size))
+        return start + size - ahead if doubled else 0
 
     def _lexer(self) -> Lexer:
         return value_lexer(self.tags, self.body, self.turn.stop, self.key, crlf=self.crlf)
@@ -228,14 +265,17 @@ class RawValue:
             return False
         return not any(lexer.search(reader, ahead)[2] for lexer in (key_lexer(tags), self._lexer()))
 
-    def _undeclared_is_cut(self, ahead: int) -> Need[bool]:
-        """Whether the text is truncated in what may be an undeclared parameter behind the value."""
-        if not self.tags.declared or not self.turn.reader.final:
+    def _continuation_is_cut(self, ahead: int) -> Need[bool]:
+        """Whether the text is truncated in what may show that the value has ended: a duplicate of
+        its closing tag, or an undeclared parameter."""
+        reader, lexer = self.turn.reader, self._lexer()
+        if not reader.final:
             return False
         ahead = yield from self._look_past_space(ahead)
-        return (
-            may_be_undeclared(self.turn.reader, ahead)
-            and not self._lexer().search(self.turn.reader, ahead)[2]
+        if lexer.search(reader, ahead)[2]:
+            return False
+        return lexer.begun(reader, ahead) or (
+            self.tags.declared and may_be_undeclared(reader, ahead)
         )
 
     def _look_past_space(self, ahead: int) -> Need[int]:

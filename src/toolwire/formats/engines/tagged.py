@@ -372,18 +372,11 @@ class _CallBody:
             pieces: list[str] = []
             ended = yield from self._copy_raw(key, pieces.append)
             if ended and not again:
-                text = self._undoubled(key, "".join(pieces))
+                text = "".join(pieces)
                 self._put_value(convert(text) if convert else values.quote(text), wrapper=wrapper)
         if not again:
             self.seen[key] = None
         return ended
-
-    def _undoubled(self, key: str, text: str) -> str:
-        """Remove a duplicate of the closing tag from a value that cannot be text."""
-        types, value = self.turn.tools.types(self.name, key), text.rstrip()
-        close = self.tags.close.replace("{key}", key)
-        doubled = types and "string" not in types and value.endswith(close)
-        return value.removesuffix(close) if doubled else text
 
     def _put_value(self, value: str, *, wrapper: bool) -> None:
         if wrapper:
