@@ -32,6 +32,7 @@ def _keyed(
         key_end=f"</{mark}arg_key>",
         value_open=f"<{mark}arg_value>",
         close=f"</{mark}arg_value>",
+        close_slips=(f"</{mark}arg_key>",),
         call_close=("</tool_call>", call_close or f"</{mark}tool_call>"),
         type_tags=(f"<{mark}arg_type>", f"</{mark}arg_type>") if types else ("", ""),
         typing="type-attribute" if types else "schema",

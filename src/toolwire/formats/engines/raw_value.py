@@ -86,7 +86,8 @@ class RawValue:
             if kind == "param" and self._key_is_cut(size):
                 reader.pos = len(reader.buf)
                 return False
-            ends = kind == "end" and not depth and (yield from self._can_follow(size))
+            closes = kind == "end" or (kind == "slip" and not self._nested)
+            ends = closes and not depth and (yield from self._can_follow(size))
             if kind == "end" and not ends:
                 doubled = 0 if inner else (yield from self._doubled_close(size))
                 if not doubled and (yield from self._continuation_is_cut(size)):
@@ -104,9 +105,9 @@ class RawValue:
                 return True
 
     def _watched(self, put: Put) -> Put:
-        """Return `put` for the value, looking for the opening tag of its closing tag."""
-        tag = "<" + self.tags.close.replace("{key}", self.key)[2:-1]
-        tags = spelled((tag,), self.tags.spellings)
+        """Return `put` for the value, looking for the opening tags of what may close it."""
+        closes = (self.tags.close.replace("{key}", self.key), *self.tags.close_slips)
+        tags = spelled((f"<{close[2:-1]}" for close in closes), self.tags.spellings)
 
         def watched(text: str) -> None:
             ahead = self._last + text

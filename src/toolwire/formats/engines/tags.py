@@ -33,6 +33,8 @@ class Tags(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     param: str
     close: str
+    close_slips: tuple[str, ...] = ()
+    """Tags that a model may write for `close`."""
     call_close: tuple[str, ...]
     head: str = ""
     head_ends: tuple[str, ...] = (">",)
@@ -140,6 +142,7 @@ def _value_lexer(
     if tags.tree:
         kinds = {f"{tags.param}{key}>": "nest"}
     unclosed = close.removesuffix(">") + "\n"
+    kinds |= dict.fromkeys(spelled(tags.close_slips, tags.spellings), "slip")
     kinds |= dict.fromkeys(spelled((close, unclosed), tags.spellings), "end")
     kinds |= {newline + marker: kind for newline in newlines for marker, kind in kinds.items()}
     return Lexer(kinds, _loose(tags, kinds))
