@@ -26,6 +26,7 @@ def _keyed(
     types: bool = False,
 ) -> Tagged:
     """`NAME <arg_key>K</arg_key> <arg_value>V</arg_value>`."""
+    call_closes = ("</tool_call>", call_close or f"</{mark}tool_call>")
     return Tagged(
         head_ends=(sep,) if sep else (),
         param=f"<{mark}arg_key>",
@@ -33,7 +34,8 @@ def _keyed(
         value_open=f"<{mark}arg_value>",
         close=f"</{mark}arg_value>",
         close_slips=(f"</{mark}arg_key>",),
-        call_close=("</tool_call>", call_close or f"</{mark}tool_call>"),
+        call_close=call_closes,
+        ends_around=tuple(close.replace("/", "") for close in call_closes),
         type_tags=(f"<{mark}arg_type>", f"</{mark}arg_type>") if types else ("", ""),
         typing="type-attribute" if types else "schema",
         loose=loose,

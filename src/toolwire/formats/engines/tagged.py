@@ -134,7 +134,8 @@ class _CallBody:
         kind, marker, size = ("param", "", 0) if keyed else (yield from self._structure())
         if not kind and not (yield from self._json_body()):
             return turn.refuse("no parameter where one should be")
-        if kind == "end" and not self._complete():
+        breaks = kind == "end" or (kind == "stop" and self.tags.value_open)
+        if breaks and not self._complete():
             return turn.refuse("the call breaks off")
         start_call(turn, self.name)
         if not kind:

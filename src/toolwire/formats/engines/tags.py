@@ -84,6 +84,7 @@ def head_lexer(tags: Tags) -> Lexer:
     if tags.value_open:
         ends |= dict.fromkeys(('{"', "{\n", "{}"), "body")  # JSON instead of parameters
         ends |= {tags.key_end: "key"}  # the first key has no opening tag
+        ends |= dict.fromkeys(tags.ends_around, "body")
     return _lexer(tags, ends)
 
 
