@@ -95,12 +95,19 @@ MIMO = _tagged(
 )
 
 
+def _closes(mark: str, *names: str) -> tuple[str, ...]:
+    """The closing tags of these elements, and what the model writes for them."""
+    ways = (f"</{mark}", f"<{mark}/", "</")
+    return tuple(f"{way}{name}>" for name in names for way in ways)
+
+
 def _invokes(mark: str, *wrappers: str) -> Markers:
     """`<｜DSML｜WRAPPER> <｜DSML｜invoke ...> </｜DSML｜invoke> </｜DSML｜WRAPPER>`."""
+    closes = (f"</{mark}{name}>" for name in wrappers)
     return Markers(
         sections=spelled((f"<{mark}{name}>" for name in wrappers), _BARS),
         opens=spelled((f"<{mark}invoke",), _BARS),
-        ends=spelled((f"</{mark}{name}>" for name in ("invoke", *wrappers)), _BARS),
+        ends=spelled((*closes, *_closes(mark, "invoke", wrappers[0])), _BARS),
         drop=("<｜end▁of▁sentence｜>",),
         reasoning=THINK,
         inside=JsonCalls(),
@@ -117,7 +124,8 @@ def _markup(mark: str, *wrappers: str) -> partial[Format]:
             param=f"<{mark}parameter",
             key="name",
             close=f"</{mark}parameter>",
-            call_close=(f"</{mark}invoke>",),
+            close_slips=_closes(mark, "parameter")[1:],
+            call_close=_closes(mark, "invoke"),
             typing="string-attribute",
             wrappers=("arguments", "input"),
             spellings=_BARS,
@@ -134,7 +142,7 @@ def _markup(mark: str, *wrappers: str) -> partial[Format]:
 
 
 _DSML_RESULTS = Results("<tool_result>{result}</tool_result>", role="user", between="\n\n")
-DEEPSEEK_V32 = _markup("｜DSML｜", "function_calls", "tool_calls")(
+DEEPSEEK_V32 = _markup("｜DSML｜", "function_calls", "tool_calls", "toolcalls", "tool")(
     name="deepseek_v32",
     signs=(("｜DSML｜", "function_calls>"),),
     results=Results(
