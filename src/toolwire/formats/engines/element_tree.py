@@ -20,6 +20,11 @@ def tree_to_json(text: str, prefix: str, schema: Schema) -> str:
     return _write(_parse(text, prefix), schema)
 
 
+def list_of(items: list[str], prefix: str) -> str:
+    """Return the text of an array of these values."""
+    return "".join(f"{prefix}<item>{item}{prefix}</item>" for item in items)
+
+
 def _parse(text: str, prefix: str) -> Element:
     root: Element = {}
     stack: list[tuple[str, Element]] = [("", root)]

@@ -16,7 +16,7 @@ from toolwire.formats.arguments.schema import Types
 from toolwire.formats.arguments.values import coerce_json, coerce_literal, coerce_quoted
 from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.engines.continuation import undeclared_at
-from toolwire.formats.engines.element_tree import tree_to_json
+from toolwire.formats.engines.element_tree import list_of, tree_to_json
 from toolwire.formats.engines.head_attributes import called_in
 from toolwire.formats.engines.raw_value import RawValue
 from toolwire.formats.engines.tags import (
@@ -370,14 +370,39 @@ class _CallBody:
             if ended:
                 self.put('"')
         else:
-            pieces: list[str] = []
-            ended = yield from self._copy_raw(key, pieces.append)
-            if ended and not again:
-                text = "".join(pieces)
+            text = yield from self._collected(key)
+            ended = text is not None
+            if text is not None and not again:
                 self._put_value(convert(text) if convert else values.quote(text), wrapper=wrapper)
         if not again:
             self.seen[key] = None
         return ended
+
+    def _collected(self, key: str) -> Need[str | None]:
+        """Return a complete value, or None if it has no end. In a tree, an array may be written as
+        one element for each of its items."""
+        tags, items = self.tags, list[str]()
+        while True:
+            pieces: list[str] = []
+            if not (yield from self._copy_raw(key, pieces.append)):
+                return None
+            items.append("".join(pieces))
+            if not self._may_be_item(key, items[0]):
+                return items[0]
+            again = tag_lexer(tags, f"{tags.param}{key}>")
+            yield from skip_space(self.turn.reader, _SPACE)
+            _, size = yield from again.at(self.turn.reader)
+            if not size and self.turn.reader.final and self._cut_off(again):
+                return None
+            if not size:
+                return items[0] if len(items) == 1 else list_of(items, tags.tree)
+            self.turn.reader.pos += size
+
+    def _may_be_item(self, key: str, value: str) -> bool:
+        """Whether this value may be an item of an array that is written without its own element."""
+        tree = self.tags.tree
+        whole = value.lstrip().startswith(("[", f"{tree}<item>"))
+        return bool(tree) and not whole and "array" in self.turn.tools.types(self.name, key)
 
     def _put_value(self, value: str, *, wrapper: bool) -> None:
         if wrapper:
