@@ -143,15 +143,26 @@ class RawValue:
                 return True  # the text ends in the line end
             self.crlf = ahead == "\r\n"
             reader.pos += 2 * self.crlf
-        while (yield from peek(reader, 1)) == "<":
-            if (ahead := (yield from peek(reader, len(_CDATA)))) != _CDATA:
+        return (yield from self._sections(put))
+
+    def _sections(self, put: Put) -> Need[bool]:
+        """Unwrap CDATA sections, and drop the space around them. True if the text ends in what may
+        begin one."""
+        reader, passed = self.turn.reader, False
+        while True:
+            lead = yield from self._look_past_space(0)
+            ahead = (yield from peek(reader, lead + 1))[lead:]
+            if ahead == "<":
+                ahead = (yield from peek(reader, lead + len(_CDATA)))[lead:]
+            if ahead != _CDATA:
+                reader.pos += lead if passed else 0
                 return reader.final and _CDATA.startswith(ahead)
-            end = yield from self._find(_CDATA_END, len(_CDATA))
+            end = yield from self._find(_CDATA_END, lead + len(_CDATA))
             if end < 0 or not (yield from self._ends_section(end + len(_CDATA_END))):
                 return reader.final
-            put(reader.buf[reader.pos + len(_CDATA) : reader.pos + end])
+            put(reader.buf[reader.pos + lead + len(_CDATA) : reader.pos + end])
             reader.pos += end + len(_CDATA_END)
-        return False
+            passed = True
 
     def _find(self, text: str, ahead: int) -> Need[int]:
         """Return the distance to `text`, or -1. Everything up to it is kept."""
@@ -169,6 +180,7 @@ class RawValue:
         then = (yield from peek(reader, ahead + len(_CDATA)))[ahead:]
         if then == _CDATA:
             return True
+        ahead = yield from self._look_past_space(ahead)
         marker, size = yield from lexer.at(reader, ahead)
         return lexer.kinds.get(marker) == "end" and (yield from self._can_follow(ahead + size))
 
