@@ -244,3 +244,12 @@ def test_any_number_of_functions_in_each_other_is_text() -> None:
     text = "```tool_code\n" + "print(" * 5_000
     found = extract("gemma3", text, [WRITE])
     assert (found.calls, found.content) == ([], text)
+
+
+def test_text_behind_a_call_without_its_last_closing_tag_is_soon_sent() -> None:
+    parser = parser_for("qwen3_coder", [WRITE])
+    parser.feed("<tool_call>\n<function=write>\n<parameter=text>x\n</function>\n</tool_call>\n")
+    words = "words " * 2000
+    said = [event.text for event in parser.feed(words) if isinstance(event, TextDelta)]
+    assert words.startswith("".join(said).lstrip())
+    assert len("".join(said)) > len(words) / 2

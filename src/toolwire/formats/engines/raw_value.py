@@ -24,6 +24,7 @@ from toolwire.formats.turn_state import TurnState
 _LOOK = 64
 _MAX_KEY = 160
 _MAX_TAG = 80
+_APART = 4096
 _PLAIN_KEY = re.compile(r"[\w.$\-]{1,64}+")
 _OPENERS = ("param", "open", "stop")
 _LOOKAHEADS = 8  # how often in a turn without finding it
@@ -227,7 +228,8 @@ class RawValue:
         self, ahead: int, depth: int, *, apart: bool, ended: bool
     ) -> Need[tuple[int, int]]:
         """Return where the value's own closing tag begins and ends if every tag that is open here
-        has one before it, or (0, 0). If `apart`, look no further than the next opening tag."""
+        has one before it, or (0, 0). If `apart`, look no further than the next opening tag, or
+        `_APART`: the call has probably ended, and what follows it is held until then."""
         turn, reader, lexer = self.turn, self.turn.reader, self._lexer()
         turn.lookaheads += not apart
         while apart or turn.lookaheads <= _LOOKAHEADS:
@@ -239,7 +241,7 @@ class RawValue:
             elif kind == "end" and (yield from self._can_follow(ahead)):
                 turn.lookaheads -= not apart  # what was looked at is consumed
                 return begin, ahead
-            if apart and kind in _OPENERS:
+            if apart and (kind in _OPENERS or begin > _APART):
                 break
             depth += self._nests(kind or "", marker)
             ended = ended or kind in ("close", "stop")
