@@ -10,8 +10,8 @@ lookahead depends on the text alone, not on how it is chunked:
   `_LOOK`), where they must be closed. An incomplete call is a mention if its span is closed on its
   first line. Past `_HELD`, an incomplete call is none.
 
-Backticks in a call may be its own, such as Markdown that it writes to a file. They are if the call
-turns out to be complete and they are in pairs. Then only text behind it closes anything.
+Backticks or tildes in a call may be its own, such as Markdown that it writes to a file. They are if
+the call turns out to be complete and they are in pairs. Then only text behind it closes anything.
 
 Text that was looked at and is then read again, by the next lookahead too, costs time. Past `_FREE`
 of it, a quoted marker is a mention without lookahead.
@@ -29,12 +29,13 @@ from toolwire.formats.reader import Need, Reader, peek
 
 _LOOK = 1024  # how far past a call, or a lone marker, to look for the end of the line
 _HELD = 128 * 1024  # how long a fence behind a marker, or a call in a span or quote, may be
-_LONGEST = 16 * 1024  # how far to look for the end of a call that has backticks
+_LONGEST = 16 * 1024  # how far to look for the end of a call that has backticks or tildes
 _VAIN = 4  # how often in a turn, if there was none
 _ENDLESS = 1 << 30
 _FENCES = range(len(FENCE), _ENDLESS)
 _FREE = 32 * 1024  # how much may be looked at in vain, besides once all of the text
 _RUN = re.compile(r"`++|\n")
+_ANY_RUN = re.compile(r"`++|~++")
 _SPECIAL = re.compile(r"<\||\|>|｜")
 
 
@@ -146,7 +147,8 @@ class Mentions:
             if 0 <= end <= _HELD - seen:
                 call = None
                 if start and lookahead and lookahead.made < 0:
-                    call = yield from self._complete(pieces, start, _FENCES)
+                    mark = self._quotes.fence
+                    call = yield from self._complete(pieces, start, _FENCES, mark)
                 if not call:
                     self._looked += seen + end
                     return 0 if ahead.spans else seen + end
@@ -228,10 +230,10 @@ class Mentions:
         return closed and alone.made + closed, True
 
     def _complete(
-        self, pieces: list[str], start: Start, sizes: Container[int]
+        self, pieces: list[str], start: Start, sizes: Container[int], mark: str = "`"
     ) -> Need[Lookahead | None]:
         """Read on to the end of the call that begins with these pieces, which get the text read.
-        None if it does not end, or its backticks, in runs of these sizes, are not in pairs."""
+        None if it does not end, or its marks, in runs of these sizes, are not in pairs."""
         if self._vain == _VAIN:
             return None
         call = Lookahead(start, live=False)
@@ -241,8 +243,8 @@ class Mentions:
             pieces.append((yield from self._feed(call, left)))
             left -= len(pieces[-1])
         if call.made >= 0:
-            runs = _RUN.findall("".join(pieces)[: call.made])
-            if sum(run != "\n" and len(run) in sizes for run in runs) % 2 == 0:
+            runs = _ANY_RUN.findall("".join(pieces)[: call.made])
+            if sum(run[0] == mark and len(run) in sizes for run in runs) % 2 == 0:
                 return call
         self._vain += 1
         return None

@@ -1,9 +1,10 @@
 """The Markdown of the text being read: code fences, code spans and quotation marks.
 
-A fence opens at a line that begins with three or more backticks and has no others. The mark of a
-list item or of a block quotation may precede them. It ends at a line that consists of at least as
-many backticks, behind as many marks of block quotations. Anywhere else a run of backticks opens a
-span. A run of the same length closes it, or the end of the paragraph leaves it open.
+A fence opens at a line that begins with three or more backticks and has no others, or that begins
+with three or more tildes. The mark of a list item or of a block quotation may precede them. It ends
+at a line that consists of at least as many of the same, behind as many marks of block quotations.
+Anywhere else a run of backticks opens a span. A run of the same length closes it, or the end of the
+paragraph leaves it open. The sizes of runs and fences of tildes are kept as negative numbers.
 
 The state is needed only at a marker. So text is buffered until then and scanned at once, which is
 much cheaper than scanning each piece.
@@ -23,8 +24,9 @@ _SPANS = 8
 _KEPT = 256  # pieces kept before they are scanned
 _LONG = 256  # characters of a piece that is more than a word or a line
 _MOST_KEPT = 64 * 1024  # characters of all pieces, because backticks take time to scan
-_TOKEN = re.compile(r"`++|\n|[^`\n]++")
-_PLAIN = re.compile(r"(?:[^`\n]++|(?<!\\)`[^`\n]++`(?=[^`])|\n(?![ \t]*+`{3}))*+")
+_TOKEN = re.compile(r"`++|~++|\n|[^`~\n]++")
+_PLAIN = re.compile(r"(?:[^`~\n]++|~~?+(?=[^~])|(?<!\\)`[^`\n]++`(?=[^`])|\n(?![ \t]*+`{3}))*+")
+_TILDES = re.compile(r"~(?:~~|\Z)")  # what may open a fence
 # List items and block quotations, which may nest.
 _ITEM = re.compile(r"\s*+(?:(?:[-*+]|\d{1,9}+[.)])[ \t]++|>[ \t]*+)*+")
 _PAIRS = {"“": "”", "„": "“", "«": "»", "»": "«", "‹": "›", "›": "‹", "「": "」", "『": "』"}
@@ -60,10 +62,16 @@ class Quotes:
         self._kept: list[str] = []
 
     @property
+    def fence(self) -> str:
+        """The character of the code fence that is open, or opens at the end of this line, or ""."""
+        self._look()
+        size = self._fence or self._info
+        return _character(size) if size else ""
+
+    @property
     def fenced(self) -> bool:
         """Whether a code fence is open, or opens at the end of this line."""
-        self._look()
-        return bool(self._fence or self._info)
+        return bool(self.fence)
 
     @property
     def spans(self) -> tuple[int, ...]:
@@ -172,7 +180,7 @@ class Quotes:
             self._see(text)
 
     def _see(self, text: str) -> None:
-        if self._idle and "`" not in text:
+        if self._idle and "`" not in text and not ("~" in text and _TILDES.search(text)):
             self._write(text)
             return
         pos = 0
@@ -186,7 +194,7 @@ class Quotes:
     def _skip(self, text: str, pos: int) -> int:
         """Skip text without effect: spans closed on their line, or code in a fence."""
         if self._fence and not (self._run or self._closing):
-            end = text.find("`", pos)
+            end = text.find(_character(self._fence), pos)
             end = len(text) if end < 0 else end
         elif self._fence or self._info or self._run or self._spans:
             return pos
@@ -215,7 +223,7 @@ class Quotes:
         self._look()
         for match in _TOKEN.finditer(text):
             piece = match.group()
-            if piece[0] != "`":
+            if self._run > 0 and piece[0] != "`":
                 self._end_run()
                 if not self.fenced:
                     return match.start()
@@ -231,13 +239,14 @@ class Quotes:
         return self._closing or not (self.fenced or self._spans)
 
     def _token(self, piece: str) -> None:
-        if piece[0] == "`":
+        if self._run and piece[0] != _character(self._run):
+            self._end_run()
+        if piece[0] in "`~":
             if not self._run:
                 line = self._line
                 self._escaped = (len(line) - len(line.rstrip("\\"))) % 2 == 1
-            self._run += len(piece)
+            self._run += len(piece) if piece[0] == "`" else -len(piece)
             return
-        self._end_run()
         if piece == "\n":
             self._newline()
             return
@@ -252,16 +261,20 @@ class Quotes:
         if not size:
             return
         before = self._line[-_LINE:]
-        self._line += "`" * min(size, _LINE)
+        self._line += _character(size) * min(abs(size), _LINE)
         if self._fence:
             plain = not before.replace(">", "").strip()
-            self._closing = size >= self._fence and plain and before.count(">") == self._depth
+            enough = size // self._fence > 0  # and of the same sign
+            self._closing = enough and plain and before.count(">") == self._depth
             return
-        starts = _ITEM.fullmatch(before)
-        self._info = size if starts and size >= len(FENCE) and not self._off else 0
-        if self._info:
-            self._depth = before.count(">")
-        self._span(size)
+        if self._info < 0:
+            return  # anything may follow tildes
+        if abs(size) >= len(FENCE) and not self._off and _ITEM.fullmatch(before):
+            self._info, self._depth = size, before.count(">")
+        elif size > 0:
+            self._info = 0
+        if size > 0:
+            self._span(size)
 
     def _span(self, size: int) -> None:
         spans = self._spans
@@ -278,3 +291,8 @@ class Quotes:
             self._fence, self._info = self._info, 0
             self._spans = []
         self._line, self._odd = "", False
+
+
+def _character(size: int) -> str:
+    """Return what a run or fence of this size consists of."""
+    return "`" if size > 0 else "~"

@@ -28,6 +28,12 @@ TAGS = "<tool_call>\n<function=run>\n<parameter=code>\n`ls`\n</parameter>\n</fun
         "A ` and\n\n",
         "> ```sh\n> ls\n> ```\n",
         "```\n> ```\nls\n```\n",
+        "~~~py\nx\n~~~\n",
+        "~~~py\nx\n",
+        "~~~\nx\n```\n",
+        "```\nx\n~~~\n",
+        "~~~~\nx\n~~~\n",
+        "~~ and ~~~ and ~~~ ",
         "„ok“ and “yes” and ",
         "»ok« and ",
         "“so ",
@@ -50,6 +56,14 @@ def test_a_call_behind_markdown_is_made_though_it_has_backticks(
         "a ```\n{}\n``` b",
         "```xml\n{}\n```",
         "  ````\n```\n{}\n```\n````\n",
+        "~~~xml\n{}\n~~~",
+        "~~~\n{}\n~~~~ \n",
+        "~~~ a ``` b ~~~\n{}\n~~~\n",
+        "  ~~~~\n~~~\n{}\n~~~\n~~~~\n",
+        "~~~\n```\n{}\n```\n~~~\n",
+        "```\n~~~\n{}\n~~~\n```\n",
+        "a ` b\n~~~\n{}\n~~~\n",
+        "> - ~~~\n>   {}\n>   ~~~\n",
         "` \n{}\n`",
         '"{}"',
         'Say "now {} now".',
@@ -123,6 +137,7 @@ def test_the_trace_says_that_a_call_is_quoted() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_markdown_may_come_in_pieces(size: int) -> None:
     text = "a `b ``c\n\n```` x\n```\n````\n  ```py\ncode\n``` \n d \\`e `f"
+    text += "\n~~~~ `x ~\n~~~\n```\n~~~~~ \n ~~g~~~\n```~~~\n~~~\n```\n~~~h"
     whole, cut = Quotes(), Quotes()
     for end in range(0, len(text), size):
         cut.see(text[end : end + size])
@@ -152,11 +167,31 @@ def test_the_closing_mark_is_looked_for_in_the_next_thousand_characters(
 FILE = "<tool_call>\n<function=run>\n<parameter=code>\n```py\n1\n```\n</parameter>\n</function>"
 
 
+@pytest.mark.parametrize("fence", ["```", "~~~"])
+@pytest.mark.parametrize("inner", ["```", "~~~"])
 @pytest.mark.parametrize("more", ["", "\n```\nls\n```\n"])
-def test_a_fence_is_closed_behind_a_mention_that_has_fences(more: str) -> None:
-    text = f"So:\n```\n{FILE}\n</tool_call>\n```\nNow:\n"
+def test_a_fence_is_closed_behind_a_mention_that_has_fences(
+    more: str, inner: str, fence: str
+) -> None:
+    file = FILE.replace("```", inner)
+    text = f"So:\n{fence}\n{file}\n</tool_call>\n{fence}\nNow:\n"
     found = extract("qwen3_coder", text + TAGS + more, TOOLS)
     assert (found.content, len(found.calls)) == (text + more, 1)
+
+
+@pytest.mark.parametrize("front", ["", "~~~\n", "```\n"])
+def test_tildes_of_a_call_are_its_own(front: str) -> None:
+    file = FILE.replace("```", "~~~") + "\n</tool_call>"
+    found = extract("qwen3_coder", front + file, TOOLS)
+    assert (found.content or "") == front
+    assert [call.arguments for call in found.calls] == ['{"code": "~~~py\\n1\\n~~~"}']
+
+
+def test_a_call_quoted_between_tildes_is_not_detected_either() -> None:
+    call = CALL.replace("`", "")
+    for text in (f"~~~xml\n{call}\n~~~\n", f"So:\n\n~~~\n{call}\n~~~\nor so"):
+        found = extract("auto", text, TOOLS)
+        assert (found.content, found.calls) == (text, [])
 
 
 def test_only_a_few_times_is_the_end_of_half_a_call_looked_for() -> None:
