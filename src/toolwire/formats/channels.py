@@ -307,7 +307,8 @@ class ChannelFramer:
             self._trace(begin, "text" if self._target == "text" else "reasoning", "not a header")
             return
         written = reader.raw()
-        if junk := self._junk(written[: len(written) - sum(map(len, found))]):
+        before = len(written) - len(found[0]) - len(found[1])
+        if before > lead + size and (junk := self._junk(written[:before])):
             self._put(junk)
             written = written[len(junk) :]
         if route.target == "tool":

@@ -71,7 +71,9 @@ def thinking(name: str = "think") -> tuple[Reasoning, ...]:
     return (Reasoning((f"<{name}>\n", f"<{name}>"), closes),)
 
 
-THINK = thinking()
+_THINK = (Reasoning(("<think>\n", "<think>"), ("</think>\n\n", "</think>\n", "</think>")),)
+"""For formats whose own models do not write it. No newline begins a marker in these, because in
+most a call may begin behind any newline."""
 
 
 class MarkerSet(msgspec.Struct, frozen=True, eq=False):
@@ -91,7 +93,7 @@ class MarkerSet(msgspec.Struct, frozen=True, eq=False):
     bare: tuple[str, ...] = ()
     bare_start: Literal["known", "any"] = "known"
     drop: tuple[str, ...] = ()
-    reasoning: tuple[Reasoning, ...] = THINK
+    reasoning: tuple[Reasoning, ...] = _THINK
     """By default `<think>`, which models of any format write."""
     reasoning_calls: Literal["last", "count"] = "last"
     """Whether a call in reasoning counts only as the last thing written, or always, because the

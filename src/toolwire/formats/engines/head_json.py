@@ -32,6 +32,7 @@ _ENCODED = ('"', "[")
 
 _NAME = re.compile(r"[^\s<>{}\[\]()\"'`,;|]{1,128}+")
 _AROUND = r"*`\"'\[\]()"  # what models write around a name between words
+_MARKER = r"\[|<(?!\w{1,32}+=)"  # what may end a header without arguments
 _IN_HEAD = r"[^<>{}\[\]()\"'`,;|]"
 
 CallHeader: TypeAlias = tuple[str | None, str | None]
@@ -86,7 +87,7 @@ class HeadJson(msgspec.Struct, frozen=True, eq=False):
             word = rf"[\w.\-]{{1,128}}+{around}{spaced(_separator_lexer(self).ahead)}"
             return Begin(spaced(rf"{around}(?:\Z|{word})"), "no header of a call")
         least = int(not self.head.fields)  # the first part may be empty
-        end = rf"\Z|{_IN_HEAD}|[<\[]|{_head_end(self).ahead}"
+        end = rf"\Z|{_IN_HEAD}|{_MARKER}|{_head_end(self).ahead}"
         head = rf"(?:\Z|{_IN_HEAD}{{{least},160}}+(?:{end}))"
         return Begin(head, "no header of a call")
 

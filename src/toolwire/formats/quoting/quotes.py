@@ -198,6 +198,8 @@ class Quotes:
             end = len(text) if end < 0 else end
         elif self._fence or self._info or self._run or self._spans:
             return pos
+        elif pos == 0 and self._line.endswith("\\"):
+            return pos  # what it escapes is not plain
         else:
             end = _PLAIN.match(text, pos).end()  # type: ignore[union-attr]
         self._write(text[pos:end])

@@ -135,8 +135,14 @@ def test_the_trace_says_that_a_call_is_quoted() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_markdown_may_come_in_pieces(size: int) -> None:
-    text = "a `b ``c\n\n```` x\n```\n````\n  ```py\ncode\n``` \n d \\`e `f"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a `b ``c\n\n```` x\n```\n````\n  ```py\ncode\n``` \n d \\`e `f",
+        "abcd\\`x` a b``` c",
+    ],
+)
+def test_markdown_may_come_in_pieces(text: str, size: int) -> None:
     text += "\n~~~~ `x ~\n~~~\n```\n~~~~~ \n ~~g~~~\n```~~~\n~~~\n```\n~~~h"
     whole, cut = Quotes(), Quotes()
     for end in range(0, len(text), size):
