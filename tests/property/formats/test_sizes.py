@@ -170,9 +170,10 @@ def test_what_may_be_quoted_is_not_looked_through_for_every_marker(name: str, fl
         ),
         ("pythonic", '[f(text="', COMMENTS),
         ("gemma3", '```tool_code\nf(text="', COMMENTS),
+        ("cohere_command3", "`", "<co"),
     ],
 )
-def test_what_may_end_a_value_is_not_looked_at_again_and_again(
+def test_what_may_end_a_value_or_span_is_not_looked_at_again_and_again(
     name: str, begun: str, flood: str
 ) -> None:
     def reading(length: int) -> None:

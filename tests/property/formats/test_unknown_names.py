@@ -85,6 +85,7 @@ UNREAD: dict[str, dict[str, Iterable[str]]] = {
         "text_without_end": {"inkling"},
         "escaped_name": {"kimi_k3"},
         "dotted": {"pythonic"},
+        "not_array": {"granite"},
         "parameter_without_name": {"minicpm5"},
         "text_behind_a_broken_key": {"functiongemma", "gemma4"},
     },

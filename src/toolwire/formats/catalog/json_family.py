@@ -112,7 +112,7 @@ _GRANITE_SPOKEN = _spoken(
     ("Here is my thought process:", "Here's my thought process:"),
     ("Here is my response:", "Here's my response:"),
 )
-GRANITE = _array(
+GRANITE = _json(
     name="granite",
     framing=Markers(
         opens=("<|tool_call|>", "<tool_call>"),

@@ -108,7 +108,7 @@ class Mentions:
         if start is None and not self._quotes.marked():
             near = yield from peek(reader, size + 1)
             return size + 1 if near[size:] == self._quotes.quote() else 0
-        if start and self._looked > reader.offset + _FREE:
+        if self._looked > reader.offset + _FREE:
             return size
         reader.mark()
         if self._quotes.fenced:
@@ -180,6 +180,7 @@ class Mentions:
             yield
             line += self._take_line(_LOOK + 1)
         end = self._close(line[:_LOOK])
+        self._looked += 0 if end else len(line)
         return end and size + end
 
     def _call_in_line(self, size: int, start: Start) -> Need[int]:
