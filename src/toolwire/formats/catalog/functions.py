@@ -14,7 +14,11 @@ EQUALS: Spellings = (("=", " ="), ("=", " name="))  # `<function = x>`, `<functi
 OPENS = spelled(("<function=",), EQUALS)
 
 FUNCTION = Tagged(
-    param="<parameter=", close="</parameter>", call_close=("</function>",), spellings=EQUALS
+    param="<parameter=",
+    close="</parameter>",
+    close_slips=("</param>",),
+    call_close=("</function>",),
+    spellings=EQUALS,
 )
 FUNCTION_LINES = replace(FUNCTION, trim=True)
 JSON_OR_FUNCTIONS = Either(

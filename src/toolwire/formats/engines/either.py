@@ -8,7 +8,8 @@ from toolwire.formats.engines.begin import ANYTHING, Begin
 from toolwire.formats.reader import Need
 from toolwire.formats.turn_state import FormatEngine, Opening, TurnState
 
-_LEAD = r"\s{0,20}+(?:`{3}\w{0,16}+\s{0,20}+)?+"
+_JSON = re.compile(r"\s{0,20}+(?:`{3}\w{0,16}+\s{0,20}+)?+(?:\{|\[\s{0,20}+[{\]])")
+_JSON_BEGUN = re.compile(r"\s{0,20}+(?:`{3}\w{0,16}+\s{0,20}+)?+(?:`{1,2}+|\[?+\s{0,20}+)")
 
 
 class Either(msgspec.Struct, frozen=True):
@@ -48,6 +49,4 @@ class Either(msgspec.Struct, frozen=True):
 def json_or(second: FormatEngine, first: FormatEngine) -> Either:
     """JSON objects, alone or in a possibly empty array, perhaps in a code fence, or another
     syntax."""
-    looks = re.compile(rf"{_LEAD}(?:\{{|\[\s{{0,20}}+[{{\]])")
-    prefix = re.compile(rf"{_LEAD}(?:`{{1,2}}+|\[?+\s{{0,20}}+)")
-    return Either(looks, prefix, first, second)
+    return Either(_JSON, _JSON_BEGUN, first, second)

@@ -235,10 +235,12 @@ class Quotes:
         return -1
 
     def closed_at_end(self) -> bool:
-        """Whether the end of the text closes the fence, or the span that resembled one."""
+        """Whether the end of the text closes the fence, perhaps cut off, or the span that resembled
+        one."""
         self._look()
+        begun = self._fence * self._run > 0 and not self._line.replace(">", "").strip()
         self._end_run()
-        return self._closing or not (self.fenced or self._spans)
+        return begun or self._closing or not (self.fenced or self._spans)
 
     def _token(self, piece: str) -> None:
         if self._run and piece[0] != _character(self._run):

@@ -12,11 +12,11 @@ from toolwire.protocol.events import Event, TextDelta
 
 _OPENING = '{"tool_calls":['
 _MARKUP = re.compile(
-    r"(?:\s|<(?!/think)[^<>\s]{1,40}>|\[/?[A-Z_]{1,30}\]|\[(?![/A-Z_])|\]|```\w{0,16})*+"
+    r"(?:\s|<[^<>\s]{1,40}>|\[/?[A-Z_]{1,30}\]|\[(?![/A-Z_])|\]|```\w{0,16})*+"
     r"(?:<[^<>\s]{0,40}|\[/?[A-Z_]{0,30}|`{1,2})?\Z"
 )
 """Markup around calls (tags, special tokens, brackets, fences) at the end of a text; the last of it
-may be incomplete. The end of a thought belongs to its start, which is text here."""
+may be incomplete."""
 _LONGEST_MARKUP = 256
 
 

@@ -158,8 +158,9 @@ def test_prose_beside_such_a_call_stays(stream: bool) -> None:
 
 
 @STREAMED
-def test_so_does_all_of_a_thought(stream: bool) -> None:
+def test_a_thought_in_front_of_such_a_call_is_reasoning(stream: bool) -> None:
     text = f"<think>It is far.</think>\n<tool_call>{CALL}</tool_call>"
     for pieces in ([text], text):
-        content, calls, _ = shown(turn(pieces, stream=stream, finish="stop")[0])
-        assert (content, calls) == ("<think>It is far.</think>", [FIRST])
+        whole, _ = turn(pieces, stream=stream, finish="stop")
+        assert shown(whole)[:2] == ("", [FIRST])
+        assert whole.reasoning == "It is far."
