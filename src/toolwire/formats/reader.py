@@ -97,6 +97,9 @@ def skip_space(reader: Reader, limit: int) -> Need[str]:
     Returns "" at the end of the text. Returns " " if there is more whitespace, and consumes one
     character of it.
     """
+    char = reader.buf[reader.pos : reader.pos + 1]
+    if char and not char.isspace():
+        return char
     while True:
         match = _SPACE.match(reader.buf, reader.pos, reader.pos + limit + 1)
         end = match.end() if match else reader.pos

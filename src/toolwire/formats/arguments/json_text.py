@@ -232,6 +232,9 @@ def pass_comment(reader: Reader) -> Need[bool]:
 
 def skip_blank(reader: Reader, limit: int) -> Need[str]:
     """Consume whitespace and comments, as `skip_space` does."""
+    char = reader.buf[reader.pos : reader.pos + 1]
+    if char and not (char.isspace() or char in "/#"):
+        return char
     char = yield from skip_space(reader, limit)
     while char in ("/", "#") and (yield from pass_comment(reader)):
         char = yield from skip_space(reader, limit)
