@@ -155,10 +155,10 @@ def chatty(backend: ScriptedServer) -> Iterator[Gateway]:
 def test_silence_is_filled_with_comments(
     chatty: Gateway, backend: ScriptedServer, variant: str
 ) -> None:
-    backend.use(f"{variant}:0.75", SCRIPT)
+    backend.use(f"{variant}:1.5", SCRIPT)
     reply = ask(chatty.port, chat_body(stream=True))
     assert read(reply).content == SCRIPT[0]["text"]
-    assert 2 <= reply.body.count(b": keepalive\n\n") <= 8
+    assert 4 <= reply.body.count(b": keepalive\n\n") <= 16
     before = reply.body.index(b": keepalive") < reply.body.index(b"data:")
     assert before == (variant != "silence_mid")
 
