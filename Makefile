@@ -77,7 +77,7 @@ site: $(READY) ## Build the documentation as a site in build/site; it needs no n
 	@echo "To read it, open build/site/index.html"
 
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
-  --no-emit-index-url --quiet pyproject.toml
+  --no-emit-index-url --no-strip-extras --quiet pyproject.toml
 
 lock: ## Update the pinned dependencies (needs uv)
 	$(LOCK) -o requirements/runtime.txt
