@@ -24,6 +24,7 @@ from toolwire.formats.turn_state import TurnState
 _LOOK = 64
 _MAX_KEY = 160
 _MAX_TAG = 80
+_MOST_COPIED = 512
 _APART = 4096
 _PLAIN_KEY = re.compile(r"[\w.$\-]{1,64}+")
 _OPENERS = ("param", "open", "stop")
@@ -38,7 +39,9 @@ class RawValue:
     """One value being copied. `open_keys` are the parameters that may still come; None if they are
     unknown."""
 
-    __slots__ = ("_last", "_nested", "body", "crlf", "cut", "key", "open_keys", "tags", "turn")
+    __slots__ = (
+        "_copied", "_last", "_nested", "body", "crlf", "cut", "key", "open_keys", "tags", "turn",
+    )  # fmt: skip
 
     def __init__(
         self, tags: Tags, turn: TurnState, body: Lexer, key: str, open_keys: Container[str] | None
@@ -50,7 +53,8 @@ class RawValue:
         self.open_keys = open_keys
         self.cut = False
         self.crlf = False  # the value begins with one, so it may end with one
-        self._last = ""  # the last characters of the value
+        self._copied: list[str] = []  # of the value, and not looked at yet
+        self._last = ""  # the last characters that were
         self._nested = False  # an element in the value may have the same closing tag
 
     def copy(self, put: Put, *, begun: bool = False) -> Need[bool]:
@@ -61,7 +65,7 @@ class RawValue:
                 return False
             put("".join(held))
             return True
-        reader, lexer, put = self.turn.reader, self._lexer(), self._watched(put)
+        reader, lexer, copied = self.turn.reader, self._lexer(), self._copied
         keeps, depth, inner, quotes = not self.tags.trim, 0, 0, self.tags.declared
         while True:
             start, end, marker = lexer.search(reader)
@@ -73,8 +77,12 @@ class RawValue:
                 if keeps and buf[start - 1] == "\n":
                     lead = 1
                 if start - lead > pos:
-                    put(buf[pos : start - lead])
+                    text = buf[pos : start - lead]
+                    put(text)
+                    copied.append(text)
                     reader.pos = start - lead
+                    if len(copied) > _MOST_COPIED:
+                        self._look_for_openers()
             if not marker:
                 if reader.final:
                     return False
@@ -87,7 +95,7 @@ class RawValue:
             if kind == "param" and self._key_is_cut(size):
                 reader.pos = len(reader.buf)
                 return False
-            closes = kind == "end" or (kind == "slip" and not self._nested)
+            closes = kind == "end" or (kind == "slip" and not self._nests_same())
             ends = closes and not depth and (yield from self._can_follow(size))
             if kind == "end" and not ends:
                 doubled = 0 if inner else (yield from self._doubled_close(size))
@@ -100,29 +108,30 @@ class RawValue:
             inner += self._nests(kind, marker) - (kind == "end" and inner > 0)
             quotes = quotes or kind in ("open", "stop")
             depth += {"nest": 1, "end": -bool(depth)}.get(kind, 0)
-            put(reader.buf[reader.pos : reader.pos + (lead if ends else size)])
+            text = reader.buf[reader.pos : reader.pos + (lead if ends else size)]
+            put(text)
+            copied.append(text)
             reader.pos += size
             if ends:
                 return True
 
-    def _watched(self, put: Put) -> Put:
-        """Return `put` for the value, looking for the opening tags of what may close it."""
+    def _nests_same(self) -> bool:
+        """Whether the value so far has an opening tag of what may close it."""
+        self._look_for_openers()
+        return self._nested
+
+    def _look_for_openers(self) -> None:
         closes = (self.tags.close.replace("{key}", self.key), *self.tags.close_slips)
         tags = spelled((f"<{close[2:-1]}" for close in closes), self.tags.spellings)
-
-        def watched(text: str) -> None:
-            ahead = self._last + text
-            if "<" in ahead and any(tag in ahead for tag in tags):
-                self._nested = True
-            self._last = ahead[-_MAX_TAG:]
-            put(text)
-
-        return watched
+        text = self._last + "".join(self._copied)
+        self._copied.clear()
+        self._nested = self._nested or any(tag in text for tag in tags)
+        self._last = text[-_MAX_TAG:]
 
     def _doubled_close(self, ahead: int) -> Need[int]:
         """Return the size of a duplicate of the closing tag after which a valid continuation
         follows, or 0. In a value of other elements with this tag, the first one is part of it."""
-        if self.tags.tree or self._nested or not self._last.strip():
+        if self.tags.tree or self._nests_same() or not self._last.strip():
             return 0
         lexer, start = self._lexer(), (yield from self._look_past_space(ahead))
         marker, size = yield from lexer.at(self.turn.reader, start)
