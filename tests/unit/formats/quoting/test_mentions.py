@@ -124,8 +124,8 @@ def test_a_call_in_a_fence_waits_for_the_end_of_the_fence_or_the_turn() -> None:
 
 def test_code_in_a_fence_that_is_no_call_is_not_held() -> None:
     parser = parser_for("pythonic", TOOLS)
-    parser.feed("Look:\n```py")
-    assert parser.feed("\nx = [print(a=1)] + y") == [TextDelta("\nx = [print(a=1)] + y")]
+    parser.feed("Look:\n```py\n")
+    assert parser.feed("x = [print(a=1)] + y\n") == [TextDelta("x = [print(a=1)] + y\n")]
 
 
 def test_the_trace_says_that_a_call_is_quoted() -> None:
