@@ -35,7 +35,7 @@ ROOM = 1 if FULL else 4
 PER_MIB = 0.050 * ROOM
 PER_FLOOD = 2.0 * ROOM
 """Seconds for a flood while the format is being detected: the trials, and as calls afterwards."""
-PER_QUOTED = 3.0 * FLOOD / MIB * ROOM
+PER_QUOTED = 2.0 * FLOOD / MIB * ROOM
 """Seconds for a flood of calls that are cut off in quotes, of which each might be a mention."""
 TOOL = ToolSpec("f", None, {"type": "object", "properties": {"text": {"type": "string"}}})
 
